@@ -7,11 +7,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 from bench.host import described
 from bench.plan import FIGURES, ONLY_ON_REQUEST, Bench
-from bench.report import Row, Sheet, table
+from bench.processes import CHECKOUT
+from bench.report import Row, Section, Sheet, table
 from daemon.core.clock import SystemClock
 
 _LONGEST: Final = 900.0  # seconds that one figure may take
@@ -24,9 +26,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(options.figures) - set(FIGURES):
         sys.stderr.write(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}\n")
         return 2
+    if not (options.checkout / "daemon").is_dir():
+        sys.stderr.write(f"{options.checkout} is no checkout: it has no folder daemon\n")
+        return 2
+    CHECKOUT.set(options.checkout.resolve())
     try:
         found, failures = asyncio.run(
-            _measure(options.figures or [name for name in FIGURES if name not in ONLY_ON_REQUEST], quick=options.quick)
+            _measure(
+                options.figures or [name for name in FIGURES if name not in ONLY_ON_REQUEST],
+                Bench(options.quick, _tell, options.data, options.long),
+            )
         )
     except (asyncio.CancelledError, KeyboardInterrupt):
         sys.stderr.write("stopped\n")
@@ -40,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "rows": [row.as_json() for row in rows],
             "sheets": [sheet.as_json() for sheet in sheets],
             "failed": failures,
+            **{one.name: one.content for one in found if isinstance(one, Section)},
         }
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
     else:
@@ -56,21 +66,26 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__, epilog=f"Figures: {known}.")
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="only these figures")
     parser.add_argument("--quick", action="store_true", help="smaller counts of everything, for a first impression")
+    parser.add_argument("--long", action="store_true", help="a million memories, too, in the figure surfacing")
+    parser.add_argument(
+        "--checkout", type=Path, default=CHECKOUT.get(), metavar="FOLDER", help="measure the daemon of another checkout"
+    )
+    parser.add_argument("--data", type=Path, metavar="FILE", help="the conversations of LoCoMo, for the figure recall")
     parser.add_argument("--json", action="store_true", help="JSON on stdout instead of the table")
     return parser
 
 
-async def _measure(names: Sequence[str], *, quick: bool) -> tuple[list[Row | Sheet], dict[str, str]]:
+async def _measure(names: Sequence[str], bench: Bench) -> tuple[list[Row | Section | Sheet], dict[str, str]]:
     """Measure one figure after the other, each within its time limit; a signal ends all of them."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    clock, rows, failures = SystemClock(), list[Row | Sheet](), dict[str, str]()
+    clock, rows, failures = SystemClock(), list[Row | Section | Sheet](), dict[str, str]()
     for name in names:
         began = clock.monotonic()
         try:
             async with asyncio.timeout(_LONGEST_ON_REQUEST if name in ONLY_ON_REQUEST else _LONGEST):
-                rows += await import_module(f"bench.figures.{name}").measure(Bench(quick, _tell))
+                rows += await import_module(f"bench.figures.{name}").measure(bench)
         except Exception as error:  # noqa: BLE001  # one figure's failure leaves the others measured
             failures[name] = "; ".join(_leaves(error))
         _tell(f"{name}: {clock.monotonic() - began:.0f} s")

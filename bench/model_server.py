@@ -1,13 +1,14 @@
-"""A scripted model behind OpenAI's Chat Completions protocol on loopback; it notes when it was asked and answered."""
+"""A scripted model behind both vendors' protocols on loopback; it notes when it was asked and answered."""
 
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
 from aiohttp import web
 
+from bench.protocols import PROTOCOLS, VendorProtocol
 from daemon.core.clock import SystemClock
 
 _HUNG: Final = 3600.0
@@ -19,7 +20,7 @@ class Answering(Protocol):
     """Makes the answers of a scripted model."""
 
     def answer(self, body: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
-        """The text of the answer to a request, and the usage to be reported, if any."""
+        """The text of the answer to a request, and the usage to be reported, if any; both as in Chat Completions."""
 
 
 @dataclass(slots=True)
@@ -41,12 +42,18 @@ class ModelServer:
     @property
     def settings(self) -> Mapping[str, str]:
         """The settings that make a daemon use it."""
-        models = dict.fromkeys(("SOUL_PERSONA_MODEL", "SOUL_THINKING_MODEL"), MODEL)
+        return self.settings_for(MODEL, MODEL)
+
+    def settings_for(self, persona: str, thinking: str) -> Mapping[str, str]:
+        """The settings that make a daemon use it as these models, of OpenAI's or of Anthropic's."""
+        models = {"SOUL_PERSONA_MODEL": persona, "SOUL_THINKING_MODEL": thinking}
+        if persona.startswith("anthropic/"):
+            return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-loopback", **models}
         return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", **models}
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """POST /v1/chat/completions."""
-        body = await request.json()
+    async def answer(self, protocol: VendorProtocol, request: web.Request) -> web.StreamResponse:
+        """POST to the path of a protocol."""
+        body = protocol.as_chat(await request.json())
         self.asked_at.append(self.clock.now_ms())
         said: dict[str, int] = {}
         self.said_at.append(said)
@@ -59,12 +66,14 @@ class ModelServer:
             text, usage = self.thinker.answer(body)
             pieces = text.splitlines(keepends=True)
         room = _CHARACTERS_PER_TOKEN * int(body.get("max_completion_tokens") or body["max_tokens"])
-        for piece in pieces:
-            await self.clock.sleep(self.pause)
-            said.setdefault(piece, self.clock.now_ms())
-            await response.write(_frame({"content": piece[: max(0, room)]}))
-            room -= len(piece)
-        await response.write(_frame({}, "stop" if room >= 0 else "length") + _usage(usage) + b"data: [DONE]\n\n")
+        with suppress(ConnectionError):  # the daemon cuts an answer that leads to another process
+            await response.write(protocol.opening(usage))
+            for piece in pieces:
+                await self.clock.sleep(self.pause)
+                said.setdefault(piece, self.clock.now_ms())
+                await response.write(protocol.piece(piece[: max(0, room)]))
+                room -= len(piece)
+            await response.write(protocol.closing(usage, whole=room >= 0))
         return response
 
 
@@ -73,7 +82,8 @@ async def model_server() -> AsyncIterator[ModelServer]:
     """A running model server on a free port of 127.0.0.1."""
     server = ModelServer(SystemClock())
     app = web.Application(client_max_size=64 << 20)
-    app.router.add_post("/v1/chat/completions", server.answer)
+    for protocol in PROTOCOLS:
+        app.router.add_post(protocol.path, partial(server.answer, protocol))
     runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -82,16 +92,3 @@ async def model_server() -> AsyncIterator[ModelServer]:
         yield server
     finally:
         await runner.cleanup()
-
-
-def _frame(delta: dict[str, str], finish: str | None = None) -> bytes:
-    return _chunk(choices=[{"index": 0, "delta": delta, "finish_reason": finish}])
-
-
-def _usage(usage: Mapping[str, object] | None) -> bytes:
-    return b"" if usage is None else _chunk(choices=[], usage=usage)
-
-
-def _chunk(**parts: object) -> bytes:
-    head = {"id": "chatcmpl-loopback", "object": "chat.completion.chunk", "created": 0, "model": "loopback"}
-    return b"data: " + json.dumps(head | parts).encode() + b"\n\n"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -21,11 +22,18 @@ FIGURES: Final = MappingProxyType(
         "gap": "an outage in many rooms and threads, and the rate of catching up",
         "prompts": "prompt tokens over a hundred turns",
         "calls": "model calls and tokens by mental process and pipeline",
+        "caching": "what of each request was sent before, and what that saves, over both protocols",
+        "recall": "what surfaces of long conversations, by words, by vectors and by both; needs --data",
         "hands": "sixty questions over a small library and earlier talk, and the time of a search",
+        "vectors": "the search by meaning: exact and Chroma, at 1,000 to 100,000 memories",
+        "surfacing": "the whole search before a reply at 1,000 to 100,000 memories, and what it adds to a DM",
         "machinery": "what subprocesses, processes and a second soul cost",
+        "hooks": "the hook script of a session of Claude Code, with the daemon up, down, hanging and babbling",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
         "form": "models that lose the form, always meet their limit, or think aloud",
+        "leaks": "questions in random rooms: what is shown to whom, by each way of recall",
+        "forgetting": "what is left of a person who is forgotten, also after kills and out of a backup",
         "discretion": "private thoughts and mass mentions",
         "hostile_replies": "hostile markdown through rendering",
         "refusals": "replies under every refusal of Slack's, in every way of posting",
@@ -36,16 +44,21 @@ FIGURES: Final = MappingProxyType(
     }
 )
 
-ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "soak"})
-"""Figures that need many minutes, and some of them gigabytes of disk."""
+ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "recall", "soak", "surfacing"})
+"""Figures that need many minutes, gigabytes of disk, or data of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """`quick` asks for smaller counts of everything; `tell` takes a line of progress."""
+    """`quick` asks for smaller counts of everything, `long` for a million of what else is 100,000.
+
+    `tell` takes a line of progress; `data` is a file to read.
+    """
 
     quick: bool
     tell: Callable[[str], None]
+    data: Path | None = None
+    long: bool = False
 
     def size(self, full: int, quick: int) -> int:
         """A count: `full`, or a smaller one when quick."""

@@ -29,7 +29,7 @@ class PoorModel:
         text, usage = self.thinker.answer(body)
         if body.get("response_format"):
             return text, usage
-        elements = any("<stimulus_verb>" in one["content"] for one in body["messages"] if one["role"] == "system")
+        elements = any("<stimulus_verb" in one["content"] for one in body["messages"] if one["role"] == "system")
         match self.kind:
             case "prose":
                 return _REPLY, usage

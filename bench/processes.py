@@ -7,16 +7,19 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
-_ROOT: Final = Path(__file__).resolve().parents[1]
+CHECKOUT: Final = ContextVar("CHECKOUT", default=Path(__file__).resolve().parents[1])
+"""The checkout whose daemon is measured: this one, or another version's for a comparison."""
+
 _PATIENCE: Final = 30.0  # seconds between SIGTERM and SIGKILL
 
 
 async def spawn(home: Path, *arguments: str, settings: Mapping[str, str] | None = None, talks: bool = False) -> Process:
     """Start a Python module in a folder of its own; its log goes to `log` there. With `talks` its stdout is a pipe."""
-    environment = {"PATH": os.defpath, "HOME": str(home), "PYTHONPATH": str(_ROOT), **(settings or {})}
+    environment = {"PATH": os.defpath, "HOME": str(home), "PYTHONPATH": str(CHECKOUT.get()), **(settings or {})}
     with (home / "log").open("ab") as log:
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", *arguments),

@@ -1,6 +1,6 @@
 """Rows of figures as one table for people and as JSON for machines; sheets have columns of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -52,6 +52,14 @@ class Row:
     def as_json(self) -> dict[str, object]:
         """Its fields as plain values."""
         return asdict(self) | {"ratio": self.ratio, "passed": self.passed}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the JSON holds under a name of its own, for machines alone."""
+
+    name: str
+    content: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,12 @@ class Stage:
             self.process = await spawn(self.home, "bench.echo", *keys)
             return
         names = ("SLACK_API_URL", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN")
-        own = {"SOUL_HOME": str(self.home), "SOUL_HTTP_PORT": "0", "SOUL_SLACK_PACING": "false"}
+        own = {
+            "SOUL_LEARN_AFTER": "0",
+            "SOUL_HOME": str(self.home),
+            "SOUL_HTTP_PORT": "0",
+            "SOUL_SLACK_PACING": "false",
+        }
         settings = {**dict(zip(names, keys, strict=True)), **own, **self.settings}
         self.process = await spawn(self.home, "daemon", "run", settings=settings)
 

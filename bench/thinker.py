@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from bench.prefix_cache import AutomaticCache, Counted, PrefixCache, blocks_of
 from daemon.core.working_memory import estimate_tokens
 
 LEARN, CHANGE, STEPS = "by the way, I lead the pump team", "you sound different", re.compile(r"in (\d) steps")
@@ -18,7 +19,7 @@ _REPLY: Final = (
 _THOUGHT: Final = "They want the plain cause before anything else, and the valve's log is the quickest way to be sure."
 _POEM: Final = "Bronze remembers the hand that poured it,\nwater the hill it came down.\n" * 4
 _CHOICE: Final = re.compile(r"choice (\d+) of at most")
-_NO: Final = ("told something lasting", "to other matters")
+_NO: Final = ("told something lasting", "to other matters", "turned from scholarly")
 _WISHES: Final = {
     "Who should I ask": "person",
     "scholars": "scholarship",
@@ -33,53 +34,57 @@ _WISHES: Final = {
 class Thinker:
     """Answers requests in the Chat Completions protocol; `newest` is the text of the newest message, set by the figure.
 
-    `usage` counts by the daemon's own estimate. The prefix that a request shares
-    with an earlier one to the same model counts as cached, as at an endpoint that caches prefixes.
+    `counted` has what each request cost, by the daemon's own estimate of tokens; `cache` says what was sent before.
     """
 
     newest: str = ""
-    _seen: dict[str, list[str]] = field(default_factory=dict)
+    cache: PrefixCache = field(default_factory=AutomaticCache)
+    counted: list[Counted] = field(default_factory=list)
 
     def answer(self, body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The text of the answer and the usage to be reported."""
-        asked = "\n\n".join(f"{one['role']}: {one['content']}" for one in body["messages"])
-        form = body.get("response_format", {}).get("json_schema", {})
-        text = self._text(asked, form.get("name", ""), form.get("schema", {}))
-        before = self._seen.setdefault(body["model"], [])
-        cached = max((_common(asked, one) for one in before), default=0)
-        before.append(asked)
+        asked = "\n\n".join(block.text for block in blocks_of(body))
+        text = self._text(asked, body.get("response_format", {}).get("json_schema", {}).get("schema", {}))
+        counted, out = self.cache.count(body), estimate_tokens(text)
+        self.counted.append(counted)
         usage = {
-            "prompt_tokens": estimate_tokens(asked),
-            "completion_tokens": estimate_tokens(text),
-            "total_tokens": estimate_tokens(asked) + estimate_tokens(text),
-            "prompt_tokens_details": {"cached_tokens": estimate_tokens(asked[:cached])},
+            "prompt_tokens": counted.tokens,
+            "completion_tokens": out,
+            "total_tokens": counted.tokens + out,
+            "prompt_tokens_details": {"cached_tokens": counted.cached, "cache_write_tokens": counted.written},
         }
         return text, usage
 
-    def _text(self, asked: str, step: str, schema: Mapping[str, Any]) -> str:
-        if step:
-            return json.dumps(self._structured(asked, step, schema))
+    def _text(self, asked: str, schema: Mapping[str, Any]) -> str:
+        if schema:
+            return json.dumps(self._structured(asked, schema["properties"]))
         if "<external_dialogue" in asked:
             wish = next((wish for words, wish in _WISHES.items() if words in self.newest), "nothing")
-            return tagged(_REPLY, _THOUGHT, learned=LEARN in self.newest, changed=CHANGE in self.newest, wish=wish)
+            asks_for_it = "<calls_for>" in asked  # an earlier version's form has none
+            learned, changed = LEARN in self.newest, CHANGE in self.newest
+            return tagged(_REPLY, _THOUGHT, learned=learned, changed=changed, wish=wish if asks_for_it else "")
         return _POEM if "Let one image carry it" in asked.rpartition("user: ")[2] else _REPLY
 
-    def _structured(self, asked: str, step: str, schema: Mapping[str, Any]) -> object:
-        """An answer by schema. Raises ValueError for an unknown step."""
-        match step:
-            case "mental_query":
+    def _structured(self, asked: str, wanted: Mapping[str, Any]) -> object:
+        """An answer by the fields of a schema, which name its step. Raises ValueError for an unknown step."""
+        match list(wanted):
+            case [verdict] if wanted[verdict].get("type") == "boolean":
                 statement = asked.rpartition("Weigh this statement")[2]
                 learned = LEARN in self.newest and _NO[0] in statement
-                return {"holds": learned or not any(words in statement for words in _NO)}
-            case "decision":
-                return {"choice": schema["properties"]["choice"]["enum"][0]}
-            case "visitor_notes":
-                return {"add": ["Leads the pump team."], "correct": [], "retire": []}
-            case "feel":
+                return {verdict: learned or not any(words in statement for words in _NO)}
+            case ["choice"]:
+                return {"choice": wanted["choice"]["enum"][0]}
+            case fields if "add" in fields:
+                quoted = {"text": "Has a pump.", "quote": self.newest}
+                without = wanted["add"]["items"].get("type") == "string"  # an earlier version's lines are texts
+                return {"add": ["Leads the pump team." if without else quoted], "correct": [], "retire": []}
+            case ["emotional_state", *_]:
                 return {"emotional_state": "focused", "topic": "the second pump", "task": ""}
-            case "choose_actions":
+            case ["ideas"]:
+                return {"ideas": ["look at the valve", "look at the counter"]}
+            case fields if "actions" in fields:
                 return {"reasoning": _THOUGHT, "actions": [self._action(asked)]}
-        raise ValueError(f"the scripted model doesn't know the step {step}")
+        raise ValueError(f"the scripted model doesn't know a step with the fields {', '.join(wanted)}")
 
     def _action(self, asked: str) -> dict[str, str]:
         """Research and Think by turns, until the number of steps that the message asks for."""
@@ -98,21 +103,12 @@ def tagged(
     changed: bool = False,
     wish: str = "nothing",
 ) -> str:
-    """A proper answer to the one step of an ordinary reply."""
+    """A proper answer to the one step of an ordinary reply; an empty `wish` leaves its element out."""
+    first = f"<calls_for>{wish}</calls_for>\n" if wish else ""
     return (
-        f"<calls_for>{wish}</calls_for>\n"
-        "<stimulus_verb>asked</stimulus_verb>\n"
+        f"{first}<stimulus_verb>asked</stimulus_verb>\n"
         f'<internal_monologue verb="noticed">{thought}</internal_monologue>\n'
         f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
         f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
         f"<soul_state_check>{str(changed).lower()}</soul_state_check>"
     )
-
-
-def _common(one: str, other: str) -> int:
-    """The length of the common prefix of two texts."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return low

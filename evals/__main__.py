@@ -121,7 +121,7 @@ def _write(run: Run, options: argparse.Namespace, hide: "_Hiding") -> None:
     if options.json:
         sys.stdout.write(hide.within(json.dumps(as_json(run, host), indent=2, ensure_ascii=False)) + "\n")
     else:
-        print_table(run, sys.stdout)
+        print_table(run, sys.stdout, hide.within)
 
 
 class _Hiding:

@@ -26,6 +26,7 @@ _NOT_HANDED_ON: Final = frozenset(
         *("allow_shared_channels", "link_hosts", "stale_after", "backfill_hours", "backfill_threads"),
         *("visit_silence", "dormant_after", "backup_share", "approvers", "library", "library_public", "mcp_servers"),
         *("http", "http_host", "http_port", "http_token", "tts_url", "tts_model", "tts_voice", "tts_api_key"),
+        *("embedder", "embedder_url", "embedder_model", "embedder_api_key"),
         *("debug", "log_level", "shared_contexts"),
         *("persona_standby", "thinking_standby", "standby_dm", "standby_channel", "standby_workspace"),
     }

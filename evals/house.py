@@ -148,6 +148,8 @@ def _connection(server: WorkspaceServer, home: Path) -> dict[str, str]:
         "SOUL_SLACK_PACING": "false",
         "SOUL_HTTP": "false",
         "SOUL_DRAIN": "2",
+        "SOUL_LEARN_AFTER": "0",
+        "SOUL_TELL_OF_MEMORY": "false",  # the line below the first reply is no word of the model
         "SOUL_HOME": str(home),
         "SOUL_SOULS_DIR": str(home / "souls"),
     }
@@ -190,4 +192,6 @@ def _furnish_home(home: Path, setup: Setup, soul: Path) -> dict[str, str]:
 
 
 def _fields(contact: Contact) -> str:
-    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in contact.model_dump().items())
+    return "\n".join(
+        f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in contact.model_dump().items()
+    )

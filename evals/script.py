@@ -45,7 +45,7 @@ class Script:
             text = json.dumps(self._structured(str(form["name"]), form["schema"]), ensure_ascii=False)
         elif _TOOL in asked:
             text = json.dumps(self._structured("use_tool", {}), ensure_ascii=False)
-        elif "<stimulus_verb>" in system:
+        elif "<stimulus_verb" in system:
             text = self._elements(calls_for="<calls_for>" in system)
         else:
             text = self._answer.reply if str(body["model"]) == _PERSONA.partition("/")[2] else _THOUGHT
@@ -55,8 +55,7 @@ class Script:
     def _elements(self, *, calls_for: bool) -> str:
         if not self._answer.keeps_form:
             return _LAST_WORD.sub("", f'<internal_monologue verb="thought">{self._answer.thought}')
-        wish = f"<calls_for>{self._answer.wish}</calls_for>\n" if calls_for else ""
-        return wish + tagged(self._answer.reply, self._answer.thought)
+        return tagged(self._answer.reply, self._answer.thought, wish=self._answer.wish if calls_for else "")
 
     def _structured(self, step: str, schema: Mapping[str, Any]) -> object:
         """The answer of a step that asks for JSON: what the sample says of it, else the emptiest that fits."""

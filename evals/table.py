@@ -1,6 +1,6 @@
 """The scores as a table for a terminal, with what failed below it, and as JSON for machines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TextIO
 
@@ -16,15 +16,15 @@ _WIDTH: Final = 160  # columns, where no terminal says how many there are
 _FIGURES: Final = ("calls", "in", "cached", "out", "USD", "s")
 
 
-def print_table(run: Run, to: TextIO) -> None:
-    """Write a row for each scenario, one for all, and every check that failed."""
+def print_table(run: Run, to: TextIO, hide: Callable[[str], str]) -> None:
+    """Write a row for each scenario, one for all, and every check that failed; `hide` takes keys out of a line."""
     console = Console(file=to, width=None if to.isatty() else _WIDTH, highlight=False)
     console.print(_table(run.plays))
     for play in run.plays:
         for line in failures(play, run.order.rehearsal):
-            console.print(Text(line))
+            console.print(Text(hide(line)))
     if run.stopped:
-        console.print(Text(f"Stopped: {run.stopped}. {len(run.plays)} scenarios were begun."))
+        console.print(Text(hide(f"Stopped: {run.stopped}. {len(run.plays)} scenarios were begun.")))
 
 
 def failures(play: Played, rehearsal: Rehearsal = Rehearsal.NONE) -> list[str]:

@@ -1,4 +1,4 @@
-"""Takes the pictures of the documents in a real browser: scenes in a workspace, and Ada's first days with a soul."""
+"""Takes the pictures of the documents in a real browser: a workspace, and a person's first days with a soul."""
 
 import asyncio
 import sys
@@ -11,10 +11,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
-from tests.page.journey import Journey, answer, furnish
-from tests.page.loopback_model import loopback_model
+from tests.page import week
+from tests.page.journey import begun
+from tests.page.lines import Lines
+from tests.page.lines_english import ENGLISH
+from tests.page.lines_german import GERMAN
 from tests.page.manual_app import FEEDBACK, ManualApp
-from tests.page.running import running_daemon
 from tests.page.window import Window, launched
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -22,7 +24,12 @@ SIZE: ViewportSize = {"width": 1180, "height": 740}
 PHONE: ViewportSize = {"width": 390, "height": 760}
 LARGEST = 200_000  # bytes per picture
 SMALL: ViewportSize = {"width": 1000, "height": 640}
-KEPT = ("returning", "modes", "plan", "sources", "permission", "second-soul")  # of the journey
+KEPT = {  # of the journey, by language
+    "en": ("returning", "modes", "plan", "sources", "permission", "second-soul"),
+    "de": ("permission",),
+}
+
+KEPT_OF_MEMORY = ("remembered", "corrected", "forgotten")
 
 MORNING = """\
 Good morning, Ada. Three things from yesterday:
@@ -67,6 +74,7 @@ async def dm(people: WorkspaceClient, soul: ManualApp) -> None:
 
 async def channel(people: WorkspaceClient, soul: ManualApp) -> str:
     """A question in a channel and the reply in its thread; gives the thread's ts."""
+    await people.join("gus", "general")  # guests are in no channel by themselves
     await people.say("ben", "general", "The release is out. Thanks, everybody! 🎉")
     party = await people.say("chloe", "general", "It even works on my old phone.")
     for person in ("ada", "ben", "gus"):
@@ -88,24 +96,32 @@ async def channel(people: WorkspaceClient, soul: ManualApp) -> str:
 
 
 async def shoot(
-    browser: Browser, url: str, name: str, view: str, *, size: ViewportSize = SIZE, dark: bool = False
+    browser: Browser,
+    url: str,
+    path: Path,
+    view: str,
+    *,
+    size: ViewportSize = SIZE,
+    dark: bool = False,
+    person: str = "U0ADA",
+    zone: str = "UTC",
 ) -> None:
-    """Take one picture of Ada's window."""
+    """Take one picture of a person's window, whose clock shows the time of a zone."""
     context = await browser.new_context(
         viewport=size,
         color_scheme="dark" if dark else "light",
         locale="en-GB",
+        timezone_id=zone,
         reduced_motion="reduce",
         has_touch=size is PHONE,
     )
-    window = await Window(await context.new_page()).watch().open(url, "U0ADA", view)
+    window = await Window(await context.new_page()).watch().open(url, person, view)
     await expect(window.timeline.locator(".message").first).to_be_visible()
     await window.page.mouse.move(size["width"] - 2, 2)
-    path = IMAGES / f"{name}.png"
-    await window.page.screenshot(path=path)
+    picture = await window.page.screenshot(path=path)
     await context.close()
-    print(f"{path}: {path.stat().st_size // 1000} kB")
-    if path.stat().st_size > LARGEST:
+    print(f"{path}: {len(picture) // 1000} kB")
+    if len(picture) > LARGEST:
         raise SystemExit(f"{path} is larger than {LARGEST // 1000} kB")
 
 
@@ -116,48 +132,87 @@ async def workspace(browser: Browser) -> None:
         await people.wait_for_sockets(1)
         thread = await channel(people, soul)
         await dm(people, soul)
-        await shoot(browser, server.page_url, "workspace-dm", "D0ADA")
-        await shoot(browser, server.page_url, "workspace-thread", f"C0GENERAL/{thread}")
-        await shoot(browser, server.page_url, "workspace-dark", "D0ADA", dark=True)
+        await shoot(browser, server.page_url, IMAGES / "workspace-dm.png", "D0ADA")
+        await shoot(browser, server.page_url, IMAGES / "workspace-thread.png", f"C0GENERAL/{thread}")
+        await shoot(browser, server.page_url, IMAGES / "workspace-dark.png", "D0ADA", dark=True)
         if "--phone" in sys.argv:
-            await shoot(browser, server.page_url, "workspace-phone", "D0ADA", size=PHONE)
+            await shoot(browser, server.page_url, IMAGES / "workspace-phone.png", "D0ADA", size=PHONE)
         await soul.close()
 
 
-async def engine(browser: Browser, home: Path) -> None:
-    """The journey of tests/page/journey.py; prints its `soul trace` at the end."""
-    async with (
-        loopback_model(answer) as model,
-        running_daemon(home, furnish(home) | model.settings) as daemon,
-        WorkspaceClient(daemon.page_url) as people,
-    ):
+async def engine(browser: Browser, home: Path, lines: Lines, *, every: Path | None) -> None:
+    """The journey of tests/page/journey.py in one language; prints its `soul trace` at the end."""
+    language = lines.locale[:2]
+    ending = "" if language == "en" else f"-{language}"
+
+    async def open_window(url: str, person: str, view: str) -> Window:
         context = await browser.new_context(viewport=SIZE, locale="en-GB")
-        ada = await Window(await context.new_page()).watch().open(daemon.page_url, "U0ADA", "D0ADA")
+        return await Window(await context.new_page()).watch().open(url, person, view)
 
-        async def look(name: str, view: str) -> None:
-            if name in KEPT:
-                await shoot(browser, daemon.page_url, f"engine-{name}", view, size=SMALL)
+    async def look(name: str, view: str) -> None:
+        if every is not None or name in KEPT[language]:
+            path = (every or IMAGES) / f"engine-{name}{ending}.png"
+            await shoot(
+                browser,
+                journey.daemon.page_url,
+                path,
+                view,
+                size=SMALL,
+                person=journey.person,
+                zone=lines.zone or "UTC",
+            )
 
-        journey = Journey(ada, daemon, people, model, look)
+    async with begun(home, lines, open_window, look) as journey:
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
         await journey.solves_a_problem()
+        await journey.asks_back()
         await journey.asks_for_permission()
         await journey.meets_a_second_soul()
         await journey.is_reminded()
-        await daemon.at_rest()
-        print(await daemon.soul("trace", "D0ADA"))
-        await context.close()
+        await journey.daemon.at_rest()
+        print(await journey.daemon.soul("trace", journey.dm))
+        await journey.window.page.context.close()
+
+
+async def memory(browser: Browser, home: Path, *, every: Path | None) -> None:
+    """The week of tests/page/week.py."""
+
+    async def open_window(url: str, person: str, view: str) -> Window:
+        context = await browser.new_context(viewport=SIZE, locale="en-GB", timezone_id="UTC")
+        return await Window(await context.new_page()).watch().open(url, person, view)
+
+    async def look(name: str, view: str) -> None:
+        if every is not None or name in KEPT_OF_MEMORY:
+            await shoot(browser, talk.daemon.page_url, (every or IMAGES) / f"memory-{name}.png", view, size=SMALL)
+
+    async with week.begun(home, open_window, look) as talk:
+        await talk.gets_to_know_her()
+        await talk.is_shown_a_picture()
+        await talk.tells_what_it_knows()
+        await talk.forgets_her()
+        await talk.window.page.context.close()
 
 
 async def main() -> None:
-    """Take all pictures; `--engine` takes only those of the journey, `--phone` adds one of a phone's width."""
+    """Take all pictures; `--engine` takes only those of the journey, `--memory` those of the week, `--phone` adds one
+    of a phone's width.
+
+    `--every FOLDER` takes a picture of each step of journey and week instead, to be looked at.
+    """
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as profile, tempfile.TemporaryDirectory() as home:
+    every = Path(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else None
+    with tempfile.TemporaryDirectory() as profile:
         async with launched(Path(profile)) as browser:
-            if "--engine" not in sys.argv:
+            part = next((name for name in ("--engine", "--memory") if name in sys.argv), "")
+            if not part and every is None:
                 await workspace(browser)
-            await engine(browser, Path(home))
+            for lines in (ENGLISH, GERMAN) if part != "--memory" else ():
+                with tempfile.TemporaryDirectory() as home:
+                    await engine(browser, Path(home), lines, every=every)
+            if part != "--engine":
+                with tempfile.TemporaryDirectory() as home:
+                    await memory(browser, Path(home), every=every)
 
 
 if __name__ == "__main__":

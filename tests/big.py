@@ -80,13 +80,23 @@ _FILL = (
     """,
     f"INSERT INTO deliveries SELECT {_OWNER}, 'Ev' || i, {_TIME} FROM n WHERE i % 3 = 1",
     f"""
-    INSERT INTO user_models (soul, workspace, person, audience, version, name, notes, seen_ms, updated_ms)
-    SELECT {_OWNER}, 'P' || i, {_AUDIENCE}, 1, 'Ada', :notes, {_TIME}, {_TIME} FROM n WHERE i % 5 = 0
+    INSERT INTO user_models (soul, workspace, person, audience, version, name, seen_ms, updated_ms)
+    SELECT {_OWNER}, 'P' || i, {_AUDIENCE}, 1, 'Ada', {_TIME}, {_TIME} FROM n WHERE i % 5 = 0
+    """,
+    f"""
+    INSERT INTO records (id, kind, soul, workspace, audience, channel, person, trust, significance, text, at_ms,
+                         created_ms, updated_ms)
+    SELECT 'sem_' || i, 'fact', {_OWNER}, {_AUDIENCE}, 'D1', 'P' || i, 'own', 5, 'likes blue', {_TIME}, {_TIME}, {_TIME}
+    FROM n WHERE i % 5 = 0
+    """,
+    f"""
+    INSERT INTO facts (id, subject, predicate, object, topic, confidence, valid_from_ms)
+    SELECT 'sem_' || i, 'P' || i, 'likes', 'blue', 'preference', 0.9, {_TIME} FROM n WHERE i % 5 = 0
     """,
     f"""
     INSERT INTO user_model_history (soul, workspace, person, audience, version, notes, whispers, change, trace_id,
                                     made_ms)
-    SELECT {_OWNER}, 'P' || (i % 1000), {_AUDIENCE}, i, :notes, '', '{{}}', 't', {_TIME} FROM n WHERE i % 3 = 1
+    SELECT {_OWNER}, 'P' || (i % 1000), {_AUDIENCE}, i, '[]', '', '{{}}', 't', {_TIME} FROM n WHERE i % 3 = 1
     """,
 )
 
@@ -103,7 +113,6 @@ def fill(path: Path, rows: int, *, words: int = 1) -> None:
         "answered": "twenty one " * words * 2,
         "thought": '{"internal_monologue": "' + "hm, so " * words + '"}',
         "envelope": '{"text": "' + "six by " * words + '"}',
-        "notes": '["likes blue"]',
     }
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in ("synchronous=OFF", "cache_size=-400000", "foreign_keys=OFF"):
@@ -129,9 +138,12 @@ def _with_numbers(statement: str) -> str:
 
 
 def _drop_indexes(connection: sqlite3.Connection) -> list[str]:
-    """Building an index over all rows at once is several times faster than keeping it up with each of them."""
+    """Building an index over all rows at once is several times faster than keeping it up with each of them.
+
+    Those of `turns` stay: its triggers look a conversation's last turn up with each new one.
+    """
     found = connection.execute(
-        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name <> 'turns'"
     ).fetchall()
     for name, _ in found:
         connection.execute(f"DROP INDEX {name}")

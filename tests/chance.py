@@ -1,6 +1,7 @@
-"""How much is left to chance: a little at a desk, much where `CI=true`; each run draws a seed of its own and prints it.
+"""How much is left to chance: a little at a desk, much where `CI=true`; each run prints its seed.
 
-`TEST_SEED=123 python -m pytest …` repeats a run's draws.
+At a desk every run draws a seed of its own; `scripts/test` sets one in CI. `TEST_SEED=123 python -m pytest …` repeats a
+run's draws.
 """
 
 import os

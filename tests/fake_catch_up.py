@@ -1,6 +1,7 @@
 """A `CatchUpLog` in memory, which orders and bounds as the store does; `tests/store/test_catch_up.py` compares them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from daemon.core.ports import HeardPlace, UnreadPlace
@@ -23,10 +24,26 @@ class FakeCatchUpLog:
         self.posts: set[tuple[str, str]] = set()
         self._rows: dict[tuple[str, str], _Row] = {}
         self._calls = 0
+        self.turns = 0
+        self._asked = False
 
     async def watermark(self, soul: str, workspace: str) -> str | None:
         """See `CatchUpLog.watermark`."""
         return self.mark
+
+    async def ask(self, soul: str, workspace: str) -> None:
+        """See `CatchUpLog.ask`."""
+        self._asked = True
+
+    @asynccontextmanager
+    async def turn(self, soul: str, workspace: str) -> AsyncIterator[float]:
+        """See `CatchUpLog.turn`."""
+        if not self._asked:
+            yield 5.0
+            return
+        self.turns += 1
+        yield 0.0
+        self._asked = False
 
     async def advance(self, soul: str, workspace: str, ts: str) -> None:
         """See `CatchUpLog.advance`."""
@@ -82,6 +99,8 @@ class FakeCatchUpLog:
         """See `CatchUpLog.known_messages`."""
         return frozenset(ts for ts in timestamps if (channel, ts) in self.messages)
 
-    async def known_posts(self, workspace: str, channel: str, timestamps: Collection[str]) -> frozenset[str]:
+    async def known_posts(
+        self, workspace: str, channel: str, thread: str, timestamps: Collection[str]
+    ) -> frozenset[str]:
         """See `CatchUpLog.known_posts`."""
         return frozenset(ts for ts in timestamps if (channel, ts) in self.posts)

@@ -20,13 +20,15 @@ from daemon.core.ports import (
     NewMessage,
     Post,
     Room,
+    RoomListKey,
+    SharedFile,
     Speech,
     Task,
     ThreadMessage,
 )
 from tests.fake_catch_up import FakeCatchUpLog
 
-TIMEOUT = 60.0  # seconds after which a wait has failed; only a test that fails waits so long
+TIMEOUT = 180.0  # seconds after which a wait has failed; only a test that fails waits so long
 _LOCKED = 0.02  # seconds; a database that is locked waits at most so long before it tries again
 
 
@@ -208,6 +210,55 @@ class FakeRoomNews:
         return frozenset(found), len(self.news)
 
 
+class FakePersonRooms:
+    """A `PersonRooms` in memory, which knows nothing of souls; the next `broken` calls of `outdate` fail."""
+
+    def __init__(self) -> None:
+        self.private: list[str] = []
+        self.doubted: list[str] = []
+        self.broken = 0
+        self._lists: dict[RoomListKey, tuple[int, frozenset[str]]] = {}
+        self._changes: dict[RoomListKey, int] = {}
+
+    async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:  # see above
+        """A list that was read since then."""
+        at, rooms = self._lists.get(key, (-1, frozenset()))
+        return rooms if at >= since_ms else None
+
+    async def begin(self, key: RoomListKey) -> int:
+        """The number of the changes so far."""
+        return self._changes.setdefault(key, 0)
+
+    async def keep(self, key: RoomListKey, rooms: Collection[str], begun: int, asked_ms: int) -> bool:
+        """Keep a list that no news outdated meanwhile."""
+        if self._changes[key] != begun:
+            return False
+        self._lists[key] = (asked_ms, frozenset(rooms))
+        return True
+
+    async def outdate(self, workspace: str, *, person: str = "", room: str = "") -> None:  # all its lists go
+        """Drop the lists of a person, or all."""
+        if self.broken:
+            self.broken -= 1
+            raise StoreBusy("another program holds the database")
+        for key in self._changes:
+            if key.workspace == workspace and person in ("", key.person):
+                self._changes[key] += 1
+                self._lists.pop(key, None)
+
+    async def open_rooms(self, workspace: str) -> frozenset[str]:  # there is one
+        """None."""
+        return frozenset()
+
+    async def doubt(self, workspace: str, room: str = "") -> None:  # there is one
+        """Note the room."""
+        self.doubted.append(room)
+
+    async def make_private(self, workspace: str, room: str) -> None:  # there is one
+        """Note the room."""
+        self.private.append(room)
+
+
 class FakeIntake:
     """An `Intake` in memory: accepts a message once per channel and ts; the next `broken` calls fail.
 
@@ -220,6 +271,7 @@ class FakeIntake:
         self.broken = self.duplicates = 0
         self.catch_up_log = FakeCatchUpLog()
         self.room_news = FakeRoomNews()
+        self.person_rooms = FakePersonRooms()
         self.changed = asyncio.Event()
         self._seen: set[tuple[str, ...]] = set()
         self._taken = 0
@@ -362,6 +414,10 @@ class FakeChannel:
         """See `Channel.whisper`; not part of this fake."""
         return False
 
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        """No message has an address."""
+        return ""
+
     async def language_of(self, person: str) -> str:
         """See `Channel.language_of`."""
         return self.languages.get(person, "")
@@ -369,6 +425,10 @@ class FakeChannel:
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""
         return ()
+
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """Not part of this fake."""
+        raise NotImplementedError
 
 
 class FakeSpeech(Speech):

@@ -25,13 +25,18 @@ def tagged(
     learned: bool = False,
     moved: bool = False,
     calls_for: str = "nothing",
+    heard: str = "",
+    stated: str = "",
 ) -> str:
-    """An answer in the form of the fixed pipeline; `learned` and `moved` are its two checks."""
+    """An answer in the form of the fixed pipeline; `learned` and `moved` are its two checks.
+
+    `heard` and `stated` are attributes of `stimulus_verb` and `external_dialogue`, as a model writes them.
+    """
     return (
         f"<calls_for>{calls_for}</calls_for>\n"
-        "<stimulus_verb>asked</stimulus_verb>\n"
+        f"<stimulus_verb{heard and ' '}{heard}>asked</stimulus_verb>\n"
         f'<internal_monologue verb="thought">{monologue}</internal_monologue>\n'
-        f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
+        f'<external_dialogue verb="said"{stated and " "}{stated}>{reply}</external_dialogue>\n'
         f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
         f"<soul_state_check>{str(moved).lower()}</soul_state_check>"
     )

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from uuid import uuid4
 
 from daemon.memory.database import migrate
 
 Migrate = Callable[[Path], tuple[int, int]]
 by_steps: Migrate = migrate.migrate
+_ONE_AT_A_TIME = Lock()
 
 
 @cache
@@ -31,7 +33,8 @@ def by_copy(path: Path) -> tuple[int, int]:
         return by_steps(path)
     draft = path.with_name(f".{path.name}-{uuid4()}")
     draft.touch(mode=0o600)
-    draft.write_bytes(_migrated())
+    with _ONE_AT_A_TIME:  # Alembic keeps its state in the module
+        draft.write_bytes(_migrated())
     with suppress(FileExistsError):  # another task was faster
         path.hardlink_to(draft)
     draft.unlink()

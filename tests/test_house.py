@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +14,7 @@ import pytest
 
 from daemon.cli.reference.commands import command_reference
 from daemon.core.config import LogLevel
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.migrate import SCHEMA
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
@@ -40,6 +42,7 @@ ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known
     "systemd",
     *(f"R{number}" for number in (*range(1, 8), 10, *range(14, 26), 27, 28, 29)),
     *(f"E1: {part}" for part in ("limit", "prose", "examples", "habits", "apologies", "stand-ins")),
+    *(f"E2: {part}" for part in ("words", "forgery", "search", "documents", "authors")),
 )
 ONE_PAGE = "ports.py"  # every seam on one page, by design
 
@@ -121,7 +124,9 @@ def test_commands_and_settings_that_a_document_names_exist(name: str) -> None:
     commands = set(re.findall(r"(?:`|^|\$ )(?:\.venv/bin/)?soul (?!\w+\.)([a-z]+)\b", page, re.MULTILINE))
     assert {command for command in commands if f"## `soul {command}`" not in reference} == set()
     named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
-    assert {setting for setting in named if f"#{setting}=" not in settings} == set()
+    script = (ROOT / "hooks" / "session_event.py").read_text(encoding="utf-8")
+    unknown = {setting for setting in named if f"#{setting}=" not in settings and f'"{setting}"' not in script}
+    assert unknown == set()
 
 
 def test_every_weakness_that_was_found_has_its_row_and_every_test_that_a_row_names_exists() -> None:
@@ -164,6 +169,14 @@ def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
     assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
 
 
+def test_every_table_is_in_the_architecture() -> None:
+    with closing(sqlite3.connect(f"file:{ROOT / 'memory.db.example'}?mode=ro", uri=True)) as example:
+        made = {name for (name,) in example.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    of_sqlite = re.compile(r"sqlite_|alembic_|.*_(?:data|idx|content|docsize|config)$")
+    named = set(re.findall(r"`(\w+)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
+    assert {name for name in made if not of_sqlite.match(name)} <= named
+
+
 def test_every_cognitive_step_is_tested() -> None:
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     untested = [path.stem for path in (ROOT / "daemon/mind/steps").glob("[a-z]*.py") if path.stem not in tests]
@@ -198,7 +211,18 @@ def test_the_floors_in_the_architecture_are_those_that_are_held() -> None:
 
 
 def test_heavy_libraries_are_not_imported_at_start() -> None:
-    heavy = ("anthropic", "openai", "alembic", "sqlalchemy", "apscheduler", "mcp", "torch", "chromadb")
+    heavy = (
+        "anthropic",
+        "openai",
+        "alembic",
+        "sqlalchemy",
+        "apscheduler",
+        "mcp",
+        "torch",
+        "chromadb",
+        "numpy",
+        "onnxruntime",
+    )
     probe = f"import sys, daemon.app; print([name for name in {heavy!r} if name in sys.modules])"
     seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT)
     assert seen.stdout.strip() == "[]"
@@ -223,6 +247,7 @@ def _named(requirements: list[str]) -> set[str]:
 def test_the_locks_hold_a_version_and_hashes_of_all_that_is_installed_and_name_no_index() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     run, test, lock = _locked("run.txt"), _locked("test.txt"), _locked("lock.txt")
+    assert _locked("embedder.txt").keys() >= {"numpy", "onnx"}
     needed, besides = _named(project["dependencies"]), _named(project["optional-dependencies"]["dev"])
     assert needed | {"setuptools"} <= run.keys(), "run scripts/lock"
     assert besides <= test.keys(), "run scripts/lock"

@@ -1,26 +1,21 @@
 """Model calls and tokens of one message, by mental process and pipeline, and of the jobs after the reply."""
 
-import shutil
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from bench.model_server import model_server
 from bench.plan import Bench
+from bench.processes import CHECKOUT
 from bench.report import Row, Sheet
-from bench.stage import Bot, Json, Stage, stage
+from bench.stage import Bot, Stage, stage
+from bench.talk import furnish, mark, read, say
 from bench.thinker import CHANGE, LEARN, Thinker
-from daemon.memory.database.driver import sqlite3
-
-_SOULS: Final = Path(__file__).parents[2] / "souls"
 
 _PIPELINES: Final = ("unified", "split")
 _HEAD: Final = ("process", "pipeline", "persona", "thinking", "in", "cached", "out", "after", "in", "cached", "out")
-_WITHIN: Final = 30.0
 _DORMANT, _SILENCE = 2.0, 4.0  # seconds until dormancy in the daemon with short silences
-_CONTACT: Final = '\n[[contacts]]\nname = "Ben"\nslack = "U0BEN"\ncan = "restarts the database"\n'
 _LONG: Final = (
     "We went through the figures of last week again, pump by pump, and wrote down what each of them did. " * 60
 )
@@ -114,68 +109,35 @@ async def _house(pipeline: str, **settings: str) -> AsyncIterator[tuple[Stage, T
     """A daemon with the shipped soul in this pipeline, which knows one user; another one has written to it already."""
     async with model_server() as model:
         model.thinker = Thinker()
-        searched = str(_SOULS / "plain")
+        searched = str(CHECKOUT.get() / "souls" / "plain")
         async with stage(Bot.OURS, ISM_ENABLED="true", SOUL_LIBRARY=searched, **model.settings, **settings) as set_up:
-            _furnish(set_up.home, pipeline)
+            furnish(set_up.home, pipeline)
             await set_up.start()
-            await _say(set_up, model.thinker, "ben", "Good morning.")
-            await _say(set_up, model.thinker, "ben", "Find out why it rains.")
+            await say(set_up, model.thinker, "ben", "Good morning.")
+            await say(set_up, model.thinker, "ben", "Find out why it rains.")
             yield set_up, model.thinker
 
 
-def _furnish(home: Path, pipeline: str) -> None:
-    folder = home / "souls" / "minoan"
-    shutil.copytree(_SOULS / "minoan", folder)
-    manifest = folder / "soul.toml"
-    shipped = manifest.read_text(encoding="utf-8")
-    manifest.write_text(
-        shipped.replace('pipeline = "unified"', f'pipeline = "{pipeline}"') + _CONTACT, encoding="utf-8"
-    )
-
-
-async def _say(set_up: Stage, thinker: Thinker, person: str, words: str) -> Json:
-    thinker.newest = words
-    message = await set_up.say(person, "dm", words)
-    await set_up.reply_to(message, _WITHIN)
-    await _at_rest(set_up)
-    return message
-
-
-async def _at_rest(set_up: Stage) -> None:
-    async def look() -> bool:
-        return not _read(set_up, "SELECT 1 FROM jobs WHERE state IN ('ready', 'running') LIMIT 1")
-
-    await set_up.quiet(0.3)
-    if not await set_up.until(look, _WITHIN):
-        raise RuntimeError("what is done after a reply did not come to its end")
-
-
 async def _line(set_up: Stage, thinker: Thinker, pipeline: str, said: _Said) -> _Line:
-    mark = _mark(set_up)
-    await _say(set_up, thinker, "ada", said.words)
-    return _spent_since(set_up, mark, said, pipeline)
+    since = mark(set_up)
+    await say(set_up, thinker, "ada", said.words)
+    return _spent_since(set_up, since, said, pipeline)
 
 
 async def _silences(set_up: Stage, thinker: Thinker, pipeline: str) -> list[_Line]:
     """The calls during a silence, and of the reply that welcomes the user back."""
-    await _say(set_up, thinker, "ada", "Hello! We are rebuilding the pump house.")
-    mark = _mark(set_up)
+    await say(set_up, thinker, "ada", "Hello! We are rebuilding the pump house.")
+    since = mark(set_up)
     await set_up.clock.sleep(_SILENCE + 3)
-    silent = _spent_since(set_up, mark, _Said("dormant, silent", "dormant", ""), pipeline)
+    silent = _spent_since(set_up, since, _Said("dormant, silent", "dormant", ""), pipeline)
     return [await _line(set_up, thinker, pipeline, _Said("returning", "returning", "Here I am again.")), silent]
 
 
-def _mark(set_up: Stage) -> tuple[int, int]:
-    """The last rows of `llm_calls` and of the transitions."""
-    calls, steps = "SELECT coalesce(max(rowid), 0) FROM llm_calls", "SELECT coalesce(max(seq), 0) FROM transitions"
-    return int(_read(set_up, calls)[0][0]), int(_read(set_up, steps)[0][0])
-
-
-def _spent_since(set_up: Stage, mark: tuple[int, int], said: _Said, pipeline: str) -> _Line:
+def _spent_since(set_up: Stage, since: tuple[int, int], said: _Said, pipeline: str) -> _Line:
     """Read `llm_calls`. Raises RuntimeError when the path differs from the table, or a call failed."""
-    calls, steps = mark
-    path = _read(set_up, "SELECT origin, target, trace_id FROM transitions WHERE seq > ? ORDER BY seq", steps)
-    made = _read(
+    calls, steps = since
+    path = read(set_up, "SELECT origin, target, trace_id FROM transitions WHERE seq > ? ORDER BY seq", steps)
+    made = read(
         set_up,
         "SELECT trace_id, role, tokens_in, tokens_cached, tokens_out, outcome, step FROM llm_calls WHERE rowid > ?",
         calls,
@@ -195,8 +157,3 @@ def _sum(calls: Sequence[tuple[Any, ...]]) -> _Spent:
     persona = sum(one[1] == "persona" for one in calls)
     tokens = (sum(one[2] for one in calls), sum(one[3] for one in calls), sum(one[4] for one in calls))
     return _Spent(persona, len(calls) - persona, tokens)
-
-
-def _read(set_up: Stage, sql: str, *values: object) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"{(set_up.home / 'memory.db').as_uri()}?mode=ro", uri=True)) as connection:
-        return connection.execute(sql, values).fetchall()

@@ -14,11 +14,12 @@ from bench.report import Row, quantile
 from bench.stage import Bot, Stage, stage
 from bench.thinker import tagged
 from daemon.core.clock import SystemClock
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
+from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 
 _ENOUGH: Final = 55
 _WITHIN: Final = 30.0
@@ -110,12 +111,12 @@ async def _times(turns: int) -> list[Row]:
             for number in range(turns // _AT_ONCE):
                 await _store(database, number, [said() for _ in range(_AT_ONCE)])
             stored = (clock.monotonic() - began) * 1000 / turns
-            search = ConversationSearch(database)
+            search = Surfacing(database, clock)
             for number in range(_ASKED):
                 for name, (where, audience) in {"a DM": _room(0), "a channel": _room(1)}.items():
                     query = " ".join(draw.choices(words, often, k=3 + number % 6))
                     began = clock.monotonic()
-                    await search.look_up(where, Readers(audience, members_only=True), query, 5, None)
+                    await search.surface(where, Readers(audience, members_only=True), [query], 5, AlreadyShown())
                     took[name].append((clock.monotonic() - began) * 1000)
     size = f"over {turns:,} turns"
     return [
@@ -140,18 +141,7 @@ async def _store(database: Database, number: int, bodies: Sequence[str]) -> None
     ]
 
     async def unit(transaction: Transaction) -> None:
-        await transaction.insert(
-            "conversations",
-            "ON CONFLICT (id) DO NOTHING",
-            id=str(where),
-            soul=where.soul,
-            workspace=where.workspace,
-            channel=where.channel,
-            thread=where.thread,
-            place="dm",
-            audience=str(audience),
-            last_ms=0,
-        )
+        await open_conversation(transaction, where, Place.DM, audience, 0)
         await store_turns(transaction, turns, conversation=where, audience=audience, trace_id="t", now=number * 60_000)
 
     await database.write(unit)

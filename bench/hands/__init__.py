@@ -12,7 +12,10 @@ from typing import Any, Final, Protocol
 
 from daemon.core.working_memory import estimate_tokens
 
-_OPEN: Final = "general"
+_WITH_GUESTS: Final = "partners"
+_PUBLIC: Final = ("general", _WITH_GUESTS)  # every member can read these
+_PRIVATE: Final = "lab"
+_IN_PRIVATE: Final = ("Chloe", "Dan")
 _NOTE: Final = re.compile(r'<note-(\w+) about="\[m\d+\].*?</note-\1>', re.DOTALL)
 _FILLER: Final = "We went through the list of orders again and ticked off one line after the other. " * 35
 _FILLERS: Final = 5  # long messages in a DM, after which what was said before is no longer in the prompt's transcript
@@ -39,7 +42,11 @@ class Saying:
 
     def is_known_to(self, other: "Saying") -> bool:
         """Whether whoever reads the other one's room may know this."""
-        return self.room in (_OPEN, other.room) and (self.room != "dm" or self.person == other.person)
+        if self.room == other.room:
+            return self.room != "dm" or self.person == other.person
+        if other.room == _WITH_GUESTS:
+            return False
+        return self.room in _PUBLIC or (self.room == _PRIVATE and other.room == "dm" and other.person in _IN_PRIVATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -13,10 +14,13 @@ from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.channels.several import SeveralChannels
+from daemon.channels.terminal import TerminalChannel
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings, environment, unknown_settings
+from daemon.core.errors import StoreError
 from daemon.core.ports import LLM, Channel, Clock, Emit
+from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.core.telemetry import Telemetry
 from daemon.core.telemetry.metrics import Metrics, fanout
@@ -26,7 +30,10 @@ from daemon.soul import Soul, Souls
 
 if TYPE_CHECKING:
     from daemon.channels.slack.channel import SlackChannel  # heavy: loaded when a daemon runs in Slack
+    from daemon.local_slack.server import WorkspaceServer  # loaded where there are no tokens of Slack
 
+_LOOK_S = 0.5
+_NO_INPUT = -1  # the file descriptor of a terminal that is never read
 _PLACEHOLDER_PACE = 0.03  # seconds per word, so that users see the placeholder's replies stream
 
 
@@ -45,14 +52,15 @@ async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
 async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> None:
     """Run until SIGTERM or SIGINT, then drain; a second signal cuts the drain short.
 
-    Without Slack tokens it starts the local workspace and joins that. `announce` prints the few lines meant for the
-    admin at the terminal. Raises ConfigError for wrong tokens or models, SoulError and StoreError.
+    Without Slack tokens it starts the local workspace, joins that and lives by its clock, which can be moved forward.
+    `announce` prints the few lines meant for the admin at the terminal. Raises ConfigError for wrong tokens or models,
+    SoulError and StoreError.
     """
-    clock, supervisor = SystemClock(), ServiceEnvironment.read(environment())
+    supervisor = ServiceEnvironment.read(environment())
     service = ServiceManager(supervisor.notify_socket)
     async with AsyncExitStack() as stack:
         telemetry, metrics = await stack.enter_async_context(telemetry_of(settings)), Metrics()
-        troubles = Troubles(clock)
+        troubles = Troubles(SystemClock())
         emit = fanout(telemetry, metrics, troubles)
         emit("daemon.starting", version=daemon.__version__, soul=settings.name)
         for note in unknown_settings():
@@ -60,8 +68,11 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         souls = souls_of(settings, emit)
         soul = souls.current(souls.main)
         local = settings.slack_bot_token is None and settings.slack_app_token is None
-        if local:
-            settings = await _join_local_workspace(settings, soul, stack, announce)
+        workspace = await _local_workspace(settings, soul, stack) if local else None
+        clock = workspace.clock if workspace else SystemClock()
+        if workspace:
+            announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.page_url}")
+            settings = _joining(settings, workspace)
         pace = _PLACEHOLDER_PACE if local else 0.0
         llms = {name: _llm_for(souls.current(name), settings, stack, emit, pace) for name in souls.names}
         announce(_models_line(_with_models_of(settings, soul)))
@@ -73,7 +84,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
             return
         http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
         stack.push_async_callback(http.close)
-        both = SeveralChannels(slack, http)
+        both = SeveralChannels(slack, http, **{DOOR: http})
         built = await stack.enter_async_context(
             assemble(
                 settings,
@@ -84,9 +95,13 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
                 souls=souls,
                 llm_of=llms.__getitem__,
                 troubles=troubles,
+                account=identity.user,
+                url=lambda: http.url,
             )
         )
-        connect_http(http, built, both, souls, identity.team)
+        if workspace:  # its clock may have been moved forward in an earlier run, and memory goes on from there
+            workspace.clock.advance(max(0, await built.store.turns.newest_ms() - clock.now_ms()) / 1000)
+        connect_http(http, built, both, souls, identity.team, standing_of=slack.standing_of)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 
 
@@ -106,6 +121,27 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
         await built.store.presence.leave()
 
 
+async def consolidate_here(settings: Settings, soul: str, workspace: str) -> None:
+    """Do the slot of consolidation that was ordered for a soul, where no daemon runs.
+
+    Nothing is posted and no message is answered. Raises ConfigError, SoulError, StoreError.
+    """
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(telemetry_of(settings.model_copy(update={"log_level": "minimal"})))
+        souls = souls_of(settings, telemetry)
+        llm = _llm_for(souls.current(soul), settings, stack, telemetry, 0.0)
+        silent = TerminalChannel(soul, "admin", clock, source=_NO_INPUT, output=StringIO(), interactive=False)
+        built = await stack.enter_async_context(
+            assemble(settings, silent, clock, telemetry, workspace=workspace, souls=souls, llm_of=lambda _: llm)
+        )
+        night = built.nights[soul]
+        if not night.has_room():
+            raise StoreError("the disk is nearly full", hint="free space on the disk that holds SOUL_HOME")
+        while (await night.stores.slots.newest()).ordered_ms is not None:
+            await clock.sleep(min(_LOOK_S, await night.look()))
+
+
 def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, pace: float) -> LLM:
     """The models of a soul, closed with the stack. Raises ConfigError."""
     llm = build_llm(_with_models_of(settings, soul), SystemClock(), emit, pace=pace)
@@ -119,8 +155,8 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
     from daemon.channels.slack.outgoing.appearance import Appearance
 
     def appearance(name: str) -> Appearance | None:
-        soul = souls.current(name)
-        return None if name == souls.main else Appearance(soul.display_name, soul.icon)
+        soul = souls.hosted(name)
+        return None if soul.name == souls.main else Appearance(soul.display_name, soul.icon)
 
     appearance_of = appearance if len(souls.names) > 1 else None
     return SlackChannel(
@@ -129,7 +165,7 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
         emit,
         soul_for_channel=souls.for_channel,
         appearance_of=appearance_of,
-        words_of=lambda name, language: souls.current(name).words_in(language),
+        words_of=lambda name, language: souls.hosted(name).words_in(language),
     )
 
 
@@ -144,23 +180,22 @@ def _with_models_of(settings: Settings, soul: Soul) -> Settings:
     return settings.model_copy(update={name: model for name, model in own.items() if model})
 
 
-async def _join_local_workspace(
-    settings: Settings, soul: Soul, stack: AsyncExitStack, announce: Callable[[str], None]
-) -> Settings:
+async def _local_workspace(settings: Settings, soul: Soul, stack: AsyncExitStack) -> "WorkspaceServer":
+    """A workspace of our own, served with the stack."""
     from daemon.local_slack.server import serve_workspace
 
-    workspace = await stack.enter_async_context(
-        serve_workspace(port=settings.workspace_port, bot_name=soul.display_name)
-    )
-    announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.page_url}")
-    return settings.model_copy(
-        update={
-            "slack_bot_token": SecretStr(workspace.bot_token),
-            "slack_app_token": SecretStr(workspace.app_token),
-            "slack_api_url": workspace.api_url,
-            "slack_pacing": False,
-        }
-    )
+    return await stack.enter_async_context(serve_workspace(port=settings.workspace_port, bot_name=soul.display_name))
+
+
+def _joining(settings: Settings, workspace: "WorkspaceServer") -> Settings:
+    """The settings with which a daemon joins a workspace of its own."""
+    joined = {
+        "slack_bot_token": SecretStr(workspace.bot_token),
+        "slack_app_token": SecretStr(workspace.app_token),
+        "slack_api_url": workspace.api_url,
+        "slack_pacing": False,
+    }
+    return settings.model_copy(update=joined)
 
 
 def _models_line(settings: Settings) -> str:

@@ -1,22 +1,37 @@
 """Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import daemon
+from daemon.app.eyes import Eyes, build_eyes
 from daemon.app.health import Health
+from daemon.app.hosting import Hosting
 from daemon.app.lifecycle import Chore, Daemon
+from daemon.app.nights import build_consolidator
+from daemon.app.vectors import Meanings, build_meanings
+from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
+from daemon.core.contexts import ADMIN
 from daemon.core.limits import Limits
+from daemon.core.notes import NoteBudget
 from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
 from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.prices import cost_of
 from daemon.memory.database.log_size import keep_log_small
-from daemon.memory.database.pruning import Retention, prune_periodically
-from daemon.memory.knowledge.erasing import wipe_periodically
+from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
+from daemon.memory.knowledge.erasing import tidy_periodically
 from daemon.memory.knowledge.library import LibraryIndex
+from daemon.memory.passport.mirror import Mirror
+from daemon.memory.people.forgetting import ForgettingPeople
+from daemon.memory.people.passing import erase_what_passes
+from daemon.memory.people.retention import MemoryRetention, expire_periodically
+from daemon.memory.queues.duties import Duty
+from daemon.memory.retrieval.reasons import Reasons
+from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
@@ -24,13 +39,25 @@ from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.processes.wishes import WISHES
 from daemon.runtime.background_jobs import JobRunner
+from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.conversation import ConversationHandler, Deadlines
 from daemon.runtime.courier import Courier
+from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
+from daemon.runtime.other_daemons import answer_bells
+from daemon.runtime.people.own_memory import own_memory
+from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triage
+from daemon.runtime.visit_sweep import sweep_visits
+from daemon.shared.asking import SessionQuestions
+from daemon.shared.bells import Bells, open_bells, wake_all
+from daemon.shared.context import SharedContexts
+from daemon.shared.living_sessions import LivingSessions
+from daemon.shared.messages import SoulNotes
+from daemon.shared.souls import SoulAtWork
 from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
@@ -61,79 +88,183 @@ async def assemble(
     souls: Souls,
     llm_of: Callable[[str], LLM],
     troubles: Troubles | None = None,
+    account: str = "",
+    url: Callable[[], str] = str,
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `troubles` is one of the sinks of `emit`, if the daemon is to tell of them.
-
-    Raises ConfigError, SoulError or StoreError.
+    `account` and `url` are as in `Hosting`. `troubles` is one of the sinks of `emit`, if they are to be shown. Raises
+    ConfigError, SoulError or StoreError.
     """
-    bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
+    channel, interrupts = with_souls(channel), Interrupts()
+    bells, heard = {name: Bell() for name in souls.names}, {name: Bell() for name in souls.names}
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(
-            open_store(
-                settings.database_path,
-                clock,
-                emit,
-                soul=settings.name,
-                workspace=workspace,
-                kind=channel.name,
-                version=daemon.__version__,
-                lease=settings.lease,
-                on_accepted=_on_accepted(tuple(bells.values()), interrupts),
-                most_waiting=settings.most_waiting,
-            )
-        )
+        shared_bells = await stack.enter_async_context(open_bells(settings.home.absolute(), clock))
+        accepted = _on_accepted((*bells.values(), *heard.values()), interrupts, shared_bells)
+        opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
+        store = await stack.enter_async_context(opening)
+        stack.callback(shared_bells.ring)  # its souls are present no more
+        stack.callback(shared_bells.ring_for_work)
+        eyes = build_eyes(settings, store, channel, emit, stack, clock=clock)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
-        library = _library(settings, store, clock, emit)
-        lanes: list[AnyLane] = []
-        chores = _chores(settings, store, library, clock, emit)
+        meanings = build_meanings(settings, store.database, clock, emit, stack)
+        library = _library(settings, store, meanings, clock, emit)
+        retrieval = _retrieval(store, meanings, library, clock)
+        lanes, nights, schedulers = list[AnyLane](), dict[str, Consolidator](), list[Scheduler]()
+        chores = _chores(settings, store, library, clock, emit, bells=shared_bells, meanings=meanings, eyes=eyes)
+        services_of = partial(
+            _services, settings, channel, clock, emit, retrieval=retrieval, library=library, toolbox=toolbox, eyes=eyes
+        )
         for name in souls.names:
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
             current, llm = partial(souls.current, name), llm_of(name)
-            services = _services(
-                settings, channel, clock, emit, store=own, soul=current, llm=llm, library=library, toolbox=toolbox
-            )
+            services = services_of(store=own, soul=current, llm=llm, bells=shared_bells, own_bells=bells)
             soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
-            chores[f"scheduler of {name}"] = scheduler.run
+            schedulers.append(scheduler)
+            on_due = partial(_on_due, soul_lanes, shared_bells)
+            nights[name] = build_consolidator(settings, own, services, interrupts, on_due)
+            chores |= _chores_of_soul(name, own, services, scheduler, on_due)
+            chores |= {f"consolidation of {name}": nights[name].run}
+            watch = CueWatch(own.cues, own.standing, meanings.meaning, channel, clock=clock, emit=emit)
+            chores[f"cues of {name}"] = partial(watch.run, heard[name], on_due)
         await store.presence.release_dead_claims(settings.in_doubt)
-        work = Dispatcher(lanes, clock, emit)
-        yield Daemon(settings, clock, emit, channel, store, work, Health(clock), troubles or Troubles(clock), chores)
+        work, told = Dispatcher(lanes, clock, emit), troubles or Troubles(clock)
+        hosting = Hosting(store.presence, souls, shared_bells, account, url)
+        look = partial(_look_again, work, schedulers, heard.values(), hosting)
+        chores["bells"] = partial(answer_bells, shared_bells, clock, look)
+        contexts, found = SharedContexts(store.contexts, shared_bells, clock, ADMIN), retrieval.surfacing
+        yield Daemon(
+            settings, clock, emit, channel, store, work, Health(clock), told, contexts, hosting, found, chores, nights
+        )
 
 
-def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
+def _store(
+    settings: Settings, clock: Clock, emit: Emit, *, kind: str, workspace: str, on_accepted: Callable[[str], None]
+) -> AbstractAsyncContextManager[Store]:
+    return open_store(
+        settings.database_path,
+        clock,
+        emit,
+        soul=settings.name,
+        workspace=workspace,
+        kind=kind,
+        version=daemon.__version__,
+        lease=settings.lease,
+        on_accepted=on_accepted,
+        most_waiting=settings.most_waiting,
+    )
+
+
+def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts, others: Bells) -> Callable[[str], None]:
     """What a new message in a conversation sets going."""
 
     def accepted(conversation: str) -> None:
         interrupts.call(conversation)
         for bell in bells:
             bell.ring()
+        others.ring_for_work()
 
     return accepted
 
 
-def _library(settings: Settings, store: Store, clock: Clock, emit: Emit) -> FolderLibrary:
-    index = LibraryIndex(store.database, clock)
+def _on_due(lanes: Sequence[AnyLane], others: Bells) -> None:
+    """What fell due sets going."""
+    ring(lanes)
+    others.ring_for_work()
+
+
+async def _look_again(
+    dispatcher: Dispatcher, schedulers: Iterable[Scheduler], heard: Iterable[Bell], hosting: Hosting
+) -> None:
+    """What other processes stored sets going. Raises StoreError."""
+    dispatcher.look_again()
+    for scheduler in schedulers:
+        scheduler.look_again()
+    for bell in heard:
+        bell.ring()
+    await hosting.heed()
+
+
+@dataclass(frozen=True, slots=True)
+class _Retrieval:
+    """What surfaces to replies, and the way back from a reply to it."""
+
+    surfacing: Surfacing
+    reasons: Reasons
+
+
+def _retrieval(store: Store, meanings: Meanings, library: FolderLibrary, clock: Clock) -> _Retrieval:
+    surfacing = Surfacing(store.database, clock, meanings.meaning)
+    return _Retrieval(surfacing, Reasons(store.database, meanings.patient, library.open_folders))
+
+
+def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
+    index = LibraryIndex(store.database, clock, meanings.meaning)
     return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public)
 
 
-def _chores(settings: Settings, store: Store, library: FolderLibrary, clock: Clock, emit: Emit) -> dict[str, Chore]:
+def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, bells: Bells) -> ForgettingPeople:
+    return ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=bells.ring)
+
+
+def _chores(
+    settings: Settings,
+    store: Store,
+    library: FolderLibrary,
+    clock: Clock,
+    emit: Emit,
+    *,
+    bells: Bells,
+    meanings: Meanings,
+    eyes: Eyes,
+) -> dict[str, Chore]:
     """What has to be done now and then for all souls together, by its name in the log."""
+    prunes = Duty(store.database, clock, "pruning", every_s=PRUNED_EVERY_S)
     kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
     return {
         "library": library.keep_indexed,
+        "vectors": meanings.keep,
+        "pictures": eyes.keep,
         "write-ahead log": partial(keep_log_small, store.database, clock, emit),
-        "wiping": partial(wipe_periodically, store.database, clock, emit),
-        "pruning": partial(prune_periodically, store.database, kept, clock, emit),
+        "wiping": partial(tidy_periodically, store.database, clock, emit),
+        "forgetting": _forgetting(settings, store, clock, emit, bells).run,
+        "erasing what passes": partial(
+            erase_what_passes, store.database, clock, emit, silence_ms=int(settings.visit_silence * 1000)
+        ),
+        "mirror": Mirror(store.database, settings.home, settings.mirror, clock, emit).run,
+        "expiring": partial(expire_periodically, store.database, _kept(settings), clock, emit),
+        "pruning": partial(prune_periodically, store.database, kept, clock, emit, prunes.turn),
     }
+
+
+def _chores_of_soul(
+    name: str, store: Store, services: CycleServices, scheduler: Scheduler, on_due: Callable[[], None]
+) -> dict[str, Chore]:
+    """What has to be done now and then for one soul, by its name in the log."""
+    clock, emit, find_room = services.clock, services.emit, services.channel.find_room
+    sweep = partial(sweep_visits, store.ended_visits, clock, services.soul, services.timing.visit_timeout_ms, on_due)
+    telling = partial(tell_of_readings, store.readings, find_room, clock, emit, on_due)
+    return {
+        f"scheduler of {name}": scheduler.run,
+        f"visits of {name}": sweep,
+        f"telling of {name}": telling,
+        f"what {name} does": services.at_work.run,
+    }
+
+
+def _kept(settings: Settings) -> MemoryRetention:
+    """For how long each kind of memory is kept."""
+    return MemoryRetention(
+        settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
+    )
 
 
 def _work(
     settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
 ) -> tuple[tuple[AnyLane, ...], Scheduler]:
     """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
-    clock, emit, alarm = services.clock, services.emit, Bell()
+    clock, emit, alarm, asks = services.clock, services.emit, Bell(), services.asking
     slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
     courier = Courier(
         store.outbox,
@@ -154,9 +285,10 @@ def _work(
         deadline=deadline,
         bell=bell,
         alarm=alarm,
+        ring_others=services.bells.ring_for_work,
     )
-    on_due = partial(ring, lanes)
-    return lanes, Scheduler(store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+    on_due = partial(_on_due, lanes, services.bells)
+    return lanes, Scheduler(store.intentions, store.approvals, asks, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
 
 
 def _services(
@@ -166,12 +298,16 @@ def _services(
     emit: Emit,
     *,
     store: Store,
+    retrieval: _Retrieval,
     soul: Callable[[], Soul],
     llm: LLM,
     library: FolderLibrary,
     toolbox: Toolbox,
+    eyes: Eyes,
+    bells: Bells,
+    own_bells: Mapping[str, Bell],
 ) -> CycleServices:
-    """What the cycles of one soul work with; `store` is that soul's."""
+    """What the cycles of one soul work with; `store` is that soul's, `own_bells` of all souls here."""
     return CycleServices(
         llm=llm,
         channel=channel,
@@ -184,32 +320,65 @@ def _services(
         commits=store.commits,
         turns=store.turns,
         user_models=store.user_models,
+        learning=store.learning,
         soul_states=store.soul_states,
+        qualia=store.qualia,
         process_memories=store.process_memories,
+        episodes=store.episodes,
         zones=store.zones,
+        senses=eyes.senses,
+        file_sensing=eyes.sensing,
         model_habits=store.model_habits,
         triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
-        timing=Timing(
-            visit_timeout_ms=int(settings.visit_silence * 1000),
-            dormancy_timeout_ms=int(settings.dormant_after * 1000),
-            most_intentions=settings.schedule_max,
-        ),
+        timing=_timing(settings),
         link_hosts=settings.link_hosts,
-        capabilities=Capabilities(
-            library=library,
-            toolbox=toolbox,
-            approvals=store.approvals,
-            may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
-            intended=store.intentions.waiting,
-            find_room=channel.find_room,
-            approvers=settings.approvers,
-            approval_seconds=settings.approval_seconds,
-            open_library=library.open_part(),
-        ),
+        capabilities=_capabilities(settings, channel, store, library, toolbox, clock),
         limits=partial(limits_of, settings),
-        recollect=store.conversation_search.search,
-        look_up=store.conversation_search.look_up,
+        known=store.known,
+        standing=store.standing,
+        forgetting=_forgetting(settings, store, clock, emit, bells),
+        tells_of_memory=settings.tell_of_memory,
+        surfacing=retrieval.surfacing,
+        reasons=retrieval.reasons,
+        cues=store.cues,
+        contexts=store.contexts,
+        shared_keys=settings.shared_contexts,
+        bells=bells,
+        wake=partial(wake_all, bells, tuple(own_bells.values())),
+        sessions=LivingSessions(store.sessions, clock),
+        asking=SessionQuestions(store.questions, store.sessions, clock, soul().name),
+        at_work=SoulAtWork(store.contexts.awareness, bells, clock, soul().name),
+        notes=SoulNotes(store.notes, clock, soul().name, tuple(own_bells), NoteBudget(settings.pair_hourly)),
         wishes=WISHES,
+    )
+
+
+def _capabilities(  # noqa: PLR0917 - one of each
+    settings: Settings, channel: Channel, store: Store, library: FolderLibrary, toolbox: Toolbox, clock: Clock
+) -> Capabilities:
+    """What one soul may use to solve problems, as the settings allow."""
+    return Capabilities(
+        library=library,
+        toolbox=toolbox,
+        approvals=store.approvals,
+        may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
+        intended=store.intentions.waiting,
+        people_named=store.names.named,
+        find_room=channel.find_room,
+        approvers=settings.approvers,
+        approval_seconds=settings.approval_seconds,
+        own_memory=partial(own_memory, store.known),
+        sessions=LivingSessions(store.sessions, clock).seen,
+        open_library=library.open_part(),
+    )
+
+
+def _timing(settings: Settings) -> Timing:
+    return Timing(
+        visit_timeout_ms=int(settings.visit_silence * 1000),
+        dormancy_timeout_ms=int(settings.dormant_after * 1000),
+        learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
+        most_intentions=settings.schedule_max,
     )
 
 

@@ -1,14 +1,23 @@
 """Builds the HTTP channel, and connects it to memory.db once that is open."""
 
+from collections.abc import Awaitable, Callable
+
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
 from daemon.core.config import Settings
-from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock, Emit
+from daemon.core.contexts import ContextState
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.ports import Clock, Emit, GateDecision, Room
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies
+from daemon.memory.shared.keys import Keys
+from daemon.memory.shared.sessions import SessionStore
+from daemon.memory.shared.store import ContextStore
+from daemon.shared.door import ContextDoor
+from daemon.shared.session_memory import WorkspaceMemory
+from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
 
 
@@ -29,8 +38,19 @@ def build_http_channel(
     )
 
 
-def connect_http(http: HttpChannel, built: Daemon, channel: SeveralChannels, souls: Souls, workspace: str) -> None:
-    """Give the HTTP channel its calls into an assembled daemon. `channel` is the one asked about readiness."""
+def connect_http(
+    http: HttpChannel,
+    built: Daemon,
+    channel: SeveralChannels,
+    souls: Souls,
+    workspace: str,
+    *,
+    standing_of: Callable[[str], Awaitable[GateDecision]],
+) -> None:
+    """Give the HTTP channel its calls into an assembled daemon.
+
+    `channel` is the one asked about readiness; `standing_of` asks the gate about the owner of a key.
+    """
     backlog = Backlog(built.store.database, built.clock, soul=souls.main, workspace=workspace)
 
     async def unready() -> tuple[str, ...]:
@@ -42,5 +62,64 @@ def connect_http(http: HttpChannel, built: Daemon, channel: SeveralChannels, sou
         built.dispatcher.look_again()
         return queued
 
+    sessions = sessions_of(built, souls, workspace, standing_of, channel.find_room)
+    memory = memory_of(built, souls, workspace)
     replies = StoredReplies(built.store.database)
-    http.connect(DaemonSide(replies.find, replies.last_name, enqueue, unready, backlog.waiting))
+    door = ContextDoor(built.contexts, Audience(AudienceKind.WORKSPACE, workspace))
+    http.connect(
+        DaemonSide(
+            replies.find,
+            replies.last_name,
+            enqueue,
+            unready,
+            backlog.waiting,
+            sessions,
+            door,
+            built.hosting.has_neighbours,
+            memory,
+        )
+    )
+
+
+def sessions_of(
+    built: Daemon,
+    souls: Souls,
+    workspace: str,
+    standing_of: Callable[[str], Awaitable[GateDecision]],
+    room_of: Callable[[str], Awaitable[Room]],
+) -> CodeSessions:
+    """The sessions of Claude Code that join the main soul's mind."""
+    database, clock = built.store.database, built.clock
+    contexts = ContextStore(database, clock, workspace)
+
+    async def shared() -> list[ContextState]:
+        keys = dict.fromkeys((*built.settings.shared_contexts, *souls.current(souls.main).shared_contexts))
+        everybody = Audience(AudienceKind.WORKSPACE, workspace)
+        return [one for one in await contexts.these(tuple(keys)) if one.audience == everybody]
+
+    def who() -> tuple[str, str]:
+        soul = souls.current(souls.main)
+        return soul.display_name, soul.personality
+
+    def wake() -> None:
+        built.dispatcher.look_again()
+        built.contexts.bells.ring_for_work()
+
+    return CodeSessions(
+        SessionStore(database, workspace),
+        Keys(database),
+        clock,
+        built.emit,
+        standing_of=standing_of,
+        room_of=room_of,
+        contexts=shared,
+        who=who,
+        questions=built.store.questions,
+        bells=built.contexts.bells,
+        wake=wake,
+    )
+
+
+def memory_of(built: Daemon, souls: Souls, workspace: str) -> WorkspaceMemory:
+    """The main soul's memory, as sessions know it."""
+    return WorkspaceMemory(built.store.database, built.clock, built.surfacing, soul=souls.main, workspace=workspace)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from daemon.app.health import Health
+from daemon.app.hosting import Hosting
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.config import Settings
 from daemon.core.errors import SchemaMismatch
@@ -16,9 +17,14 @@ from daemon.core.last_line import LastLine
 from daemon.core.ports import Channel, Clock, Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.troubles import Troubles
-from daemon.memory.database.backup import BackupSchedule, folder_beside
+from daemon.memory.database.backup import BackupSchedule
+from daemon.memory.database.copies import folder_beside
+from daemon.memory.queues.duties import Duty
+from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store
+from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.dispatcher import Dispatcher
+from daemon.shared.context import SharedContexts
 
 T = TypeVar("T")
 Chore = Callable[[], Coroutine[object, object, None]]
@@ -33,7 +39,8 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Daemon:
     """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives, by their names.
 
-    `troubles` is what its heartbeat tells of.
+    `troubles` is what its heartbeat tells of, `nights` what looks through each soul's memory. `contexts` are what souls
+    and people share, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
     """
 
     settings: Settings
@@ -44,7 +51,11 @@ class Daemon:
     dispatcher: Dispatcher
     health: Health
     troubles: Troubles
+    contexts: SharedContexts
+    hosting: Hosting
+    surfacing: Surfacing
     chores: Mapping[str, Chore] = field(default_factory=dict)
+    nights: Mapping[str, Consolidator] = field(default_factory=dict)
 
     async def live(
         self, stop: asyncio.Event, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]
@@ -54,12 +65,14 @@ class Daemon:
         A task that fails is begun again; only what an admin has to mend ends all of them, and is raised.
         """
         ready, left, backups = asyncio.Event(), asyncio.Event(), folder_beside(self.settings.database_path)
-        share = self.settings.backup_share
+        share, copies = self.settings.backup_share, Duty(self.store.database, self.clock, "backup", every_s=0.0).turn
         beside: dict[str, Chore] = {
-            "backup": BackupSchedule(self.store.database, backups, self.clock, self.emit, share=share).run,
+            "backup": BackupSchedule(self.store.database, backups, self.clock, self.emit, share=share, turn=copies).run,
             "watchdog": partial(watchdog.feed, self.health.works, self.clock),
             "readiness": partial(self._announce_ready, ready, service, announce),
         }
+        self._say_if_deaf()
+        await self._beat_once()  # before it binds an address: its neighbours see it
         async with alongside(*self.work(), *self._kept(beside), self._listen(stop, ready, left, service)):
             await stop.wait()
             service.stopping("finishing the work in progress")
@@ -122,17 +135,40 @@ class Daemon:
             raise
 
     async def _heartbeat(self) -> None:
-        """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed."""
+        """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed.
+
+        A bell that refuses hurries it: a daemon is dead.
+        """
         while True:
-            connected, lag = self.channel.healthy(), self.health.worst_lag(int(_HEARTBEAT))
-            state = self.channel.trouble() or ("connected" if connected else "not connected")
+            lag = self.health.worst_lag(int(_HEARTBEAT))
             try:
-                await self.store.presence.beat(state, {"active": self.dispatcher.active, **self._failing()})
-                await self.store.presence.release_dead_claims(self.settings.in_doubt)
+                connected = await self._beat()
+                if await self.store.presence.release_dead_claims(self.settings.in_doubt):
+                    self.dispatcher.look_again()
+                await self.hosting.heed()
             finally:
                 self.health.store_answered()  # with an error, too: a full disk is no reason to be restarted
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))
-            await self.clock.sleep(_HEARTBEAT)
+            await self.contexts.bells.missed.wait(self.clock, _HEARTBEAT)
+
+    def _say_if_deaf(self) -> None:
+        """Log that no bell could be hung, as in a folder that belongs to another user."""
+        bells = self.contexts.bells
+        if not bells.hangs:
+            note = "what other processes store is noticed late, and a death only by its lease; see soul doctor"
+            self.emit("bells.missing", folder=str(bells.folder), note=note)
+
+    async def _beat_once(self) -> None:
+        """Write a heartbeat out of turn, if that can be; what is wrong shows at the next."""
+        with suppress(Exception):
+            await self._beat()
+
+    async def _beat(self) -> bool:
+        """Write the heartbeat; gives whether the platform is connected. Raises StoreError."""
+        connected = self.channel.healthy()
+        state = self.channel.trouble() or ("connected" if connected else "not connected")
+        await self.hosting.say(state, {"active": self.dispatcher.active, **self._failing()})
+        return connected
 
     def _failing(self) -> dict[str, object]:
         troubles = self.troubles.now()
@@ -142,6 +178,7 @@ class Daemon:
         self, ready: asyncio.Event, service: ServiceManager, announce: Callable[[str], None]
     ) -> None:
         await ready.wait()
+        await self._beat_once()  # with where its HTTP API listens
         service.ready("connected to Slack")
         self.emit("daemon.ready")
         announce("Connected. Stop with Ctrl-C.")

@@ -7,20 +7,32 @@ from contextlib import AbstractAsyncContextManager
 from daemon.core.concurrency import alongside
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
+from daemon.core.ports import (
+    Channel,
+    DraftLog,
+    FoundPost,
+    GateDecision,
+    Intake,
+    Post,
+    Room,
+    SharedFile,
+    Speech,
+    ThreadMessage,
+)
 
 
 class SeveralChannels:
     """Implements `Channel` by passing each call to the channel that the conversation names.
 
-    `further` channels are chosen where a conversation's `channel` is their `name`. `main` takes all other
-    conversations, finds rooms, and is meant by health and closing.
+    `further` channels are chosen where a conversation's `channel` is their `name`, or one that `also` gives them. The
+    `main` one takes all other conversations, finds rooms, and is meant by health and closing.
     """
 
-    def __init__(self, main: Channel, *further: Channel) -> None:
+    def __init__(self, main: Channel, *further: Channel, **also: Channel) -> None:
         self.name = main.name
         self._main = main
         self._further = {channel.name: channel for channel in further}
+        self._by_name = self._further | also
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; all channels listen at once, and `ready` is set once each of them is ready."""
@@ -90,6 +102,10 @@ class SeveralChannels:
         """See `Channel.whisper`."""
         return await self._of(conversation).whisper(conversation, person, text, thread=thread)
 
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        """See `Channel.permalink`."""
+        return await self._of(conversation).permalink(conversation, ts)
+
     async def language_of(self, person: str) -> str:
         """See `Channel.language_of`; only the main channel knows its users' languages."""
         return await self._main.language_of(person)
@@ -98,5 +114,9 @@ class SeveralChannels:
         """See `Channel.thread_before`."""
         return await self._of(perception.conversation).thread_before(perception, limit)
 
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """See `Channel.fetch`."""
+        return await self._of(conversation).fetch(conversation, file)
+
     def _of(self, conversation: ConversationKey) -> Channel:
-        return self._further.get(conversation.channel, self._main)
+        return self._by_name.get(conversation.channel, self._main)

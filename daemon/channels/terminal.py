@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
+from daemon.channels.bare import BareChannel
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
@@ -26,7 +27,6 @@ from daemon.core.ports import (
     Speech,
     Task,
     TaskState,
-    ThreadMessage,
 )
 from daemon.core.text import one_line
 
@@ -65,7 +65,7 @@ def check_user(name: str) -> str:
     return name
 
 
-class TerminalChannel:
+class TerminalChannel(BareChannel):
     """Implements `Channel` for one user at a terminal or behind a pipe.
 
     `source` is the file descriptor of the UTF-8 input. If `interactive`, a prompt and a sign of thinking are shown;
@@ -205,18 +205,6 @@ class TerminalChannel:
         """See `Channel.find`; a post of an earlier process is never found, so that it is printed again."""
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
-
-    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """See `Channel.whisper`; one user reads everything."""
-        return False
-
-    async def language_of(self, person: str) -> str:
-        """See `Channel.language_of`; a terminal doesn't say."""
-        return ""
-
-    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """See `Channel.thread_before`; a terminal has no threads."""
-        return ()
 
     def _require_ours(self, conversation: ConversationKey) -> None:
         if conversation != self._conversation:

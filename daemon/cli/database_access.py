@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+from daemon.core.bell_sockets import FOLDER, STATE, WORK, bells_in, ring_all
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
@@ -29,12 +30,19 @@ def existing_database(settings: Settings) -> Path:
 
 
 def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do some work on memory.db. Raises StoreError, and SchemaMismatch when it has to be migrated first."""
+    """Do some work on memory.db; daemons are rung if it changed something.
+
+    Raises StoreError, and SchemaMismatch when it has to be migrated first.
+    """
     path = existing_database(settings)
 
     async def opened() -> T:
         async with open_database(path, SystemClock(), create=False) as database:
-            return await work(database)
+            try:
+                return await work(database)
+            finally:
+                if database.has_changed:
+                    ring_all(bells_in(path.parent / FOLDER), STATE + WORK)
 
     return asyncio.run(opened())
 

@@ -9,6 +9,7 @@ from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls
 from daemon.cli.checks.slack import slack
 from daemon.cli.checks.tools import tools
+from daemon.cli.checks.vectors import vectors
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.telemetry.redaction import Redactor
@@ -47,6 +48,7 @@ def examine(*, offline: bool) -> list[Finding]:
         return [*findings, skip("other checks", "they need correct settings")]
     findings += data_folder(settings)
     findings += memory(settings, SystemClock())
+    findings += vectors(settings, offline=offline)
     findings += [*souls(settings), *models(settings), *research(settings), *tools(settings)]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)

@@ -11,15 +11,18 @@ from daemon.soul import find_souls_directory, load_soul
 
 @click.command("manifest")
 @click.option("--plain", is_flag=True, help="Without agent features, for a workspace on a free plan.")
-def command(plain: bool) -> None:
+@click.option("--language", default="", metavar="TAG", help="Of the prompts that Slack suggests, such as de.")
+def command(plain: bool, language: str) -> None:
     """Print the manifest that creates the Slack app, as JSON.
 
     Paste it at https://api.slack.com/apps under Create New App, From a manifest. Then copy the bot token from OAuth &
     Permissions, and generate an app-level token with the scope connections:write under Basic Information.
 
     Slack's agent features (status line, sessions, suggested prompts) need a paid plan or a developer sandbox.
+    The suggested prompts are the same for everybody: in the soul's words for the language given, else in English.
     """
     settings = load_settings()
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
-    click.echo(json.dumps(manifest(soul.display_name, description, plain=plain), indent=2))
+    made = manifest(soul.display_name, description, plain=plain, words=soul.words_in(language))
+    click.echo(json.dumps(made, indent=2, ensure_ascii=False))

@@ -7,6 +7,8 @@ from typing import Any, Generic, Self, TypeVar
 import click
 
 from daemon.core.clock import SystemClock
+from daemon.core.contexts import ContextRefused
+from daemon.core.perception import Audience
 from daemon.core.timetable import span_ms
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -33,6 +35,16 @@ def state_option(what: str, states: Sequence[str], default: str | None = None) -
         show_default=default is not None,
         help=f"Only {what} in this state.",
     )
+
+
+def audience_in(text: str) -> Audience:
+    """The audience that an option names, as `workspace:T123`. Raises ContextRefused."""
+    try:
+        return Audience.parse(text)
+    except ValueError as error:
+        raise ContextRefused(
+            f"{text[:80]} is no audience", hint="e.g. workspace:T123, channel:C123 or dm:D123"
+        ) from error
 
 
 def many_options(states: Sequence[str]) -> Callable[[Function], Function]:

@@ -23,7 +23,8 @@ def command() -> None:
 
     \b
     JSON keys: id, conversation, slot, due_ms, every, process, params, content, behalf, place, audience, state, reason,
-    fired, created_ms, settled_ms. `list` leaves content and params empty without --words.
+    fired, created_ms, settled_ms, cue. With a cue (topic, person, silence) it waits for words or a silence; due_ms is
+    when it ends, or when the silence is over. `list` leaves content and params empty without --words.
     """
 
 
@@ -37,9 +38,9 @@ def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
     found = with_agenda(lambda agenda: agenda.intentions(state, limit))
     show_rows(
         found if words else [replace(one, content="", params={}) for one in found],
-        ("ID", "DUE", "EVERY", "SLOT", "PROCESS", "FOR", "CONVERSATION", "WORDS" if words else ""),
+        ("ID", "DUE", "EVERY", "WAITS FOR", "SLOT", "PROCESS", "FOR", "CONVERSATION", "WORDS" if words else ""),
         lambda one, _: (
-            *(one.id, moment(one.due_ms), one.every, one.slot),
+            *(one.id, moment(one.due_ms), one.every, one.cue, one.slot),
             *(one.process, one.behalf, one.conversation, one.content),
         ),
         as_json=as_json,

@@ -11,6 +11,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
+from daemon.memory.knowledge.mirror_queue import MirrorStand
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -27,7 +28,8 @@ def command(as_json: bool) -> None:
     catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}], dead_intentions,
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
     weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
-    faulty_files [{path, fault, searched}], changed_tools [name].
+    faulty_files [{path, fault, searched}], mirror {folder, waiting, trouble} (null: none), changed_tools [name],
+    unhosted [{soul, workspace, messages, notes, posts, jobs, oldest_ms}] (souls that no running daemon hosts).
     """
     settings = load_settings()
     now = SystemClock().now_ms()
@@ -49,10 +51,12 @@ def command(as_json: bool) -> None:
             "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
             **{f"catch-up of {state.soul}": _catch_up(state) for state in seen.catch_up},
             "parked": ", ".join(_parked(seen)),
+            **({"unhosted": _unhosted(seen)} if seen.unhosted else {}),
             "today": _spending(seen.spent),
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),
+            **({"mirror": _mirror(seen.mirror)} if seen.mirror else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
@@ -67,7 +71,12 @@ def _daemon(one: LiveDaemon, now: int) -> str:
 
 
 def _in_words(value: object) -> str:
-    return "; ".join(f"{name} ({why})" for name, why in value.items()) if isinstance(value, Mapping) else str(value)
+    match value:
+        case Mapping():
+            return "; ".join(f"{name} ({_in_words(why)})" if why else str(name) for name, why in value.items())
+        case list():
+            return ", ".join(map(str, value))
+    return str(value)
 
 
 def _parked(seen: Overview) -> Iterator[str]:
@@ -96,6 +105,16 @@ def _catch_up(state: CatchUpState) -> str:
 def _unread(seen: Overview) -> str:
     names = [one.path for one in seen.faulty_files if not one.searched]
     return f"not read: {', '.join(names)}; see soul doctor"
+
+
+def _unhosted(seen: Overview) -> str:
+    names = [f"{one.soul} in {one.workspace}" for one in seen.unhosted]
+    return f"{', '.join(names)}: no running daemon answers what waits for them; see soul doctor"
+
+
+def _mirror(stand: MirrorStand) -> str:
+    waits = f", waits: {stand.trouble}; see soul doctor" if stand.trouble else ""
+    return f"{stand.folder}, {stand.waiting} changes to follow{waits}"
 
 
 def _spending(spent: Spending) -> str:

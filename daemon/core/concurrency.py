@@ -64,6 +64,17 @@ async def time_limit(clock: Clock, seconds: float) -> AsyncIterator[None]:
         yield
 
 
+async def set_within(event: asyncio.Event, clock: Clock, seconds: float) -> None:
+    """Wait until an event is set, at most some seconds on the clock. A cancellation at the end of them is not lost."""
+    waiting = asyncio.ensure_future(event.wait())
+    resting = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait((waiting, resting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        resting.cancel()
+
+
 async def in_background(work: Callable[[], T]) -> T:
     """Run blocking work in a thread of its own, at low priority, and return its value; raises what it raises.
 

@@ -7,11 +7,13 @@
         StoreBusy              another process held the lock past our deadline
         StoreFull              the disk is full
         StoreDamaged           the file is damaged; only a backup helps
+      IndexDamaged             a search met damage in its own index, which is built anew
         SchemaMismatch         a newer or a foreign program wrote the file
         LostLease              another claim owns this work; nothing was written
       ModelError               a language model
         ModelUnavailable       unreachable, overloaded or too slow
         ModelRefused           it refused, or our request was wrong
+          CannotSee            it was shown a picture, and has no eyes
         MalformedReply         it answered in the wrong form
           CutShort             it met its output limit before there was anything to use
       ChannelError             Slack or another channel
@@ -21,6 +23,7 @@
           HistoryClosed        the platform refuses for good to show whether it was sent
         ChannelRefused         the platform refuses, now and later
       ToolFailed               a tool call failed
+      FileRefused              a file in a message is too large, too strange, or gone
       DocumentUnreadable       a document is protected, damaged, too large, or holds no text
       ProcessFailed            mental processes looped or entered a forbidden one
 
@@ -60,6 +63,10 @@ class StoreFull(StoreError):
     """The disk is full."""
 
 
+class IndexDamaged(DaemonError):
+    """A full-text index is damaged, not what it was made from; it is built anew, and nothing else has to wait."""
+
+
 class StoreDamaged(StoreError):
     """The file is damaged: nothing that runs on it can be trusted, and only a backup helps."""
 
@@ -88,6 +95,14 @@ class ModelRefused(ModelError):
     """It refused, or our request was wrong; the same request would fail again."""
 
 
+class NoAccess(ModelRefused):
+    """Any request would be refused: the key, the credit, the model's name or the address is wrong."""
+
+
+class CannotSee(ModelRefused):
+    """The model was asked about a picture, and sees none."""
+
+
 class MalformedReply(ModelError):
     """It answered in the wrong form; `reply` is its answer."""
 
@@ -98,6 +113,13 @@ class MalformedReply(ModelError):
 
 class CutShort(MalformedReply):
     """It met its output limit before there was anything to use."""
+
+
+class WrongOpening(MalformedReply):
+    """Its reply began in a way that is not the soul's; nothing of it was shown."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reply="")
 
 
 class ChannelError(DaemonError):
@@ -130,6 +152,10 @@ class ChannelRefused(ChannelError):
     def __init__(self, message: str, *, code: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
+
+
+class FileRefused(DaemonError):
+    """A file of a message is not read: `message` is a Sentence that says of "it" why."""
 
 
 class DocumentUnreadable(DaemonError):

@@ -11,6 +11,7 @@ class Modality(StrEnum):
     WORDS = "words"
     TIME = "time"  # a scheduled event or a silence timer fell due
     DECISION = "decision"  # a user approved or refused an action of the soul
+    NOTE = "note"  # another soul, or the admin, sent a note
 
 
 class AudienceKind(StrEnum):
@@ -50,11 +51,22 @@ class Readers:
     `audience` is who may ever learn the words said there; they are stored with it. `members_only` says that every
     reader is known to be a full member of the workspace. A guest, a user or bot of another organisation, or a reader of
     whom nothing is known makes it false. Such readers may know what was said in that very room, and nothing that the
-    workspace knows besides.
+    workspace knows besides. `rooms` are the ids of the private rooms that the one user of a DM is known to be in now;
+    where others read along there are none. Raises ValueError for them.
+
+    `apart`: they may know what was said in this very conversation and what the workspace knows, and nothing else that
+    was said to the audience; so it is in a session, whose words are kept for a DM, and which hears none of that DM.
     """
 
     audience: Audience
     members_only: bool
+    rooms: frozenset[str] = frozenset()
+    apart: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse rooms where not one full member alone reads."""
+        if self.rooms and not (self.members_only and self.audience.kind is AudienceKind.DM):
+            raise ValueError("private rooms are recalled in the DM of a full member alone")
 
     def may_know(self, workspace: str) -> tuple[Audience, ...]:
         """The audiences whose rows these readers may know wherever they were said, narrowest first.
@@ -63,13 +75,25 @@ class Readers:
         they may know those of the same channel alone, which the caller has to look for by channel.
         """
         everybody = Audience(AudienceKind.WORKSPACE, workspace)
+        if self.apart:
+            return (everybody,) if self.members_only else ()
         if self.members_only:
-            return tuple(dict.fromkeys((self.audience, everybody)))
+            return tuple(dict.fromkeys((self.audience, *self.room_audiences, everybody)))
         return () if self.audience == everybody else (self.audience,)
+
+    def before_outsiders(self) -> "Readers":
+        """The same, where a reader isn't known to be a full member."""
+        return Readers(self.audience, members_only=False, apart=self.apart)
+
+    @property
+    def room_audiences(self) -> tuple[Audience, ...]:
+        """The audiences of the private rooms, in the order of their ids."""
+        return tuple(Audience(AudienceKind.CHANNEL, room) for room in sorted(self.rooms))
 
     def exclude_what(self, others: "Readers") -> bool:
         """Whether something that was gathered for the others may be too much for these readers."""
-        return (others.members_only and not self.members_only) or not others.audience.within(self.audience)
+        outsiders = (others.members_only and not self.members_only) or (self.apart and not others.apart)
+        return outsiders or not others.rooms <= self.rooms or not others.audience.within(self.audience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +131,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Perception:
-    """A message, a due event or a decision that the soul perceives.
+    """A message, a due event, a decision or a note that the soul perceives.
 
     `id` is the inbox key (soul, workspace, channel and ts), the same however often the platform repeats a delivery.
     `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message

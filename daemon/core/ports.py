@@ -9,11 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 from daemon.core.sentences import HOUSE_WORDS, Words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
 
 # -- time ------------------------------------------------------------------------------------------------------------
 
@@ -68,12 +74,24 @@ class SystemPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture for a model: its media type (`image/jpeg`) and its bytes."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a prompt's chat; `cached`: the next prompt begins with all up to its end, so a mark belongs there."""
+    """One turn of a prompt's chat; `cached`: the next prompt begins with all up to its end, so a mark belongs there.
+
+    `images` are shown with it. A model without eyes reads how many it can't see.
+    """
 
     speaker: Speaker
     text: str
     cached: bool = False
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +103,7 @@ class Prompt:
     output. `max_output_tokens` bounds the answer, hidden thinking not counted. `placeholder` is what the placeholder
     model answers, empty where it may choose its words; a prompt with a `json_schema` needs one. `model` is the id of
     the model that is asked, empty for that of the role. `standby`: another model stands by, so that this one is given
-    up early.
+    up early. `needs_eyes`: a model that sees no pictures raises CannotSee instead of answering.
     """
 
     role: ModelRole
@@ -99,6 +117,7 @@ class Prompt:
     effort: Effort | None = None
     model: str = ""
     standby: bool = False
+    needs_eyes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +175,20 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SharedFile:
+    """A file in a message, as the platform describes it; its bytes may turn out to be something else.
+
+    `name` is one clean line, `size` in bytes; `url` is where `Channel.fetch` finds it.
+    """
+
+    id: str
+    name: str
+    media_type: str = ""
+    size: int = 0
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NewMessage:
     """A user's message, as a channel delivers it.
 
@@ -165,6 +198,7 @@ class NewMessage:
     threads. `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope`
     is the platform's event as JSON text. `receiver` is the platform id of our account that heard it, empty where a
     channel has none: of all its souls one gets the message, once. `incomplete` says that a twin may hold more of it.
+    `files` are those that it shows.
     """
 
     event_id: str
@@ -177,11 +211,12 @@ class NewMessage:
     envelope: str = "{}"
     receiver: str = ""
     incomplete: bool = False
+    files: tuple[SharedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A message was edited; `text` is its new text.
+    """A message was edited; `text` is its new text, `files` are those that it still shows.
 
     `asks` is the whole message if only the edit addresses it to the soul.
     """
@@ -193,6 +228,7 @@ class Edit:
     ts: str
     text: str
     asks: NewMessage | None = None
+    files: tuple[SharedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +273,19 @@ class Decision:
     approves: bool
 
 
-Arrival = NewMessage | Edit | Deletion | Feedback | Decision
+@dataclass(frozen=True, slots=True)
+class WhyAsked:
+    """A user asked by the shortcut why the message `ts` says what it says; the store knows whether it is the soul's."""
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    ts: str
+    author: str
+
+
+Arrival = NewMessage | Edit | Deletion | Feedback | Decision | WhyAsked
 
 
 class Acceptance(StrEnum):
@@ -273,6 +321,13 @@ class HeardPlace:
     last_ms: int
 
 
+DutyTurn = Callable[[], AbstractAsyncContextManager[float]]
+"""Something that one of several daemons does for all, as long as the block runs: 0 where this one is to do it now.
+
+Else the seconds after which to look again. May raise StoreError.
+"""
+
+
 class CatchUpLog(Protocol):
     """How far the platform's history was read, and which places are still to be read; survives the daemon."""
 
@@ -282,6 +337,12 @@ class CatchUpLog(Protocol):
         There is one watermark for the whole workspace. Only a complete reading moves it, never a live message: a
         message that arrives after a gap proves nothing about the gap. One in the future counts as None.
         """
+
+    async def ask(self, soul: str, workspace: str) -> None:
+        """Have one of the daemons read what was missed, after a gap; once more, if one reads already."""
+
+    def turn(self, soul: str, workspace: str) -> AbstractAsyncContextManager[float]:
+        """Whether this daemon is to read what was missed, while the block runs; see `DutyTurn`."""
 
     async def advance(self, soul: str, workspace: str, ts: str) -> None:
         """Move the watermark forward, or back from the future, and forget the places that are read."""
@@ -317,8 +378,10 @@ class CatchUpLog(Protocol):
     ) -> frozenset[str]:
         """Those of the messages that the store has from this account of ours."""
 
-    async def known_posts(self, workspace: str, channel: str, timestamps: Collection[str]) -> frozenset[str]:
-        """Those of the soul's own posts that the store has sent."""
+    async def known_posts(
+        self, workspace: str, channel: str, thread: str, timestamps: Collection[str]
+    ) -> frozenset[str]:
+        """Those of the soul's own posts in a thread that the store has sent, or may be sending now."""
 
 
 class RoomNews(Protocol):
@@ -334,6 +397,49 @@ class RoomNews(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class RoomListKey:
+    """Whose private rooms a list holds: a user's in a workspace, as one account of ours (`app`) sees them; ids."""
+
+    workspace: str
+    person: str
+    app: str
+
+
+class PersonRooms(Protocol):
+    """Which private rooms users are in, in memory.db; all daemons on it share what one of them heard.
+
+    Every method may raise StoreError.
+    """
+
+    async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:
+        """The rooms of a list that was read since then, as far as the soul spoke there; None if there is no such list.
+
+        Of very many rooms, those in which it spoke last.
+        """
+
+    async def begin(self, key: RoomListKey) -> int:
+        """To be called before the platform is asked for a list; gives a number to `keep` it by."""
+
+    async def keep(self, key: RoomListKey, rooms: Collection[str], begun: int, asked_ms: int) -> bool:
+        """Keep a list that the platform gave when it was asked at `asked_ms`.
+
+        False, and nothing is kept, if news outdated it while it was read.
+        """
+
+    async def outdate(self, workspace: str, *, person: str = "", room: str = "") -> None:
+        """Lists are no longer true: those of a person, or all; a room, if one is named, stands in none of them now."""
+
+    async def open_rooms(self, workspace: str) -> frozenset[str]:
+        """The channels of which words are kept that the whole workspace may know."""
+
+    async def doubt(self, workspace: str, room: str = "") -> None:
+        """It isn't known any more whether all who read in a room, or in any room, are full members."""
+
+    async def make_private(self, workspace: str, room: str) -> None:
+        """What was said in a room, and what was learned of it, is for its members alone from now on."""
+
+
 class Intake(Protocol):
     """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
 
@@ -344,6 +450,10 @@ class Intake(Protocol):
     @property
     def room_news(self) -> RoomNews:
         """What other daemons heard of rooms and users."""
+
+    @property
+    def person_rooms(self) -> PersonRooms:
+        """Which private rooms users are in."""
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
@@ -391,7 +501,8 @@ class Post:
     message with this key is surely newer than `newer_than_ts`. `draft_lost` says that a draft may exist whose id was
     lost. `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
     `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
-    nothing more. `words` are those of its buttons.
+    nothing more. `words` are those of its buttons. `file`: the body is sent as a file of this name, which no
+    other post has.
     """
 
     key: str
@@ -407,6 +518,7 @@ class Post:
     approval: str | None = None
     revises: str | None = None
     words: Words = HOUSE_WORDS
+    file: str = ""
 
 
 class TaskState(StrEnum):
@@ -564,11 +676,152 @@ class Channel(Gate, Protocol):
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
 
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        """The address of a message of a conversation; empty where it has none, or it can't be asked for now."""
+
     async def language_of(self, person: str) -> str:
         """The tag of a user's language, such as `de-DE`; empty if it isn't known or can't be asked for now."""
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
+
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """The bytes of a file that a message of the conversation shows, at most MOST_FILE_BYTES.
+
+        Raises FileRefused, and NotDelivered where it may be had later.
+        """
+
+
+# -- files that were sent ------------------------------------------------------------------------------------------
+
+MOST_FILES = 8
+"""Files of one message that are read."""
+
+MOST_FILE_BYTES = 20_000_000
+"""Bytes of the largest file that is read."""
+
+
+class FileKind(StrEnum):
+    """What was found in a file."""
+
+    IMAGE = "image"
+    AUDIO = "audio"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What was read of a file, as data.
+
+    `text` are the words of a document or of a recording, empty for a picture; `left_out` says what of them is missing.
+    A picture has the size in pixels, its main colour (`#rrggbb`), and `image`, a small copy without its hidden data.
+    """
+
+    kind: FileKind
+    media_type: str
+    text: str = ""
+    left_out: str = ""
+    width: int = 0
+    height: int = 0
+    color_hex: str = ""
+    image: Image | None = None
+
+
+class FileReader(Protocol):
+    """Reads files that anybody may have made, each within limits of time and memory."""
+
+    async def read(self, name: str, data: bytes) -> ReadFile:
+        """What a file holds, by its bytes rather than by its name. Raises FileRefused."""
+
+    async def aclose(self) -> None:
+        """Close connections."""
+
+
+class Transcriber(Protocol):
+    """Turns recorded speech into words."""
+
+    async def transcribe(self, name: str, data: bytes) -> str:
+        """The words of a recording. Raises ModelUnavailable or ModelRefused."""
+
+    async def aclose(self) -> None:
+        """Close connections."""
+
+
+# -- vectors ---------------------------------------------------------------------------------------------------------
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose cosines tell how near their meanings are."""
+
+    @property
+    def id(self) -> str:
+        """Names weights and recipe; only vectors of one id can be compared."""
+
+    @property
+    def unrelated(self) -> "Unrelated | None":
+        """How alike texts seem that have nothing to do with each other; None where that is not known."""
+
+    async def embed(self, texts: Sequence[str]) -> "Sequence[Vector]":
+        """A vector of length one for each text, in order: float32, 384 numbers by the local embedder.
+
+        All of one call have as many; those of the next may have others, where an endpoint's model was exchanged. The
+        end of a text that is too long is left out. Works off the event loop, and loads what it needs at its first call.
+        Raises ModelUnavailable (try again later) or ModelRefused (an admin has to act).
+        """
+
+    async def aclose(self) -> None:
+        """Close connections and threads."""
+
+
+class View(StrEnum):
+    """What is embedded of a memory: its own words, or a turn with the one before it, both dated."""
+
+    OWN = "own"
+    BEFORE = "before"
+
+
+class Unrelated(NamedTuple):
+    """Mean and deviation of the cosines of a text with others that have nothing to do with it."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Cosines with a query by the id of the memory; `mean` and `deviation` are those of all `rows` that were looked at.
+
+    `kind` is `exact`, `chroma`, or `none` where vectors could not serve: then full text serves alone.
+    """
+
+    cosines: Mapping[str, float]
+    mean: float = 0.0
+    deviation: float = 0.0
+    kind: str = "none"
+    rows: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NearQuery:
+    """What is asked of the vectors: one view of memories, and the ids of those that are measured wherever they lie."""
+
+    view: View
+    vector: "Vector"
+    also: Collection[str] = ()
+
+
+class VectorIndex(Protocol):
+    """The vectors of what may be remembered. Ids: TU_ and TL_ (turns), those of records, LB_ (passages of the library).
+
+    A row lies in a partition for each code of who may find it (`memory/reader_codes.py`). What was stored a moment ago
+    may not be embedded yet; what was deleted may still be found for a moment: who asks reads the row again by its id.
+    """
+
+    async def near(self, partitions: Collection[str], queries: Sequence[NearQuery], most: int) -> Sequence[Near]:
+        """For each query the `most` nearest memories in some partitions, and those of its `also`. Never raises.
+
+        All queries of a moment in one call: each partition is walked through once for all of them.
+        """
 
 
 # -- libraries and tools ----------------------------------------------------------------------------------
@@ -579,9 +832,11 @@ class Passage:
     """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
 
     `document` and `line`, from 1, say where in a document of the library it stands; empty for any other text.
-    `members_only`: nobody may read it but full members of the workspace. `own` are words of the soul itself, which
-    prove nothing. `fit` says how well it fits the query, comparable among all passages of one query. Two passages are
-    equal without these.
+    `members_only`: only full members of the workspace may read it. `room` is the id of the private room that it
+    comes from, where it is read elsewhere: its members alone may read it. `own` are words of the soul itself, which
+    prove nothing. `fit` says how well it fits the query, comparable among all passages of one query. `id` is that of
+    the memory; `significance` goes from 1 to 10, 0 where nothing is known of it; `outdated`: something later holds now.
+    Two passages are equal without these.
     """
 
     source: str
@@ -591,6 +846,11 @@ class Passage:
     line: int = field(default=0, compare=False)
     own: bool = field(default=False, compare=False)
     fit: float = field(default=0.0, compare=False)
+    room: str = field(default="", compare=False)
+    id: str = field(default="", compare=False)
+    significance: int = field(default=0, compare=False)
+    tone: str = field(default="", compare=False)
+    outdated: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ has no words of its own is said in English. Sentences of the HTTP API and of com
 stand where they are used.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from string import Formatter
@@ -24,12 +25,15 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "card_set_aside": "{title} (set aside)",
         "doing_think": "Thinking it through",
         "doing_research": "Looking things up",
-        "doing_research_for": "Looking up {query}",
+        "doing_research_for": "Looking up “{query}”",
+        "looked_in": "{query} (in {places})",
+        "earlier_talk": "earlier talk",
         "doing_read": "Opening what was found",
         "doing_read_from": "Reading {source}",
         "doing_read_page": "Reading {source}, page {page}",
         "doing_read_passage": "passage {number}",
         "doing_ask": "Asking back",
+        "doing_remember": "Noting a conclusion",
         "doing_remind": "Making a note for later",
         "doing_respond": "Writing the answer",
         "doing_escalate": "Looking for who can help",
@@ -44,6 +48,13 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "bad_label": "Mark this answer as bad",
         "press_void": "I'm sorry, that had no effect: I asked another person, or this has already been decided or has "
         "expired.",
+        # -- what Slack suggests to write to it --------------------------------------------------------------------
+        "prompt_hello_title": "Say hello",
+        "prompt_hello": "Hello! Who are you?",
+        "prompt_problem_title": "Think something through",
+        "prompt_problem": "Help me think a problem through.",
+        "prompt_memory_title": "What do you remember?",
+        "prompt_memory": "What do you remember about me?",
         # -- permission -------------------------------------------------------------------------------------------
         "ask_tool": "To go on I would use `{tool}` with exactly this. May I?",
         "ask_contact": "I would hand this on to {name} in these words, and nothing else. May I?",
@@ -65,8 +76,20 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "allowed": "Allowed.",
         "refused": "Refused.",
         "expired": "Expired, nothing was done.",
+        # -- sources ----------------------------------------------------------------------------------------------
+        "source_page": "page {which}",
+        "source_slide": "slide {which}",
+        "source_row": "row {which}",
+        "source_rows": "rows {which}",
+        "source_paragraph": "paragraph {which}",
+        "source_paragraphs": "paragraphs {which}",
+        "source_section": "section {which}",
+        "source_sheet": "sheet {which}",
+        "source_here": "this conversation",
+        "source_elsewhere": "conversation",
         # -- below a reply ----------------------------------------------------------------------------------------
         "out_of_room": "(I ran out of room; say *go on*.)",
+        "code_left_out": "(The rest of the code is left out, since you are on your phone; say *show the rest*.)",
         "stopped": "(I stopped here: {why}.)",
         "why_tokens": "the limit of {limit} tokens for one task is reached",
         "why_usd": "the budget of {limit} US dollars for one task is used up",
@@ -82,6 +105,124 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "directly.",
         "crowded": "You have very many questions waiting with me already, so I leave this one aside for now. Please "
         "ask it again when I have answered the others.",
+        # -- what is known of a person, and what they decide of it ------------------------------------------------
+        "own_notice": "I remember what we talk about. *what do you know about me* shows it, *pause remembering* "
+        "stops it.",
+        "own_way": "Write me a direct message with *what do you know about me*: there you see, correct and erase it.",
+        "own_in_private": "I have answered you in a direct message.",
+        "own_known": "This is what I know about you:",
+        "own_nothing": "I have noted nothing about you.",
+        "own_role": "What you do",
+        "own_work": "What you work on",
+        "own_preference": "What you like",
+        "own_answering": "How you like to be answered",
+        "own_other": "More about you",
+        "own_noted": "an old note without your words",
+        "own_unread": "Not looked through yet: {messages} of your messages. Ask me again in a minute.",
+        "own_besides": "I also keep, word for word, your messages ({messages}), what I saw or read in your files "
+        "({files}) and your reminders ({reminders}).",
+        "own_summaries": "Of our talks I keep what came of them, too ({number}); *export my memory* shows it.",
+        "own_zone": "Your time zone is {zone}.",
+        "own_how": "Say *why 3*, *wrong 3: what is right*, *forget 3*, *pause remembering*, *export my memory* or "
+        "*forget me*.",
+        "own_why": "{number}. {fact}. I know it from these words of yours:",
+        "own_unproved": "None that I could show here: it is an old note, or was said where you don't read along now.",
+        "own_here": "({day}, here)",
+        "own_elsewhere": "({day}, in another conversation)",
+        "own_no_number": "There is no {number} in the list that I showed you last. *what do you know about me* "
+        "shows it.",
+        "own_corrected": "Corrected: {number} now says: {words}",
+        "own_wrong_how": "Tell me what is right, like this: *wrong {number}: what is right*",
+        "own_wrong_paused": "I note nothing while remembering is paused. *resume remembering* first, or *forget "
+        "{number}*.",
+        "own_remembered": "Noted: {words}",
+        "own_remember_paused": "I note nothing while remembering is paused. *resume remembering* first.",
+        "own_forgotten_fact": "Forgotten: {fact}",
+        "own_forgotten_that": "Forgotten: your last message here, my answer to it, and what I had made of it. Slack's "
+        "own copy stays until you delete it there.",
+        "own_paused": "Paused: I note nothing of you and look nothing up. What we say now is erased when this talk "
+        "ends. *resume remembering* goes on.",
+        "own_resumed": "I remember again what we talk about from now on.",
+        "own_export": "Here is all that I keep of you, as a file.",
+        "own_forget_me": "Do you want me to forget everything of you: your messages to me and my answers, what I "
+        "know of you, your reminders? It can't be undone. Say *yes, forget me* within an hour. *export my memory* "
+        "gives you a copy first.",
+        "own_not_forgotten": "Nothing is forgotten.",
+        "own_forgotten": "Forgotten: everything that I kept of you. What stays: Slack's own copy of our messages until "
+        "it is deleted there, and backups of my memory until they are replaced, which forget you too when they are "
+        "used.",
+        "words_read": "So that you know it: an admin has looked at words of yours that I keep ({when}, UTC).",
+        # -- who is working on what ---------------------------------------------------------------------------------
+        "work_head": "This is who is working on what, as the sessions of Claude Code say:",
+        "work_on": "{who} (`{session}`), branch `{branch}`: {state}",
+        "work_without": "{who} (`{session}`): {state}",
+        "work_topic": "{line}, on “{topic}”",
+        "work_working": "working",
+        "work_idle": "idle",
+        "work_waits": "waiting for an answer",
+        "work_admin": "the admin",
+        "work_more": "… and more: {count}.",
+        "work_none": "I know of no session of Claude Code that runs now and may be shown.",
+        "work_none_of": "I know of no session of {name} that runs now and may be shown.",
+        "work_not_here": "I show who is working on what only where no one but full members of the workspace reads.",
+        # -- a thread that goes to another soul ---------------------------------------------------------------------
+        "handed_on": "From now on {name} answers here; what was said is passed on.",
+        "handed_here": "From now on I answer here in place of {name}, and know what was said.",
+        "handoff_mine": "It is I who answer here already.",
+        "handoff_unknown": "No soul named {name} is here now, so I go on answering. Say *hand this thread to* with one "
+        "of these: {souls}.",
+        "handoff_alone": "No soul named {name} is here now, nor any other, so I go on answering. My admin can have "
+        "more souls here by SOUL_SOULS.",
+        "handoff_not_here": "Here you choose yourself who answers. I hand over threads in Slack alone.",
+        # -- asking a session ---------------------------------------------------------------------------------------
+        "ask_unknown": "I know of no session `{session}` that could be asked.",
+        "ask_nearest": "Did you mean {sessions}?",
+        "ask_in_slack": "Only people put something to a session, and they do it in Slack.",
+        "ask_unowned": "No person stands behind `{session}` who could allow it.",
+        "ask_words": "Write what it has to read in plain text, {most} characters at most.",
+        "ask_full": "`{session}` can be asked no more for now: {waiting} open questions and {hourly} an hour are the "
+        "most. Ask again later.",
+        "ask_put": "`{session}` reads it at the end of its turn. Its answer comes here.",
+        "ask_asked": "I ask {owner} in a direct message whether `{session}` may have that. Either way I say so here.",
+        "ask_unreachable": "I can't write to {owner} now, who would have to allow it for `{session}`. Try again in a "
+        "while.",
+        "ask_may_question": "May I put a question to your session `{session}`? {name} (`{person}`) asks it {where}:",
+        "ask_may_task": "May I hand a task to your session `{session}`? {name} (`{person}`) gives it {where}:",
+        "ask_in_dm": "in a direct message",
+        "ask_read": "The session reads just these words. {name} alone reads its answer.",
+        "ask_read_there": "The session reads just these words. All who are there read its answer.",
+        "ask_unwatched": "Note that `{session}` asks no permission for what it does (bypassPermissions).",
+        "ask_allowed": "It is allowed: `{session}` reads it at the end of its turn. Its answer comes here.",
+        "ask_refused": "It was not allowed: `{session}` gets nothing of it.",
+        "ask_expired": "It was not allowed in time: `{session}` gets nothing of it. Ask again if it still matters.",
+        "ask_late": "`{session}` has not answered yet. If it does within a day, its answer comes here.",
+        "ask_gone": "`{session}` is gone and has not answered. If it comes back within a day, its answer comes here.",
+        "ask_over": "`{session}` has not answered within a day; the question is over.",
+        "ask_answer": "{owner}'s session `{session}`:",
+        "ask_others_read": "There is news of a session that was asked here, but others read here by now, so I don't "
+        "show it.",
+        "ask_a_session": "the session",
+        # -- why something was said -------------------------------------------------------------------------------
+        "because_head": "Where it comes from, sentence by sentence:",
+        "because_fact": "I had noted: {what}",
+        "because_sense": "I found in a file: {what}",
+        "because_document": "I read it in `{what}`",
+        "because_source": "I looked it up in `{what}`",
+        "because_talk": "I remember of a talk: {what}",
+        "because_said": "“{quote}” ({name}, {day})",
+        "because_then": "({name}, {day})",
+        "because_anyone": "someone",
+        "because_link": "message",
+        "because_nothing": "Nothing that I remember; it came from the talk itself or from what I know in general.",
+        "because_hidden": "It rests on something that I may not show here.",
+        "because_unproved": "(I can show no words here that prove it.)",
+        "because_forgotten": "It rested on something that is forgotten since, or holds no more.",
+        "because_gone": "Of what I had in mind then, this much is gone since, forgotten or corrected: {count}.",
+        "because_no_reply": "I have said nothing here that I could give reasons for.",
+        "because_not_mine": "That is no answer of mine, so I can't say why it was written.",
+        "because_shortcut": "Why did you say that?",
+        "because_shortcut_shows": "Shows what the soul remembers that bears what it said there.",
+        "because_in_private": "There is more that you alone may see; I have sent it to you in a direct message.",
         # -- apologies --------------------------------------------------------------------------------------------
         "apology": "I'm sorry: {what}. {advice} (Reference {reference})",
         "what_setup": "something in my set-up is wrong",
@@ -93,16 +234,37 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "what_broken": "something inside me broke while I was thinking",
         "what_too_slow": "I took too long to think about this",
         "what_stumbled": "I stumbled over this message several times",
-        "what_changing": "your message changed each time I thought about it",
+        "what_changing": "what was written here changed each time I thought about it",
         "what_too_much": "more was asked of me at once than I could answer in time",
         "advice_later": "Please try again in a while.",
         "advice_log": "My admin finds the reason in my log.",
         "advice_put_differently": "Put it differently, or tell my admin if it goes on.",
         "advice_ask_less": "Ask for less at a time, or part by part.",
         "advice_say_again": "Say it again, or tell my admin if it goes on.",
-        "advice_write_anew": "Please write it anew once it is as you want it.",
+        "advice_write_anew": "Please write to me anew once it stays as it is.",
         "due": "This had fallen due:",
         "gone": "(The message I was answering is gone.)",
+        # -- what somebody waited for ------------------------------------------------------------------------------
+        "came_up": "{name} wrote {where}: {link}",
+        "came_up_unlinked": "{name} wrote {where}.",
+        "came_up_here": "here",
+        "came_up_public": "in a channel",
+        "came_up_private": "in a private channel",
+        "came_up_elsewhere": "in another conversation",
+        # -- files that were sent -----------------------------------------------------------------------------------
+        "file_refused": "(I could not read {names}: {why}.)",
+        "file_too_large": "it has {size} MB, and {most} MB are the most that I take",
+        "file_one_too_many": "I read {most} files of one message",
+        "file_elsewhere": "it does not lie with the platform, and I fetch nothing from elsewhere",
+        "file_gone": "it is no longer there, or I may not open it",
+        "file_late": "it could not be fetched or opened in time",
+        "file_strange": "it is no picture, recording, document, table or text that I know",
+        "file_misnamed": "it is not what its name says",
+        "file_damaged": "it is damaged",
+        "file_too_big_inside": "it is too large once it is unpacked",
+        "file_protected": "it is protected, or holds no text",
+        "file_unheard": "no way to listen to recordings is set up for me",
+        "file_not_heard": "it could not be listened to just now",
         # -- what came to nothing ---------------------------------------------------------------------------------
         "away_you": "I was away until {now} (UTC) and did not answer what you wrote before {before}; say it again if "
         "it still matters.",
@@ -120,6 +282,8 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "reason in my log.",
         "note_not_fired": "I'm sorry: something was scheduled here for now, but I could not begin it. My admin finds "
         "the reason in my log.",
+        "note_reworded": "You have changed the message in which you asked me for a reminder, so I have dropped it. Ask "
+        "me again if you still want one.",
     }
 )
 
@@ -131,10 +295,11 @@ LONGEST: Final = 400
 
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
-    | {"thinking", "cards_begun"}
+    | {"thinking", "cards_begun", "because_shortcut"}
+    | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )
-"""Sentences on a button, a card or the status line, where Slack takes few characters."""
+"""Sentences on a button, a card, a suggestion or the status line, where Slack takes few characters."""
 
 LONGEST_LABEL: Final = 60
 """The most characters of one of LABELS."""
@@ -170,7 +335,10 @@ class Words:
         return self.say(sentence.key, **sentence.facts) if isinstance(sentence, Sentence) else sentence
 
     def reworded(self, said: str) -> str:
-        """A text of the table without facts, as it is stored in English, in these words; any other text as it is."""
+        """A note, as it is stored in English, in these words; any other text as it is."""
+        for key, pattern in _WITH_FACTS.items():
+            if (read := pattern.fullmatch(said)) is not None:
+                return self.say(key, **read.groupdict())
         return self.say(_KEYS[said]) if said in _KEYS else said
 
     def with_outcome(self, said: str) -> str:
@@ -183,6 +351,13 @@ class Words:
 
 HOUSE_WORDS: Final = Words()
 """The table as it stands."""
+
+_FACTS: Final = {"when": "(?P<when>[-0-9: ]+)", "name": r"(?P<name>[\w-]+)"}
+_WITH_FACTS: Final = {
+    key: re.compile(re.sub(r"\\\{(\w+)\\\}", lambda fact: _FACTS[fact[1]], re.escape(SENTENCES[key])))
+    for key in ("words_read", "handed_on", "handed_here")
+}
+"""The notes that hold a fact: when an admin looked, the name of a soul."""
 
 _KEYS: Final[Mapping[str, str]] = MappingProxyType({said: key for key, said in SENTENCES.items()})
 

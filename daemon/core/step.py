@@ -50,7 +50,10 @@ class Step(Generic[T]):
     follows a malformed answer, by default the step itself. `own_turns` writes an earlier reply of the soul, given with
     the metadata of its memory, in the form asked for. `lead` takes the text of the element that an answer in elements
     begins with, as soon as it is closed and before a word is shown: a value ends the call there, None lets it go on.
-    A gate has `last_turns`: it is shown so many of the newest turns, and no personality.
+    `opening` takes the attributes of the reply's opening tag before a word is shown: where it gives what is wrong with
+    them, the call ends and the step is asked once more with that said. It doesn't judge the second answer.
+    A gate has `last_turns`: it is shown so many of the newest turns, and no personality. A step that `sees` is shown
+    the pictures at hand; one that `needs_eyes` is not answered by a model without them.
 
     Raises ValueError for a visible step whose answer is private or JSON.
     """
@@ -72,8 +75,11 @@ class Step(Generic[T]):
     repair: "Callable[[], Step[T]] | None" = None
     own_turns: Callable[[str, Mapping[str, str]], str] | None = None
     lead: Callable[[str], T | None] | None = None
+    opening: Callable[[Mapping[str, str]], str] | None = None
     effort: Effort = Effort.MEDIUM
     last_turns: int = 0
+    sees: bool = False
+    needs_eyes: bool = False
 
     def __post_init__(self) -> None:
         if self.visible is not None and (self.form is AnswerForm.THOUGHT or self.json_schema is not None):

@@ -60,20 +60,22 @@ def span_ms(text: str) -> int:
     return seconds * 1000
 
 
-def next_slot(every: str, after_ms: int) -> int:
+def next_slot(every: str, after_ms: int, zone: str = "") -> int:
     """The first slot of a crontab at or after a time, both in milliseconds UTC.
 
-    `every` has the five fields of crontab(5), read in UTC; weekdays may be names or crontab's numbers. Raises
+    `every` has the five fields of crontab(5), read in `zone`, an IANA name, or in UTC where there is none of that
+    name; weekdays may be names or crontab's numbers. Raises
     ValueError for text that is no crontab or has no slot within a year, and for one that names days of the month and
     of the week, since programs differ in how they combine the two.
     """
     from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
 
     minute, hour, day, month, weekday = _fields(every)
-    start = _datetime(after_ms)
+    there = zone_of(zone) or UTC
+    start = _datetime(after_ms).astimezone(there)
     try:
         years = f"{start.year}-{start.year + 1}"  # without it, 30 February is searched until the year 9999
-        trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=UTC)
+        trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=there)
         slot = trigger.get_next_fire_time(None, start)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{quoted(every)} is no crontab: {quoted(str(error), 80)}") from error

@@ -62,6 +62,14 @@ def words_of(text: str) -> list[str]:
     return found
 
 
+def holds_more(text: str, words: frozenset[str]) -> bool:
+    """Whether a text holds another word than these."""
+    first = text.split(maxsplit=1)[:1]
+    if first and first[0].isascii() and first[0].isalpha() and first[0].lower()[:_LONGEST_WORD] not in words:
+        return True  # the usual case, since hundreds of texts are looked at in each search
+    return not words.issuperset(words_of(text))
+
+
 def spans_of(text: str) -> Iterator[tuple[str, int, int]]:
     """The words of a text with the places where they begin and end in it."""
     for match in _WORD.finditer(text):
@@ -75,7 +83,7 @@ def folded(text: str) -> str:
     """A text without case, width and accents; a few characters become two."""
     if not _IS_ACCENTED.search(text):
         return text.lower()
-    apart = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
     return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from daemon.core.ports import Passage, Task, TaskState
 from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
-from daemon.core.text import quoted, shortened
+from daemon.core.text import one_line, shortened
 from daemon.ism.actions.read import number_and_page
 from daemon.ism.machine import LoopEvent, Progress
 from daemon.ism.sources import Sources
+from daemon.mind.citations import source_in
 
 _STATES = {
     Progress.STARTED: TaskState.IN_PROGRESS,
@@ -34,12 +35,13 @@ def card(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Wo
 
 def _title_and_details(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Words) -> tuple[str, str]:
     if event.action == "Research" and event.sought:
-        title = words.say("doing_research_for", query=quoted(event.sought, _QUERY))
-        return title, f"{shortened(event.sought, _DETAILS)} (in {sources.named})"
+        title = words.say("doing_research_for", query=shortened(one_line(event.sought), _QUERY))
+        return title, words.say("looked_in", query=shortened(event.sought, _DETAILS), places=sources.named(words))
     if event.action == "Read":
         number, page = number_and_page(event.sought)
         if 1 <= number <= len(found):
-            source, key = found[number - 1].source, "doing_read_from" if page == 1 else "doing_read_page"
-            return words.say(key, source=source, page=page), words.say("doing_read_passage", number=number)
+            key = "doing_read_from" if page == 1 else "doing_read_page"
+            title = words.say(key, source=source_in(words, found[number - 1].source), page=page)
+            return title, words.say("doing_read_passage", number=number)
     key = f"doing_{event.action.lower()}"
     return words.say(key) if key in SENTENCES else event.action, ""

@@ -18,7 +18,8 @@ from daemon.mind.mental_process import ProcessContext, Stay
 POST_ELSEWHERE = "carry"
 """The action of posting in another conversation; the names of tools contain a slash, so this is none of them."""
 
-_SHOWN_CAP = 3_000  # characters that a question can show; a longer request can't be asked
+SHOWN_CAP = 3_000
+"""Characters that a question can show; a longer request can't be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ async def ask_permission(
     """
     if context.perception.place is Place.TERMINAL:
         raise ToolFailed(f"{request.tool} needs a click, which can only be given in Slack")
-    if len(request.shown) > _SHOWN_CAP:
+    if len(request.shown) > SHOWN_CAP:
         raise ToolFailed(f"{request.tool} can't be asked for: what it would do is too long to be shown")
     before = await still_open(context, problem)
     if before is not None and _is_same(before, request):
@@ -67,7 +68,7 @@ async def ask_permission(
     context.motor.ask_permission(
         NewApproval(approval, request.tool, request.arguments, request.approvers, due, request.fingerprint)
     )
-    context.motor.settle(f"{request.question}\n\n{_code_block(request.shown)}")
+    context.motor.settle(f"{request.question}\n\n{code_block(request.shown)}")
     problem.approval = approval
     return Stay(memory)
 
@@ -170,7 +171,7 @@ def plain_sight(text: str) -> str:
     )
 
 
-def _code_block(text: str) -> str:
+def code_block(text: str) -> str:
     """Text as a code block that the text itself can't end."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.limits import Spent
 from daemon.core.perception import Readers
 from daemon.core.ports import Passage
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import one_line, storable
 from daemon.core.words import Term
 from daemon.core.working_memory import Memory, WorkingMemory
@@ -38,7 +39,7 @@ class _Kept(BaseModel):
     """The form in memory.db; `internal` is JSON text, `found` pairs of source and text.
 
     `open` are the places in `found` of passages that not only members may read, `documents` those of passages of the
-    library, with path and line.
+    library, with path and line, `of_rooms` those of passages of private rooms, `ids` those of memories.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -47,7 +48,10 @@ class _Kept(BaseModel):
     found: list[tuple[str, str]]
     open: list[int] = []
     documents: dict[int, tuple[str, int]] = {}
+    of_rooms: dict[int, str] = {}
+    ids: dict[int, str] = {}
     members_only: bool = True
+    rooms: list[str] = []
     spent: dict[str, object]
     asker: str
     asks: bool
@@ -60,7 +64,8 @@ class Problem:
 
     `asker` is the user who has the problem, by platform id, empty if unknown. `asks` says that it waits for the answer
     to a question, `approval` is the id of an undecided question for permission. `members_only` says that members alone
-    read along while it was worked on, so that what was thought may rest on what others may not know.
+    read along while it was worked on, so that what was thought may rest on what others may not know; `rooms` are the
+    private rooms that they were in.
     """
 
     internal: WorkingMemory
@@ -70,6 +75,7 @@ class Problem:
     asks: bool = False
     approval: str = ""
     members_only: bool = True
+    rooms: frozenset[str] = frozenset()
 
     @property
     def waits(self) -> bool:
@@ -84,7 +90,14 @@ class Problem:
             return cls(
                 internal=WorkingMemory.from_json(read.internal),
                 found=[
-                    Passage(source, text, place not in read.open, *read.documents.get(place, ("", 0)))
+                    Passage(
+                        source,
+                        text,
+                        place not in read.open,
+                        *read.documents.get(place, ("", 0)),
+                        room=read.of_rooms.get(place, ""),
+                        id=read.ids.get(place, ""),
+                    )
                     for place, (source, text) in enumerate(read.found)
                 ],
                 spent=Spent.from_json(read.spent),
@@ -92,6 +105,7 @@ class Problem:
                 asks=read.asks,
                 approval=read.approval,
                 members_only=read.members_only,
+                rooms=frozenset(read.rooms),
             )
         except ValueError:
             return cls(WorkingMemory(soul_name))
@@ -103,7 +117,10 @@ class Problem:
             found=[(one.source, one.text) for one in self.found],
             open=[place for place, one in enumerate(self.found) if not one.members_only],
             documents={place: (one.document, one.line) for place, one in enumerate(self.found) if one.document},
+            of_rooms={place: one.room for place, one in enumerate(self.found) if one.room},
+            ids={place: one.id for place, one in enumerate(self.found) if one.id},
             members_only=self.members_only,
+            rooms=sorted(self.rooms),
             spent=self.spent.to_json(),
             asker=self.asker,
             asks=self.asks,
@@ -112,11 +129,14 @@ class Problem:
         return kept.model_dump(mode="json")
 
     def keep_for(self, readers: Readers) -> None:
-        """Drop what the readers may not know: passages for members alone, and the thoughts that may rest on them."""
-        if self.members_only and not readers.members_only:
-            self.found = [one for one in self.found if not one.members_only]
+        """Drop what the readers may not know: passages for members alone or of rooms that they aren't in, and the
+        thoughts that may rest on them.
+        """
+        if (self.members_only and not readers.members_only) or not self.rooms <= readers.rooms:
+            self.found = [one for one in self.found if readers.members_only or not one.members_only]
+            self.found = [one for one in self.found if not one.room or one.room in readers.rooms]
             self.internal = WorkingMemory(self.internal.soul_name)
-        self.members_only = readers.members_only
+        self.members_only, self.rooms = readers.members_only, readers.rooms
 
     def number(self, passage: Passage) -> int:
         """Keep a passage and give the number by which it is cited; zero where there is no room for it."""
@@ -138,11 +158,16 @@ class Problem:
         note = f"({left_out} more were found, but nothing more is kept: work with what there is.)" if left_out else ""
         return "\n\n".join(filter(None, (shown, note)))
 
-    def with_sources(self, reply: str) -> str:
+    @property
+    def numbered(self) -> dict[str, Passage]:
+        """The passages by the numbers by which a reply cites them."""
+        return {str(number): one for number, one in enumerate(self.found, 1)}
+
+    def with_sources(self, reply: str, words: Words = HOUSE_WORDS) -> str:
         """A reply with its cited sources below it; unknown numbers are removed from the text, but not from code."""
-        sources = {str(number): one.source for number, one in enumerate(self.found, 1)}
+        sources = {mark: one.source for mark, one in self.numbered.items()}
         text, cited = _NUMBERS.checked(reply, sources)
-        return "\n\n".join((text, listed(cited))) if cited else text
+        return "\n\n".join((text, listed(cited, words))) if cited else text
 
 
 def _in_form(passage: Passage) -> Passage:
@@ -153,6 +178,8 @@ def _in_form(passage: Passage) -> Passage:
         _cut(passage.text, TEXT_CAP, _TEXT_BYTES),
         passage.members_only,
         *((passage.document, passage.line) if len(passage.document) <= _LONGEST_PATH else ("", 0)),
+        room=passage.room,
+        id=passage.id,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from daemon.core.ports import Tool
+from daemon.core.sentences import Words
 from daemon.core.text import one_line, shortened
 from daemon.mind.mental_process import ProcessContext
 
@@ -28,11 +29,10 @@ class Sources:
         folders = (f"the folder {name} ({_count(many, 'document')})" for name, many in self._named_folders())
         return _listed([*folders, *self._servers(), "earlier talk"])
 
-    @property
-    def named(self) -> str:
-        """The sources by their names, for people."""
+    def named(self, words: Words) -> str:
+        """The sources by their names, for people; a soul says in its own words what earlier talk is called."""
         servers = dict.fromkeys(tool.name.partition("/")[0] for tool in self.tools)
-        return _listed([*(name for name, _ in self._named_folders()), *servers, "earlier talk"])
+        return ", ".join([*(name for name, _ in self._named_folders()), *servers, words.say("earlier_talk")])
 
     def _named_folders(self) -> Iterator[tuple[str, int]]:
         for name, many in self.folders.items():

@@ -5,13 +5,14 @@ temperature; older ones think when asked to, and take a temperature while they d
 `max_tokens`, so room for it is added to what the answer may take. Cache marks stand at the ends of what is sent again.
 """
 
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from daemon.core.ports import Effort, Message, Prompt, SystemPart
+from daemon.core.ports import Effort, Image, Message, Prompt, SystemPart
 from daemon.llm.cache_marks import cache_marks, text_block
-from daemon.llm.clean_text import clean
+from daemon.llm.eyes import seen_by
 from daemon.llm.http_client import open_http_client
-from daemon.llm.messages import chat_of, schema_in_words
+from daemon.llm.messages import schema_in_words, system_of
 from daemon.llm.model_id import ModelId
 from daemon.llm.model_traits import ModelTraits, Thinks, room_for
 from daemon.llm.sdk_adapter import SdkAdapter
@@ -28,7 +29,7 @@ _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "re
 class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
     """A `Provider` for Anthropic's models."""
 
-    features = ("cache_marks", "effort", "json_schema", "temperature", "thinking")
+    features = ("cache_marks", "effort", "images", "json_schema", "temperature", "thinking")
 
     def _connect(self) -> "AsyncAnthropic":
         import anthropic
@@ -55,8 +56,7 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
         traits = self._traits(model)
         thinking, room = _thinking(traits, prompt.effort, features)
         config: dict[str, object] = {}
-        system = [part for part in prompt.system if part.text.strip()]
-        chat = chat_of(prompt)
+        system, chat = system_of(prompt), seen_by(model, prompt, traits.sees and "images" in features)
         marks = cache_marks(system, chat, traits.smallest_cached if "cache_marks" in features else None)
         if prompt.json_schema is not None:
             if "json_schema" in features and can_be_strict(prompt.json_schema):
@@ -71,9 +71,7 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
             "messages": [_message(each, marked=place in marks.messages) for place, each in enumerate(chat)],
         }
         if system:
-            body["system"] = [
-                text_block(clean(part.text), marked=place in marks.system) for place, part in enumerate(system)
-            ]
+            body["system"] = [text_block(part.text, marked=place in marks.system) for place, part in enumerate(system)]
         if config:
             body["output_config"] = config
         if thinking:
@@ -83,6 +81,7 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
         uses = {
             "cache_marks": bool(marks.system or marks.messages),
             "effort": "effort" in config,
+            "images": any(each.images for each in chat),
             "json_schema": "format" in config,
             "temperature": "extra_body" in body,
             "thinking": "thinking" in body,
@@ -119,5 +118,11 @@ def _thinking(traits: ModelTraits, effort: Effort | None, features: set[str]) ->
 
 
 def _message(message: Message, *, marked: bool) -> dict[str, Any]:
-    content = [text_block(message.text, marked=True)] if marked else message.text
-    return {"role": message.speaker.value, "content": content}
+    if not marked and not message.images:
+        return {"role": message.speaker.value, "content": message.text}
+    pictures = [{"type": "image", "source": _source(image)} for image in message.images]
+    return {"role": message.speaker.value, "content": [*pictures, text_block(message.text, marked=marked)]}
+
+
+def _source(image: Image) -> dict[str, Any]:
+    return {"type": "base64", "media_type": image.media_type, "data": b64encode(image.data).decode("ascii")}

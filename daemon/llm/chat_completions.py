@@ -5,14 +5,15 @@ which prompts begin alike, and the few makers behind OpenRouter that want cache 
 effort is sent no temperature. What a model refuses is left out from then on; JSON by schema is then asked for in words.
 """
 
+from base64 import b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from daemon.core.ports import Message, Prompt, SystemPart
+from daemon.core.ports import Image, Message, Prompt, SystemPart
 from daemon.llm.cache_marks import CacheMarks, cache_marks, text_block
-from daemon.llm.clean_text import clean
+from daemon.llm.eyes import seen_by
 from daemon.llm.http_client import open_http_client
-from daemon.llm.messages import chat_of, schema_in_words
+from daemon.llm.messages import schema_in_words, system_of
 from daemon.llm.model_id import ModelId, Vendor
 from daemon.llm.model_traits import ModelTraits, Thinks, room_for
 from daemon.llm.sdk_adapter import SdkAdapter
@@ -30,7 +31,7 @@ _STOPS = {"length": "length", "content_filter": "refusal"}
 class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
     """A `Provider` for every vendor but Anthropic."""
 
-    features = ("cache_key", "cache_marks", "effort", "json_schema", "old_limit", "temperature", "usage")
+    features = ("cache_key", "cache_marks", "effort", "images", "json_schema", "old_limit", "temperature", "usage")
 
     def _connect(self) -> "AsyncOpenAI":
         import openai
@@ -54,10 +55,12 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
         return stream
 
     def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
-        traits, system = self._traits(model), [part for part in prompt.system if part.text.strip()]
-        chat = chat_of(prompt)
+        traits, system = self._traits(model), system_of(prompt)
+        chat = seen_by(model, prompt, traits.sees and "images" in features)
         marks = cache_marks(system, chat, traits.smallest_cached if "cache_marks" in features else None)
         offered = {"cache_marks"} if marks.system or marks.messages else set()
+        if any(each.images for each in chat):
+            offered.add("images")
         body = _limit(model, prompt, traits, old_name="old_limit" in features)
         if "max_tokens" in body:
             offered.add("old_limit")
@@ -114,9 +117,9 @@ def _optional(
     if "usage" in features:
         body["stream_options"] = {"include_usage": True}
         offered.add("usage")
-    stable = "\n\n".join(part.text for part in prompt.system if part.stable)
-    if model.vendor is Vendor.OPENAI and stable and "cache_key" in features:
-        body["prompt_cache_key"] = sha256(stable.encode(errors="replace")).hexdigest()[:32]
+    first = next((part.text for part in prompt.system if part.stable), "")  # the same in every mode
+    if model.vendor is Vendor.OPENAI and first and "cache_key" in features:
+        body["prompt_cache_key"] = sha256(first.encode(errors="replace")).hexdigest()[:32]
         offered.add("cache_key")
     return body, offered
 
@@ -134,7 +137,7 @@ def _opening(system: list[SystemPart], marks: CacheMarks) -> list[dict[str, Any]
     """One system message, since some templates behind these servers refuse several; in blocks if it is marked."""
     if not system:
         return []
-    texts = [clean(part.text) for part in system]
+    texts = [part.text for part in system]
     if not marks.system:
         return [{"role": "system", "content": "\n\n".join(texts)}]
     blocks = [text_block(text, marked=place in marks.system) for place, text in enumerate(texts)]
@@ -142,10 +145,14 @@ def _opening(system: list[SystemPart], marks: CacheMarks) -> list[dict[str, Any]
 
 
 def _message(message: Message, marked: bool) -> dict[str, Any]:
-    return {
-        "role": message.speaker.value,
-        "content": [text_block(message.text, marked=True)] if marked else message.text,
-    }
+    if not marked and not message.images:
+        return {"role": message.speaker.value, "content": message.text}
+    pictures = [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in message.images]
+    return {"role": message.speaker.value, "content": [*pictures, text_block(message.text, marked=marked)]}
+
+
+def _data_url(image: Image) -> str:
+    return f"data:{image.media_type};base64,{b64encode(image.data).decode('ascii')}"
 
 
 def _schema_name(step: str) -> str:

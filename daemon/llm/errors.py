@@ -8,18 +8,20 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from daemon.core.bounded_http import OversizedResponseError
-from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable
+from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable, NoAccess
 from daemon.core.text import one_line
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.model_id import ModelId, Vendor
 
 _LONGEST_QUOTE = 200
+_NO_ACCESS = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND))
 _PASSING_STATUSES = frozenset(
     {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 )
 _LAST_STATUS = 599
 _TOO_LONG = ("context length", "context_length", "context window", "prompt is too long", "too many tokens")
+_FLAGGED = ("flag", "moderation", "content", "policy", "guardrail", "safety", "refus", "blocked")
 _NO_CREDIT = ("insufficient_quota", "credit balance", "billing")
 _PERMANENT_KINDS = frozenset(
     {
@@ -38,6 +40,7 @@ _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 # Words by which back-ends name the part of a request that they refuse; the request is then sent without it. A message
 # may name two parts, such as a temperature that is wrong with thinking: the first of these is left out.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
+    "images": ("image", "vision", "multimodal"),
     "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
     "temperature": ("temperature", "top_p", "top_k"),
     "thinking": ("thinking", "budget_tokens"),
@@ -119,11 +122,18 @@ def _from_status(status: int, error: Exception, endpoint: Endpoint, model: Model
         what = "asks for fewer requests" if crowded else f"failed with status {status}"
         return ModelUnavailable(f"{endpoint.vendor} {what}", hint="try again later", retry_after=_retry_after(error))
     if out_of_credit:
-        return ModelRefused(f"{endpoint.vendor} says that there is no credit left", hint="top up the account's credit")
+        return NoAccess(f"{endpoint.vendor} says that there is no credit left", hint="top up the account's credit")
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or _mentions(error, _TOO_LONG):
         return ModelRefused(f"the prompt is too long for {model.full}", hint="choose a model with a larger context")
     message, hint = _refusal(status, error, endpoint, model)
-    return ModelRefused(message, hint=hint)
+    return (NoAccess if _is_for_the_admin(status, error) else ModelRefused)(message, hint=hint)
+
+
+def _is_for_the_admin(status: int, error: Exception) -> bool:
+    """Whether any request would be refused; OpenRouter answers 403 and 404 about the content of a prompt, too."""
+    if status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND} and _mentions(error, (*_FLAGGED, "endpoints found")):
+        return False
+    return status in _NO_ACCESS or status < HTTPStatus.BAD_REQUEST
 
 
 def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) -> tuple[str, str]:

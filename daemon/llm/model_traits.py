@@ -29,13 +29,14 @@ class Thinks(StrEnum):
 class ModelTraits:
     """One model: `max_output` counts tokens with hidden thinking, `smallest_cached` is None where no marks are sent.
 
-    `temperature` holds while it doesn't think.
+    `temperature` holds while it doesn't think, `sees` says that it takes pictures.
     """
 
     max_output: int
     thinks: Thinks
     effort: bool
     temperature: bool
+    sees: bool = False
     smallest_cached: int | None = None
 
     def limit(self, answer: int, *, thinking: int = 0) -> int:

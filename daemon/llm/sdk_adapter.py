@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from daemon.core.ports import Completion, Prompt
 from daemon.llm import prices
@@ -21,6 +21,8 @@ from daemon.llm.usage import CallUsage
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
     from openai import AsyncOpenAI
+
+_LOWERED: Final = 2  # times in one call; a server that refuses every limit is not asked for ever
 
 Client = TypeVar("Client", bound="AsyncAnthropic | AsyncOpenAI")
 Event = TypeVar("Event")
@@ -65,6 +67,7 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         self, client: Client, model: ModelId, prompt: Prompt
     ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
         """Send the request, again without each feature that the model refuses."""
+        lowered = 0
         while True:
             features = {name for name in self.features if (model.name, name) not in self._refused}
             body, offered = self._request(model, prompt, features)
@@ -72,8 +75,9 @@ class SdkAdapter(ABC, Generic[Client, Event]):
                 return await self._send(client, body)
             except self._sdk_error() as error:
                 asked = body.get("max_tokens") or body.get("max_completion_tokens") or 0
-                if (limit := allowed_limit(error, asked)) is not None:
+                if lowered < _LOWERED and (limit := allowed_limit(error, asked)) is not None:
                     self._limits[model.name] = limit
+                    lowered += 1
                 elif (feature := refused_feature(error, offered)) is not None:
                     self._refused.add((model.name, feature))
                 else:

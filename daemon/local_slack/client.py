@@ -90,6 +90,11 @@ class WorkspaceClient:
         pressed = await self.post("click", person=person, channel=channel, ts=ts, action_id=action_id, value=value)
         return bool(pressed["delivered"])
 
+    async def shortcut(self, person: str, channel: str, ts: str, callback_id: str) -> bool:
+        """Use a message shortcut of the app; false when no socket is open."""
+        used = await self.post("shortcut", person=person, channel=channel, ts=ts, callback_id=callback_id)
+        return bool(used["delivered"])
+
     async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
         """Type a slash command; false when no socket is open."""
         typed = await self.post("command", person=person, channel=channel, command=command, text=text)

@@ -1,27 +1,40 @@
-"""The workspace's clock: it runs with the machine's, can be moved forward, and calls timers when they are due."""
+"""The workspace's clock: it runs with the machine's, can be moved forward, and calls timers when they are due.
+
+A daemon that serves its own workspace lives by it, so that a week of talk takes minutes.
+"""
 
 import asyncio
-import heapq
 import itertools
+from bisect import insort
 from collections.abc import Callable
 
 from daemon.core.ports import Clock
 
+_Timer = tuple[float, int, Callable[[], None]]
+
 
 class WorkspaceClock:
-    """Seconds since the epoch that never go back, and timers on them; `run` calls each timer when it is due."""
+    """A `Clock` that never goes back, and timers on it; `run` calls each timer when it is due."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._start = clock.now_ms() / 1000 - clock.monotonic()
         self._moved = 0.0
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._timers: list[_Timer] = []  # the next one first
         self._numbers = itertools.count()
         self._changed = asyncio.Event()
 
     def now(self) -> float:
         """The workspace's time, in seconds since the epoch."""
         return self._start + self._clock.monotonic() + self._moved
+
+    def now_ms(self) -> int:
+        """The workspace's time, in milliseconds since the epoch."""
+        return int(self.now() * 1000)
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start, those by which the clock was moved among them."""
+        return self._clock.monotonic() + self._moved
 
     def advance(self, seconds: float) -> None:
         """Move time forward, calling each timer at its own time on the way. Raises ValueError for a step back."""
@@ -36,16 +49,20 @@ class WorkspaceClock:
 
     def after(self, seconds: float, ring: Callable[[], None]) -> None:
         """Call `ring` after this many workspace seconds; it must not block or raise."""
-        due = self.now() + seconds
-        heapq.heappush(self._timers, (due, next(self._numbers), ring))
-        if self._timers[0][0] == due:
-            self._changed.set()
+        self._add(self.now() + seconds, ring)
 
-    async def wait(self, seconds: float) -> None:
-        """Wait this many workspace seconds."""
+    async def sleep(self, seconds: float) -> None:
+        """Wait this many workspace seconds; zero or less lets other tasks run once."""
+        if seconds <= 0:
+            await self._clock.sleep(0)
+            return
         rung = asyncio.Event()
-        self.after(seconds, rung.set)
-        await rung.wait()
+        timer = self._add(self.now() + seconds, rung.set)
+        try:
+            await rung.wait()
+        finally:
+            if not rung.is_set():
+                self._timers.remove(timer)
 
     async def run(self) -> None:
         """Call timers when they are due, until cancelled."""
@@ -66,5 +83,12 @@ class WorkspaceClock:
 
     def _ring(self) -> None:
         while self._timers and self._timers[0][0] <= self.now():
-            _, _, ring = heapq.heappop(self._timers)
+            _, _, ring = self._timers.pop(0)
             ring()
+
+    def _add(self, due: float, ring: Callable[[], None]) -> _Timer:
+        timer = (due, next(self._numbers), ring)
+        insort(self._timers, timer)
+        if self._timers[0] is timer:
+            self._changed.set()
+        return timer

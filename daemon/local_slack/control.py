@@ -3,9 +3,9 @@
 Reading (GET). `person` is an id or a name; a named person gets only what Slack would show them.
 
 - `state?person=` -> `{team, me, bot, people: [person], channels: [channel], statuses: [status], sessions: [session],
-  cursor}`; without a person all channels. A person is `{id, name, display_name, real_name, standing, is_bot, active}`;
-  a channel is Slack's object plus `{members, unread, kind, prompts, ...}`; a session is `{channel, thread_ts, status,
-  title, covered}`.
+  shortcuts: [{callback_id, name}], cursor}`; without a person all channels. A person is `{id, name, display_name,
+  real_name, standing, is_bot, active}`; a channel is Slack's object plus `{members, unread, kind, prompts, ...}`; a
+  session is `{channel, thread_ts, status, title, covered}`.
 - `messages?person=&channel=&thread=&limit=&before=` -> `{messages: [message], ephemerals: [message], status}`: the
   timeline, or one thread with its root (`*`: all messages), oldest first. A message is Slack's object plus `{channel}`.
   `channel` is an id, a name or `dm`; `before` (a ts) pages back.
@@ -22,10 +22,10 @@ Reading (GET). `person` is an id or a name; a named person gets only what Slack 
 
 People acting (POST): `say {person, channel, text, thread?, broadcast?, files?: [{name, text | base64, mimetype?}]}`,
 `edit {person, channel, ts, text}` -> `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name,
-remove?}`; `click {person, channel, ts, action_id, value?}` and `command {person, channel, command, text?}` ->
-`{delivered}`; `read {person, channel}`; `open_dm {person}` -> `{channel, event_id}`; `open_home {person}` -> `{view,
-event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`; `convert {person, channel, kind}`, to `group`
-or `channel`.
+remove?}`; `click {person, channel, ts, action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command
+{person, channel, command, text?}` -> `{delivered}`; `read {person, channel}`; `open_dm {person}` -> `{channel,
+event_id}`; `open_home {person}` -> `{view, event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`;
+`convert {person, channel, kind}`, to `group` or `channel`.
 
 Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?}` -> `{person}`; `channel
 {name?, kind?, members?, shared?, archived?, app?}` -> `{channel}`; `share {channel, end?}`: with another

@@ -6,6 +6,7 @@ import mimetypes
 from collections.abc import Callable
 from dataclasses import replace
 
+from daemon.local_slack.events import archived_event, renamed_event
 from daemon.local_slack.fault_orders import order_fault
 from daemon.local_slack.limits import Profile
 from daemon.local_slack.model import ChannelKind, File, Json, Standing, WorkspaceChannel, WorkspaceUser
@@ -31,6 +32,7 @@ class ControlOrders:
             "react": self._react,
             "click": self._click,
             "command": self._command,
+            "shortcut": self._shortcut,
             "read": self._read,
             "open_dm": self._open_dm,
             "open_home": self._open_home,
@@ -38,6 +40,8 @@ class ControlOrders:
             "leave": self._leave,
             "convert": self._convert,
             "share": self._share,
+            "archive": self._archive,
+            "rename": self._rename,
             "standing": self._standing,
             "person": self._person,
             "channel": self._channel,
@@ -79,6 +83,12 @@ class ControlOrders:
     def _command(self, args: ControlArgs) -> Json:
         return {"delivered": self._people.command(*self._acting(args), args.text("command"), args.text("text"))}
 
+    def _shortcut(self, args: ControlArgs) -> Json:
+        """In a public channel people use it without being a member."""
+        person = self._people.person(args.text("person"))
+        room = self._people.readable(person, args.text("channel"))
+        return {"delivered": self._people.shortcut(person, room, args.text("ts"), args.text("callback_id"))}
+
     def _read(self, args: ControlArgs) -> Json:
         person = self._people.person(args.text("person"))
         room = self._people.readable(person, args.text("channel"))
@@ -117,6 +127,19 @@ class ControlOrders:
 
     def _share(self, args: ControlArgs) -> Json:
         self._workspace.share(self._people.channel(args.text("channel")), shared=not args.flag("end"))
+        return {}
+
+    def _archive(self, args: ControlArgs) -> Json:
+        person, room = self._people.person(args.text("person")), self._people.channel(args.text("channel"))
+        room = replace(room, archived=not args.flag("end"))
+        self._workspace.change_room(room, archived_event(room, person.id, self._workspace.new_ts(room.id)))
+        return {}
+
+    def _rename(self, args: ControlArgs) -> Json:
+        if not (name := args.text("name")):
+            raise NotPossible("invalid_name", "give the channel a `name`")
+        room = replace(self._people.channel(args.text("channel")), name=name)
+        self._workspace.change_room(room, renamed_event(room, self._workspace.new_ts(room.id)))
         return {}
 
     def _standing(self, args: ControlArgs) -> Json:
@@ -189,7 +212,7 @@ class ControlOrders:
 
     def _clock(self, args: ControlArgs) -> Json:
         self._workspace.clock.advance(args.number("advance", 0.0))
-        self._workspace.feed.publish("clock", {"now": self._workspace.clock.now()}, internal=True)
+        self._workspace.feed.publish("clock", {"now": self._workspace.clock.now()})
         return {"now": self._workspace.clock.now()}
 
     def _limits(self, args: ControlArgs) -> Json:

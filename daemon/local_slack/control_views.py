@@ -62,6 +62,7 @@ class ControlViews:
             "channels": [self._channel(room, viewer) for room in rooms],
             "statuses": statuses,
             "sessions": [asdict(one) for one in state.sessions.values() if one.channel in shown],
+            "shortcuts": [asdict(one) for one in state.app.shortcuts if "commands" in self._workspace.scopes],
             "now": self._workspace.clock.now(),
             "cursor": self._workspace.feed.cursor,
         }

@@ -82,6 +82,26 @@ def left_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, even
     return joined_event(state, channel, user, "", event_ts) | {"type": "member_left_channel"}
 
 
+def app_left_event(channel: WorkspaceChannel, actor: str, event_ts: str) -> Json:
+    """`channel_left` or `group_left`: the app itself is no member any more."""
+    kind = "channel_left" if channel.kind == "channel" else "group_left"
+    return {"type": kind, "channel": channel.id, "actor_id": actor, "event_ts": event_ts}
+
+
+def archived_event(channel: WorkspaceChannel, user: str, event_ts: str) -> Json:
+    """`channel_archive`, `group_archive`, or the same with `unarchive`, as the channel is now."""
+    what = "archive" if channel.archived else "unarchive"
+    kind = "channel" if channel.kind == "channel" else "group"
+    return {"type": f"{kind}_{what}", "channel": channel.id, "user": user, "is_moved": 0, "event_ts": event_ts}
+
+
+def renamed_event(channel: WorkspaceChannel, event_ts: str) -> Json:
+    """`channel_rename` or `group_rename`; its `channel` is an object."""
+    kind = "channel_rename" if channel.kind == "channel" else "group_rename"
+    named = {"id": channel.id, "name": channel.name, "name_normalized": channel.name, "created": channel.created}
+    return {"type": kind, "channel": named, "event_ts": event_ts}
+
+
 def shared_event(state: WorkspaceState, channel: WorkspaceChannel, event_ts: str) -> Json:
     """`channel_shared` or `channel_unshared`, as the channel is now."""
     event = {"type": "channel_shared", "connected_team_id": "T0ELSEWHERE", "channel": channel.id, "event_ts": event_ts}

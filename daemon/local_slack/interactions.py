@@ -1,4 +1,4 @@
-"""Button clicks and slash commands: their payloads, trigger ids, and response URLs."""
+"""Button clicks, shortcuts and slash commands: their payloads, trigger ids, and response URLs."""
 
 import secrets
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Interactions:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A click in a message: the action as Slack reports it, and the trigger and URL to answer it with."""
+    """A click in a message or its menu: the action as Slack reports it, and the trigger and URL to answer it with."""
 
     person: WorkspaceUser
     channel: WorkspaceChannel
@@ -105,6 +105,25 @@ def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
         "state": {"values": {}},
         "response_url": press.response_url,
         "actions": [press.action],
+    }
+
+
+def message_action(state: WorkspaceState, press: Press, callback_id: str, url: str) -> Json:
+    """The `message_action` payload of a shortcut at a message; the action is just its time (Slack: shortcuts)."""
+    return {
+        "type": "message_action",
+        "token": "local",
+        "action_ts": press.action["action_ts"],
+        "team": {"id": state.team.id, "domain": state.team.domain},
+        "user": _user(press.person),
+        "channel": {"id": press.channel.id, "name": press.channel.name or "directmessage"},
+        "is_enterprise_install": False,
+        "enterprise": None,
+        "callback_id": callback_id,
+        "trigger_id": press.trigger,
+        "response_url": press.response_url,
+        "message_ts": press.message.ts,
+        "message": message_json(state, press.message, url),
     }
 
 

@@ -196,11 +196,20 @@ class Prompts:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageShortcut:
+    """A shortcut of the app in the menu of each message (Slack: message shortcuts)."""
+
+    callback_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class AppIdentity:
-    """The app's user, bot and app ids and its two tokens."""
+    """The app's user, bot and app ids, its two tokens, and its shortcuts as its manifest names them."""
 
     user: str = "U0SOUL"
     bot_id: str = "B0SOUL"
     app_id: str = "A0SOUL"
     bot_token: str = field(default="", repr=False)
     app_token: str = field(default="", repr=False)
+    shortcuts: tuple[MessageShortcut, ...] = ()

@@ -1,11 +1,11 @@
-"""The actions of users, checked as in Slack's client: post, edit, delete, react, click, type a command."""
+"""The actions of users, checked as in Slack's client: post, edit, delete, react, click, type a command …"""
 
 import secrets
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
-from daemon.local_slack.interactions import Press, block_actions, choice, find_element, slash_command
+from daemon.local_slack.interactions import Press, block_actions, choice, find_element, message_action, slash_command
 from daemon.local_slack.model import File, Json, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.text import rich_text, typed
 from daemon.local_slack.workspace import Workspace
@@ -136,6 +136,20 @@ class PeopleActing:
         response_url = workspace.interactions.new_response_url(workspace.url, person.id, room.id, ts)
         press = Press(person, room, message, action, workspace.interactions.new_trigger(person.id), response_url)
         payload = block_actions(workspace.state, press, workspace.url)
+        return workspace.deliveries.once("interactive", payload)
+
+    def shortcut(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, callback_id: str) -> bool:
+        """Use a message shortcut of the app; false when no socket is open."""
+        workspace = self._workspace
+        message = self.message(room, ts)
+        if workspace.state.shortcut(callback_id) is None:
+            raise NotPossible("shortcut_not_found", f"the app has no message shortcut {callback_id!r}")
+        if "commands" not in workspace.scopes:
+            raise NotPossible("missing_scope", "the app lacks the scope `commands`")
+        response_url = workspace.interactions.new_response_url(workspace.url, person.id, room.id)
+        action = {"action_ts": workspace.new_ts(room.id)}
+        press = Press(person, room, message, action, workspace.interactions.new_trigger(person.id), response_url)
+        payload = message_action(workspace.state, press, callback_id, workspace.url)
         return workspace.deliveries.once("interactive", payload)
 
     def command(self, person: WorkspaceUser, room: WorkspaceChannel, command: str, text: str) -> bool:

@@ -7,18 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+from urllib.parse import quote_plus
 
 from aiohttp import web
 
 from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
+from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports import Clock
+from daemon.core.sentences import SENTENCES
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.control import Control
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.limits import Profile, RateLimits
 from daemon.local_slack.lock import Lock, add_headers
-from daemon.local_slack.model import AppIdentity, Team, WorkspaceUser
+from daemon.local_slack.model import AppIdentity, MessageShortcut, Team, WorkspaceUser
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.web_api.router import WebApi
 from daemon.local_slack.web_api.uploads import AppUrls
@@ -52,6 +55,8 @@ SCOPES: Final = frozenset(
     }
 )
 """The scopes of the app: those the daemon needs, and those for reading all its channels (Slack: app manifest)."""
+SHORTCUTS: Final = (MessageShortcut(WHY_SHORTCUT, SENTENCES["because_shortcut"]),)
+"""The message shortcuts of the app."""
 _LARGEST_REQUEST: Final = 64 * 1024 * 1024  # bytes
 _WAKE_READERS_EVERY: Final = 15.0  # seconds
 _BACKLOG: Final = 4096  # load tests open hundreds of connections at once
@@ -90,6 +95,11 @@ class WorkspaceServer:
     def api_url(self) -> str:
         """The base URL for Slack clients, with a trailing slash."""
         return f"{self.url}/api/"
+
+    @property
+    def clock(self) -> WorkspaceClock:
+        """The clock of the workspace, by which a daemon that serves it lives, too."""
+        return self.workspace.clock
 
     @property
     def bot_token(self) -> str:
@@ -155,6 +165,7 @@ class WorkspaceServer:
                 web.post("/response/{key}", urls.respond),
                 web.get("/_control/{name}", control.read),
                 web.post("/_control/{name}", control.act),
+                web.get(r"/archives/{channel:\w+}/p{ts:\d+}", self._message),
                 web.get("/", self._index),
                 web.get("/{path:.+}", self._page_file),
             ]
@@ -171,6 +182,11 @@ class WorkspaceServer:
         if index.is_file():
             return web.FileResponse(index, headers={"Cache-Control": "no-cache"})
         return web.Response(text="The local workspace is running; its page is not installed.\n")
+
+    async def _message(self, request: web.Request) -> web.StreamResponse:
+        """The address of a message opens the page at its conversation, or at its thread."""
+        rest = [request.match_info["channel"], *filter(None, [request.query.get("thread_ts", "")])]
+        raise web.HTTPSeeOther(f"/#/{'/'.join(map(quote_plus, rest))}")
 
     async def _page_file(self, request: web.Request) -> web.StreamResponse:
         path = (self._page / request.match_info["path"]).resolve()
@@ -200,6 +216,7 @@ def serve_workspace(
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
         app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
+        shortcuts=SHORTCUTS,
     )
     workspace_clock = WorkspaceClock(clock or SystemClock())
     workspace = Workspace(

@@ -1,5 +1,7 @@
 """Slack's JSON objects for users, channels, messages and files."""
 
+from urllib.parse import quote
+
 from daemon.local_slack.model import (
     ChannelKind,
     File,
@@ -87,7 +89,7 @@ def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str, 
 
 def file_json(state: WorkspaceState, file: File, url: str) -> Json:
     """A file object; `url` is the workspace's address (Slack: files.info)."""
-    private = f"{url}/files-pri/{state.team.id}-{file.id}/{file.name}"
+    private = f"{url}/files-pri/{state.team.id}-{file.id}/{quote(file.name, safe='')}"
     return {
         "id": file.id,
         "created": file.created,

@@ -9,6 +9,7 @@ from daemon.local_slack.model import (
     ChannelKind,
     File,
     Json,
+    MessageShortcut,
     Prompts,
     Session,
     Status,
@@ -53,6 +54,10 @@ class WorkspaceState:
     def message(self, channel: str, ts: str) -> WorkspaceMessage | None:
         """One message, or None."""
         return self.timeline(channel).get(ts)
+
+    def shortcut(self, callback_id: str) -> MessageShortcut | None:
+        """A message shortcut of the app, or None."""
+        return next((one for one in self.app.shortcuts if one.callback_id == callback_id), None)
 
     def bot(self) -> WorkspaceUser:
         """The app's bot user."""

@@ -211,11 +211,13 @@ class Workspace:
         return room
 
     def leave(self, channel: WorkspaceChannel, person: str) -> None:
-        """Remove a user from a channel. Posts a `channel_leave` message and raises `member_left_channel`."""
+        """Remove a user from a channel. Posts a `channel_leave` message; the app gets `channel_left` of itself."""
         self.post(WorkspaceMessage(channel.id, person, f"<@{person}> has left the channel", subtype="channel_leave"))
         room = self.state.leave(channel.id, person)
         self.feed.publish("channel", {"channel": room.id}, channel=room.id)
         self._raise(events.left_event(self.state, room, person, self.new_ts(room.id)), room.id)
+        if person == self.state.app.user:
+            self.raise_event(events.app_left_event(room, person, self.new_ts(room.id)), room.id)
 
     def convert(self, channel: WorkspaceChannel, kind: ChannelKind, person: str) -> None:
         """Make a channel private or public. Its one event is a message, whose `channel_type` is the new kind."""
@@ -228,9 +230,13 @@ class Workspace:
     def share(self, channel: WorkspaceChannel, *, shared: bool) -> None:
         """Connect a channel with another organisation, or end that. Raises `channel_shared` or `channel_unshared`."""
         room = replace(channel, shared=shared)
+        self.change_room(room, events.shared_event(self.state, room, self.new_ts(room.id)))
+
+    def change_room(self, room: WorkspaceChannel, event: Json) -> None:
+        """Replace a channel by a changed version and raise the event that says so."""
         self.state.channels[room.id] = room
         self.feed.publish("channel", {"channel": room.id}, channel=room.id)
-        self._raise(events.shared_event(self.state, room, self.new_ts(room.id)), room.id)
+        self._raise(event, room.id)
 
     def change_person(self, person: WorkspaceUser) -> None:
         """Replace a user by a changed version. Raises `user_change`."""

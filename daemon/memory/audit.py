@@ -1,14 +1,24 @@
-"""Records who changed what, for good: acts of admins and decisions of users, without anything that users wrote."""
+"""Records who changed what, for good: acts of admins and decisions of users, without anything that users wrote.
+
+Each act has a line in the ledger, so that a changed or missing one shows.
+"""
 
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.records.ledger import note_write
 
 
 async def record_act(
     transaction: Transaction, *, actor: str, act: str, subject: str, detail: str = "", now: int
 ) -> None:
-    """Add an act to the audit log; `actor` is a platform user id or an admin's user name of the operating system."""
-    await transaction.insert("audit", actor=actor, act=act, object=subject, detail=detail, done_ms=now)
+    """Add an act to the audit log and the ledger.
+
+    `actor` is a platform user id or an admin's user name of the operating system.
+    """
+    done = {"actor": actor, "act": act, "object": subject, "detail": detail, "done_ms": now}
+    row = await transaction.insert("audit", "RETURNING seq", **done)
+    assert row is not None
+    await note_write(transaction, act="put audit", subject=f"audit {row['seq']}", content=done, now=now)
 
 
 class AuditedChanges:

@@ -1,8 +1,10 @@
-"""Codes for who may find a row of a full-text index: words that stand for audiences, channels and folders.
+"""Who may find a row: codes inside a full-text index, and the condition by which what was found is asked once more.
 
-An id can hold anything, a word of the index only letters and digits; a code is the fingerprint of its parts.
+Codes are words that stand for audiences, channels and folders. An id can hold anything, a word of the index only
+letters and digits; a code is the fingerprint of its parts. Both say what `core.hearing.may_hear` says.
 """
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -23,24 +25,58 @@ def entries(readers: str, words: str) -> str:
 
 
 def codes_of_turn(where: ConversationKey, audience: str) -> tuple[str, ...]:
-    """The codes under which a turn is indexed; `audience` is what its row says.
+    """The codes under which a turn or a record is indexed that comes from `where`; `audience` is what its row says.
 
-    What the whole workspace may know also has one of its channel, for readers who may know no more than that.
+    What the whole workspace may know also has one of its channel, for readers who may know no more than that. What is
+    kept for a private room and comes from elsewhere too (see `core.hearing.common`) is for the members of that room.
     """
-    anywhere = _anywhere(where, audience)
-    return (anywhere, _in_channel(where)) if audience == str(_everybody(where)) else (anywhere,)
+    if audience == str(_everybody(where)):
+        return (_anywhere(where, audience), _in_channel(where)) if where.channel else (_anywhere(where, audience),)
+    return (_anywhere(where, audience),) if where.channel else (_for_members(where, audience),)
 
 
-def codes_for_readers(where: ConversationKey, readers: Readers) -> tuple[str, ...]:
-    """The codes of the turns that the readers of a reply may know.
+def code_of_cues(soul: str, workspace: str) -> str:
+    """The code of what a soul's people wait for: no readers' code, so that no search finds it."""
+    return code("cues", soul, workspace)
 
-    Members may know what was said to the same audience, and what the whole workspace may know; before readers who
-    aren't all members it is both in the same channel alone.
+
+def codes_for_readers(where: ConversationKey, readers: Readers) -> tuple[tuple[str, ...], ...]:
+    """The codes of the rows that the readers of a reply may know, in groups; each group is searched by itself.
+
+    Members may know what was said to the same audience, what the whole workspace may know, and in a DM what was said
+    in the private rooms of its user; before readers who aren't all members it is both in the same channel alone. So
+    what is frequent in one group hides nothing of another.
     """
     own, everybody = str(readers.audience), str(_everybody(where))
-    if readers.members_only:
-        return tuple(_anywhere(where, audience) for audience in dict.fromkeys((own, everybody)))
-    return (_in_channel(where),) if own == everybody else (_anywhere(where, own), _in_channel(where))
+    if readers.apart:
+        return ((_anywhere(where, everybody),),) if readers.members_only else ()
+    if not readers.members_only:
+        return ((_in_channel(where),),) if own == everybody else ((_anywhere(where, own),), (_in_channel(where),))
+    if own == everybody:
+        return ((_anywhere(where, everybody),),)
+    rooms = [str(one) for one in readers.room_audiences]
+    groups = (_private(where, [own]), _private(where, rooms), (_anywhere(where, everybody),))
+    return tuple(group for group in groups if group)
+
+
+def heard_by(readers: Readers, where: ConversationKey, *, audience: str, channel: str) -> tuple[str, dict[str, str]]:
+    """A condition in SQL on the columns of an audience and a channel, and its values: the readers may know the row now.
+
+    Soul and workspace are the caller's to compare. The columns are literals of this package.
+    """
+    if readers.members_only or readers.apart:
+        allowed = [str(one) for one in readers.may_know(where.workspace)]
+        also, values = "", dict[str, str]()
+    else:
+        allowed = list(dict.fromkeys((str(readers.audience), str(_everybody(where)))))
+        also, values = f" AND {channel} = :heard_in", {"heard_in": where.channel}
+    values |= {f"heard{number}": one for number, one in enumerate(allowed)}
+    names = ", ".join(f":heard{number}" for number in range(len(allowed)))
+    return f"({audience} IN ({names}){also})", values
+
+
+def _private(where: ConversationKey, audiences: Sequence[str]) -> tuple[str, ...]:
+    return tuple(make(where, one) for one in audiences for make in (_anywhere, _for_members))
 
 
 def _everybody(where: ConversationKey) -> Audience:
@@ -49,6 +85,10 @@ def _everybody(where: ConversationKey) -> Audience:
 
 def _anywhere(where: ConversationKey, audience: str) -> str:
     return code("anywhere", where.soul, where.workspace, audience)
+
+
+def _for_members(where: ConversationKey, audience: str) -> str:
+    return code("members", where.soul, where.workspace, audience)
 
 
 def _in_channel(where: ConversationKey) -> str:

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
+from daemon.core.turn_fields import PLAINLY_STATED, EpistemicMode, Heard, Stated
 from daemon.memory.database.driver import sqlite3
 
 if TYPE_CHECKING:
@@ -20,9 +21,21 @@ JSONObject = Mapping[str, object]
 """A JSON object."""
 
 
+IN_PRIVATE: Final = "!own:"
+"""Stands in the keys of posts that go to one person alone."""
+
+
 def as_json(value: object) -> str:
     """JSON text, the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def json_object(text: str) -> JSONObject:
+    """Read what `as_json` wrote of an object. Raises ValueError for anything else."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004  # it is text that can't be read
+    return value
 
 
 def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object]) -> T:
@@ -132,11 +145,15 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class VisitState:
-    """The number of the visit in a conversation, its replies so far, and when the last message was written (ms)."""
+    """The number of the visit in a conversation, its replies so far, and when the last message was written (ms).
+
+    `locations` holds by platform id where each person said that they are, as `mind.situation` names places.
+    """
 
     visit: int = 0
     exchanges: int = 0
     spoken_ms: int = 0
+    locations: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +163,8 @@ class Claim:
     `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
     `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
     `unreadable` names rows that could not be read: they were parked, or a state began anew. `nonce` fences the words of
-    others in the conversation's prompts.
+    others in the conversation's prompts. `forgotten` counts how often earlier words were edited or deleted there,
+    `narrowed` how often a channel of the workspace was made private.
     """
 
     conversation: ConversationKey
@@ -162,6 +180,8 @@ class Claim:
     away_told_ms: int = 0
     unreadable: tuple[str, ...] = ()
     nonce: Nonce = NO_NONCE
+    forgotten: int = 0
+    narrowed: int = 0
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""
@@ -187,7 +207,9 @@ class TurnKind(StrEnum):
 class Turn:
     """One message or reply. `thought` is private to the soul; `ts` is of the message, or of the one replied to.
 
-    `model` is the id of the model that said a reply, empty where none did.
+    `model` is the id of the model that said a reply, empty where none did. The four fields from `emotion_signal` on say
+    how a message was heard, the next two how a reply was stated (seed 004, section 3). `passing`: its author asked that
+    nothing of this be remembered, so that it is neither found nor learned from, and gone when the visit ends.
     """
 
     speaker: Speaks
@@ -199,6 +221,58 @@ class Turn:
     seq: int = 0
     kind: TurnKind = TurnKind.REPLY
     model: str = ""
+    emotion_signal: str = ""
+    salience_anchor: tuple[str, ...] = ()
+    intent: str = ""
+    intent_confidence: float = 0.0
+    epistemic_mode: EpistemicMode = PLAINLY_STATED.epistemic_mode
+    confidence: float = PLAINLY_STATED.confidence
+    passing: bool = False
+
+    def heard_as(self, heard: Heard) -> "Turn":
+        """The same message as it was heard; key words that don't stand in it are left out."""
+        kept = heard.within(self.body)
+        return replace(
+            self,
+            emotion_signal=kept.emotion_signal,
+            salience_anchor=kept.salience_anchor,
+            intent=kept.intent,
+            intent_confidence=kept.intent_confidence,
+        )
+
+    def stated_as(self, stated: Stated) -> "Turn":
+        """The same reply as it was stated."""
+        return replace(self, epistemic_mode=stated.epistemic_mode, confidence=stated.confidence)
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "Turn":
+        """Read a `turns` row; what can't be read of its private part or its key words counts as nothing."""
+        return read_row(
+            cls,
+            row,
+            speaker=Speaks,
+            thought=object_or_nothing,
+            kind=TurnKind,
+            salience_anchor=_key_words,
+            epistemic_mode=EpistemicMode,
+            passing=bool,
+        )
+
+
+def object_or_nothing(stored: str) -> JSONObject:
+    """A stored JSON object; an empty one where it can't be read, or no reply could ever be made there again."""
+    try:
+        return json_object(stored)
+    except ValueError:
+        return {}
+
+
+def _key_words(stored: str) -> tuple[str, ...]:
+    try:
+        words = json.loads(stored)
+    except ValueError:
+        return ()
+    return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +281,8 @@ class Delivery:
 
     `doubtful`: an earlier attempt may have posted it, so the platform's history is searched first; `doubted_ms` is
     since when. `faults` counts failures that were not foreseen, `draft_tries` the tries to finish its draft that the
-    platform answered but did not do. `note`: it is a line of the daemon's own about another post.
+    platform answered but did not do. `note`: it is a line of the daemon's own about another post. `emptied`: it lost
+    its words while it waited, so that it can be found, and never sent.
     """
 
     post: Post
@@ -220,6 +295,7 @@ class Delivery:
     faults: int = 0
     draft_tries: int = 0
     note: bool = False
+    emptied: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
@@ -238,6 +314,7 @@ class Delivery:
                 draft_lost=bool(row["draft_lost"]),
                 approval=row["approval"],
                 revises=row["revises"],
+                file=row["file"],
             ),
             fence=row["fence"],
             doubtful=doubtful,
@@ -248,4 +325,5 @@ class Delivery:
             faults=row["faults"],
             draft_tries=row["draft_tries"],
             note=bool(row["note"]),
+            emptied=bool(row["cleared"]),
         )

@@ -6,24 +6,37 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.ports import Clock, Emit
+from daemon.memory.consolidation.stores import NightStores, night_stores
 from daemon.memory.database import Database, open_database
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
+from daemon.memory.knowledge.newest_qualia import NewestQualia
 from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
+from daemon.memory.people.known import KnownOfPerson
+from daemon.memory.people.names import PeopleNames
+from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.cue_matching import CueMatching
+from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.presence import Presence
+from daemon.memory.queues.readings_to_tell import ReadingsToTell
 from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.records import Worker
+from daemon.memory.shared.messages import NoteStore
+from daemon.memory.shared.questions import QuestionStore
+from daemon.memory.shared.sessions import SessionStore
+from daemon.memory.shared.store import ContextStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +52,27 @@ class Store:
     jobs: Jobs
     presence: Presence
     user_models: UserModels
+    learning: Learning
     soul_states: SoulStates
+    qualia: NewestQualia
     process_memories: ProcessMemories
+    episodes: Episodes
+    ended_visits: EndedVisits
     intentions: Intentions
+    cues: CueMatching
+    names: PeopleNames
     approvals: Approvals
     tools: StoredTools
-    conversation_search: ConversationSearch
     model_habits: ModelHabits
     zones: Zones
+    known: KnownOfPerson
+    standing: Remembering
+    readings: ReadingsToTell
+    contexts: ContextStore
+    sessions: SessionStore
+    notes: NoteStore
+    questions: QuestionStore
+    night: NightStores
 
 
 @asynccontextmanager
@@ -69,7 +95,7 @@ async def open_store(
     empty one after any other change to the inbox. `most_waiting` conversations of one user may wait at once.
     """
     async with open_database(path, clock) as database:
-        presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version)
+        presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version, lease=lease)
         worker = Worker(str(presence.identity), soul, workspace, int(lease * 1000))
         inbox = Inbox(database, clock, emit, on_accepted, most_waiting=most_waiting)
         yield _store(database, clock, worker, inbox, presence)
@@ -92,12 +118,25 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         jobs=Jobs(database, clock, worker),
         presence=presence,
         user_models=UserModels(database, clock, worker),
+        learning=Learning(database, clock, worker),
         soul_states=SoulStates(database, clock, worker),
+        qualia=NewestQualia(database),
         process_memories=ProcessMemories(database, clock, worker),
+        episodes=Episodes(database, clock, worker),
+        ended_visits=EndedVisits(database, clock, worker),
         intentions=Intentions(database, clock, worker),
+        cues=CueMatching(database, clock, worker),
+        names=PeopleNames(database, clock, worker),
         approvals=Approvals(database, clock, worker),
         tools=StoredTools(database, clock, worker),
-        conversation_search=ConversationSearch(database),
         model_habits=ModelHabits(database),
         zones=Zones(database, clock, worker),
+        known=KnownOfPerson(database, clock, worker),
+        standing=Remembering(database, clock, worker),
+        readings=ReadingsToTell(database, clock, worker),
+        contexts=ContextStore(database, clock, worker.workspace),
+        sessions=SessionStore(database, worker.workspace),
+        notes=NoteStore(database, clock, worker.workspace),
+        questions=QuestionStore(database, clock, worker.workspace),
+        night=night_stores(database, clock, worker),
     )

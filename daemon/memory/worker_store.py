@@ -5,9 +5,13 @@ from collections.abc import Awaitable, Callable
 from daemon.core.errors import StoreError
 from daemon.core.last_line import in_short
 from daemon.core.ports import Clock
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Database, Transaction, Unit
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import Worker
+
+_Due = Callable[[Transaction], Awaitable[list[sqlite3.Row]]]
+_Move = Callable[[Transaction, sqlite3.Row], Awaitable[bool]]
+_CountFault = Callable[[Transaction, sqlite3.Row, str], Awaitable[None]]
 
 
 class WorkerStore:
@@ -23,16 +27,26 @@ class WorkerStore:
         row = await self._database.one(sql, **self._worker.scope)
         return row["due"] if row else None
 
-    async def _move_each(
-        self,
-        due: Callable[[Transaction], Awaitable[list[sqlite3.Row]]],
-        move: Callable[[Transaction, sqlite3.Row], Awaitable[bool]],
-        count_fault: Callable[[Transaction, sqlite3.Row, str], Awaitable[None]],
-    ) -> None:
-        """Move each due row in a transaction of its own, after one of them could not be moved together with the rest.
+    async def _move_all(self, due: _Due, move: _Move, count_fault: _CountFault) -> int:
+        """Move all due rows in one transaction; gives how many did move.
 
-        A row that can't be moved alone either is counted. Raises StoreError alone.
+        Where one of them can't be moved, each is moved alone, the one that still can't be is counted, and what it
+        raised is raised.
         """
+
+        async def unit(transaction: Transaction) -> int:
+            return sum([await move(transaction, row) for row in await due(transaction)])
+
+        try:
+            return await self._database.write(unit)
+        except StoreError:
+            raise
+        except Exception:
+            await self._move_each(due, move, count_fault)
+            raise
+
+    async def _move_each(self, due: _Due, move: _Move, count_fault: _CountFault) -> None:
+        """Move each due row in a transaction of its own; one that can't be is counted. Raises StoreError alone."""
         for row in await self._database.read(due):
             try:
                 await self._database.write(_alone(move, row))
@@ -42,18 +56,14 @@ class WorkerStore:
                 await self._database.write(_counted(count_fault, row, in_short(error)))
 
 
-def _alone(
-    move: Callable[[Transaction, sqlite3.Row], Awaitable[bool]], row: sqlite3.Row
-) -> Callable[[Transaction], Awaitable[bool]]:
+def _alone(move: _Move, row: sqlite3.Row) -> Unit[bool]:
     async def unit(transaction: Transaction) -> bool:
         return await move(transaction, row)
 
     return unit
 
 
-def _counted(
-    count_fault: Callable[[Transaction, sqlite3.Row, str], Awaitable[None]], row: sqlite3.Row, reason: str
-) -> Callable[[Transaction], Awaitable[None]]:
+def _counted(count_fault: _CountFault, row: sqlite3.Row, reason: str) -> Unit[None]:
     async def unit(transaction: Transaction) -> None:
         await count_fault(transaction, row, reason)
 

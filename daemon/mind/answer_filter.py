@@ -1,5 +1,6 @@
 """The one filter under every step: what of a model's answer may be read as the answer, and what of it may be shown."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from daemon.core.step import AnswerForm, Step
@@ -66,6 +67,11 @@ class AnswerFilter:
         if self._elements and (ended or (self._early and self._awaits_lead)):
             element = LeadingElement.of(self._reasoning.text)
             self.lead, self._awaits_lead = element.content, not element.decided
+
+    @property
+    def opening(self) -> Mapping[str, str]:
+        """The attributes of the reply's opening tag, once it is read; none in other forms."""
+        return self._tagged.reply_attributes if self._elements else {}
 
     @property
     def answer(self) -> str:

@@ -4,9 +4,18 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import one_line, visible_line
 
 _CODE: Final = r"(?P<code>(?<!`)(?P<run>`+)(?!`).*?(?<!`)(?P=run)(?!`)|(?<!`)```.*\Z)"
+
+
+_SECTION: Final = re.compile(r"(?<=\.docx, )(?P<of>section) (?P<which>.+)$")
+_PLACES: Final = (  # as the readers of documents name them (daemon/tools/documents/formats)
+    re.compile(r"(?<=, )(?P<of>page|slide|rows?|paragraphs?) (?P<which>[\d-]+)$"),
+    re.compile(r"(?<=\.xls[mx], )(?P<of>sheet) (?P<which>.+)(?=, [^,]+$)"),
+)
+_TALK: Final = re.compile(r"^(this )?conversation(?= \d{4}-\d\d-\d\d, )")
 
 
 class Citations:
@@ -35,9 +44,16 @@ class Citations:
         return text, {mark: source for mark, source in sources.items() if mark in cited}
 
 
-def listed(sources: Mapping[str, str]) -> str:
-    """Sources with their marks, one a line, for below a reply; each is inert."""
-    return "\n".join(f"[{mark}] `{_inert(source)}`" for mark, source in sources.items())
+def listed(sources: Mapping[str, str], words: Words = HOUSE_WORDS) -> str:
+    """Sources with their marks, one a line, for below a reply, in a soul's words; each is inert."""
+    return "\n".join(f"[{mark}] `{_inert(source_in(words, source))}`" for mark, source in sources.items())
+
+
+def source_in(words: Words, source: str) -> str:
+    """A source as the store names it, in English, with its place in these words: `report.pdf, Seite 12`."""
+    for place in (_SECTION,) if _SECTION.search(source) else _PLACES:  # a heading may read like a place itself
+        source = place.sub(lambda found: words.say(f"source_{found['of']}", which=found["which"]), source)
+    return _TALK.sub(lambda found: words.say("source_here" if found[1] else "source_elsewhere"), source)
 
 
 def _inert(source: str) -> str:

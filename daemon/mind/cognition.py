@@ -5,30 +5,32 @@ When a model is down or refuses, and nothing of its answer was shown, the next o
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from daemon.core.errors import CutShort, DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.core.errors import (
+    CutShort,
+    DaemonError,
+    MalformedReply,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    WrongOpening,
+)
 from daemon.core.perception import Audience
 from daemon.core.ports import LLM, Clock, Completion, Cost, LLMCall, ModelRole, Prompt
 from daemon.core.step import AnswerForm, Step
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
-from daemon.soul_engine import FAULTY_REPLY, heading
+from daemon.mind.second_tries import corrected, reopened
 
 T = TypeVar("T")
 
 READ_CAP = 65_536
 """Characters read of one answer before it counts as malformed, so that no answer fills the machine's memory."""
-
-FAULTY_CAP = 6_000
-"""Characters of a malformed answer that the model is shown when it is asked again."""
-
-
-_SHORTER = "(Your last answer met its length limit before anything was said: be much shorter.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,8 @@ class Mind:
     """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives what a call cost.
 
     `habits` are what is known of the models, and grow with each call. `audience` is whose words the prompts may hold;
-    it decides which models may be asked, and None allows the roles' own alone. Every answer passes an AnswerFilter.
+    it decides which models may be asked, and None allows the roles' own alone. `rooms` are private rooms whose words
+    they may hold, too: then only models that may have both are asked. Every answer passes an AnswerFilter.
     """
 
     llm: LLM
@@ -137,10 +140,15 @@ class Mind:
     trace_id: str
     habits: dict[str, ModelHabit] = field(default_factory=dict)
     audience: Audience | None = None
+    rooms: Sequence[Audience] = ()
 
     def models(self, role: ModelRole) -> tuple[str, ...]:
-        """The models that may be asked for a role now, best first."""
-        return self.llm.candidates(role, self.audience)
+        """The models that may be asked for a role now, best first; never none."""
+        models = self.llm.candidates(role, self.audience)
+        for room in self.rooms[:1]:  # what one kind of audience allows is the same for each room
+            of_rooms = self.llm.candidates(role, room)
+            models = tuple(one for one in models if one in of_rooms)
+        return models or (self.llm.model_for(role),)
 
     def habit(self, role: ModelRole) -> ModelHabit:
         """What is known of the model that answers for a role now."""
@@ -188,8 +196,10 @@ class Mind:
         A call that failed before its first piece was already retried by the retry layer; an answer that broke off
         unseen is requested once more, of the next model if there is one.
         """
+        if isinstance(fault, WrongOpening):
+            return _Attempt(self, memory, reopened(step, fault), failed.models, repair=failed.repair)
         if isinstance(fault, MalformedReply) and not failed.repair:
-            return _Attempt(self, *_corrected(memory, step, fault), failed.models, repair=True)
+            return _Attempt(self, *corrected(memory, step, fault), failed.models, repair=True)
         if shown or isinstance(fault, MalformedReply):
             raise fault
         if others := failed.models[1:]:
@@ -197,18 +207,6 @@ class Mind:
         if isinstance(fault, ModelUnavailable) and failed.begun and not failed.repair:
             return _Attempt(self, memory, step, failed.models, repair=True)
         raise fault
-
-
-def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
-    """The step's own repair, or the step again with the faulty answer as data and a cue that says what was wrong."""
-    if step.repair is not None:
-        return memory, replace(step.repair(), cue=_SHORTER if isinstance(fault, CutShort) else "")
-    faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
-    where = heading(FAULTY_REPLY)
-    cue = f'What stands under "{where}" could not be used: {fault.message}. Answer again.'
-    if fault.hint:
-        cue = f"{cue} This time: {fault.hint}."
-    return memory.with_region(FAULTY_REPLY, Memory(Role.USER, faulty)), replace(step, cue=cue)
 
 
 class _Attempt(Generic[T]):
@@ -263,9 +261,11 @@ class _Attempt(Generic[T]):
                     text = self._filter.feed(piece)
                     if self._is_led():
                         break
+                    self._require_opening()
                     if text:
                         yield text
             rest = "" if self._led else self._filter.finish()
+            self._require_opening()
             self.value = self._value_read()
             if rest and not self._led:
                 yield rest
@@ -310,6 +310,12 @@ class _Attempt(Generic[T]):
         self._weighed = lead
         self._led = [value] if (value := self._step.lead(lead)) is not None else []
         return bool(self._led)
+
+    def _require_opening(self) -> None:
+        """Raises WrongOpening where the step finds a fault with the reply's opening tag; no word of it is shown yet."""
+        opening, judge = self._filter.opening, self._step.opening
+        if judge is not None and opening and not self._led and (fault := judge(opening)):
+            raise WrongOpening(fault)
 
     def _value_read(self) -> T:
         completion, step, answer = self._completion, self._step, self._filter.answer

@@ -2,29 +2,44 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from daemon.core.ports import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
+from daemon.mind.role_lock import RoleLock
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.internal_monologue import weighed_monologue
 from daemon.mind.steps.respond import REPLY, respond
-from daemon.mind.transitions.following import Lead, follow, hinted
+from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
 from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
+
+_THINK = "What is this person after, and what do you make of it?"
 
 Setting = Callable[[WorkingMemory], WorkingMemory]
 """Adds what only this reply of this process needs: a mode, a stance, what the process keeps in mind."""
 
-Speaking = Callable[[ProcessContext], Awaitable[Step[str]]]
-"""Chooses the step that speaks, where each step is a call of its own."""
-
 
 async def _plainly(context: ProcessContext) -> Step[str]:
     return external_dialog(context.soul, REPLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a process speaks, by pipeline.
+
+    `choose` gives the step that speaks where each step is a call of its own, since one call can't do it all; `more` is
+    a sentence about an element that a model may add that answers in elements.
+    """
+
+    choose: Callable[[ProcessContext], Awaitable[Step[str]]] = _plainly
+    more: str = ""
+
+
+_AS_ALWAYS = Manner()
 
 
 async def converse(
@@ -32,26 +47,28 @@ async def converse(
     stance: str = "",
     mode: Mode | None = None,
     keep_in_mind: Setting = lambda memory: memory,
-    speaking: Speaking = _plainly,
+    manner: Manner = _AS_ALWAYS,
 ) -> WorkingMemory | Transition:
     """Reply to the newest message by the soul's pipeline; gives the memory afterwards.
 
     Gives the transition instead, before a word is said, where the message calls for another process. A wish that is no
     process is carried out first, so that the reply can truthfully say what came of it. `stance` is the mental process's
     instruction for the reply, in the daemon's own words; in a `mode` the soul replies with its text; `keep_in_mind`
-    adds what the process remembers. None of them goes along with a transition. `speaking` chooses the step that speaks,
-    where one call can't do it all. Raises ModelError.
+    adds what the process remembers. None of them goes along with a transition. `manner` says how it speaks. Raises
+    ModelError.
     """
 
+    advice = " ".join(filter(None, (stance, RoleLock(context).advice, context.motor.rules.advice)))
+
     def setting(memory: WorkingMemory) -> WorkingMemory:
-        return keep_in_mind(with_stance(with_mode(memory, mode.personality) if mode else memory, stance))
+        return keep_in_mind(with_stance(with_mode(memory, mode.personality) if mode else memory, advice))
 
-    return await _converse(context, setting, speaking)
+    return await _converse(context, setting, manner)
 
 
-async def _converse(context: ProcessContext, setting: Setting, speaking: Speaking) -> WorkingMemory | Transition:
+async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
     pipeline = _unified if _keeps_form(context) else _split
-    return await pipeline(context, setting, speaking)
+    return await pipeline(context, setting, manner)
 
 
 def _keeps_form(context: ProcessContext) -> bool:
@@ -60,16 +77,19 @@ def _keeps_form(context: ProcessContext) -> bool:
     return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
 
-async def _unified(context: ProcessContext, setting: Setting, speaking: Speaking) -> WorkingMemory | Transition:
+async def _unified(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
     """One streamed call; only its reply part is shown while it streams."""
     lead = Lead(context)
-    step = with_soul_creativity(context.soul, respond(context.soul, lead.meanings, leads=lead.leads))
+    role = RoleLock(context)
+    asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=role.judge)
+    step = with_soul_creativity(context.soul, asked)
     async with aclosing(context.mind.stream(setting(context.memory), step)) as thought:
         await context.motor.speak(thought)
         memory, response = await thought.finished()
     if wish := lead.settle(response):
-        return await _follow(context, setting, speaking, wish)
+        return await _follow(context, setting, manner, wish)
     context.motor.settle(response.reply, cut=response.cut)
+    context.motor.describe(response.heard, response.stated)
     context.motor.annotate(
         monologue=response.monologue,
         monologue_verb=response.monologue_verb,
@@ -82,22 +102,26 @@ async def _unified(context: ProcessContext, setting: Setting, speaking: Speaking
     return memory
 
 
-async def _split(context: ProcessContext, setting: Setting, speaking: Speaking) -> WorkingMemory | Transition:
-    """One call per step: a private thought and the reply; the checks are left to the jobs after it."""
+async def _split(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
+    """One call per step: a private thought and the reply; the checks are left to the jobs after it.
+
+    In a mode the thought says along the way whether it is to be left.
+    """
     if wish := await hinted(context):
-        return await _follow(context, setting, speaking, wish)
+        return await _follow(context, setting, manner, wish)
     soul, memory = context.soul, setting(context.memory)
-    think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
+    turning = turning_away(context)
+    think = weighed_monologue(soul.display_name, _THINK, turning.in_thought if turning else "")
     memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
+    if turning and monologue.holds:
+        return follow(context, turning)
     context = replace(context, memory=memory)
-    memory = await say(context, await speaking(context))
-    context.motor.annotate(monologue=monologue)
+    memory = await say(context, await manner.choose(context))
+    context.motor.annotate(monologue=monologue.text)
     return memory
 
 
-async def _follow(
-    context: ProcessContext, setting: Setting, speaking: Speaking, wish: Wish
-) -> WorkingMemory | Transition:
+async def _follow(context: ProcessContext, setting: Setting, manner: Manner, wish: Wish) -> WorkingMemory | Transition:
     """To the wish's process; or carry it out, and then reply with what came of it in mind."""
     if wish.carry_out is None:
         return follow(context, wish)
@@ -106,7 +130,7 @@ async def _follow(
     context.note("stay", context.state.process, "model", wish.reason)
     outcome = await wish.carry_out(context)
     memory = context.memory.with_memory(Memory(Role.SYSTEM, f"({outcome})")) if outcome else context.memory
-    return await _converse(replace(context, memory=memory), setting, speaking)
+    return await _converse(replace(context, memory=memory), setting, manner)
 
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:

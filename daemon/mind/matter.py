@@ -5,13 +5,10 @@ from dataclasses import asdict, dataclass, replace
 
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.records import JSONObject
-from daemon.soul_engine import STANCE, with_notes, with_stance
+from daemon.soul_engine import DEPTH, STANCE, with_notes, with_stance
 
 DEEP_AFTER = 3
 """Exchanges on one matter after which it is thought about once, to the ground."""
-
-DEPTH = "depth"
-"""The region of that thought: data, since it derives from what users said."""
 
 STEERS = (
     'You have thought this matter through; what came of it stands under "Depth". Let it steer your answer where it '
@@ -53,7 +50,7 @@ class Matter:
         """Working memory with the thought and how to use it, if there is one."""
         if not self.thought:
             return memory
-        stance = " ".join([*(one.content for one in memory.region(STANCE)), STEERS])
+        stance = "\n\n".join([*(one.content for one in memory.region(STANCE)), STEERS])
         about = "your own thought on this matter"
         return with_stance(with_notes(memory, DEPTH, self.thought, about=about), stance)
 

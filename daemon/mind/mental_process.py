@@ -1,21 +1,25 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
+from daemon.core.sentences import Words
+from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intention
+from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.records import JSONObject, ProcessState
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
+from daemon.shared.messages import Correspondence
 from daemon.soul import Soul
 
 SPOKEN = frozenset({"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving"})
@@ -30,10 +34,12 @@ class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow.
 
     `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
-    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
+    those of a conversation. `people_named` gives the people (platform ids) of a name whom a conversation's readers may
+    know. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
     `approvers` may permit what a tool would change; without approvers the user who is answered may, for
-    `approval_seconds`. `open_library` is the part of the library that everybody may read; `before` gives what may be
-    used before a conversation's readers.
+    `approval_seconds`. `own_memory` gives what the author of a perception may see of what is known of them, and what is
+    stored with it. `sessions` gives those of Claude Code that run now, for full members alone. `open_library` is the
+    part of the library that everybody may read; `before` gives what may be used before a conversation's readers.
     """
 
     library: Library | None
@@ -41,9 +47,12 @@ class Capabilities:
     approvals: Approvals
     may_intend: Callable[[str, int], Awaitable[bool]]
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]]
+    people_named: Callable[[str, ConversationKey, Readers], Awaitable[tuple[str, ...]]]
     find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]
     approval_seconds: float
+    own_memory: Callable[[Perception, Readers, Words], Awaitable[tuple[str, tuple[MemoryAct, ...]]]]
+    sessions: Callable[[], Awaitable[Sequence[CodeSession]]]
     open_library: Library | None = None
 
     @property
@@ -66,6 +75,8 @@ class Wish:
     came of it as a sentence of the daemon's own for the reply. It may be followed from `origins` alone, and a process
     be entered only as its table of entries allows. `reason` stands in the path. `hint` finds messages that may hold the
     wish, where a model answers without elements: for those a wish for a process costs one question to the model.
+    `in_thought` is the wish as a statement that such a model's thought before the reply weighs along the way, so that
+    it costs no call.
     """
 
     word: str
@@ -76,6 +87,7 @@ class Wish:
     origins: frozenset[str] = SPOKEN
     mode: str = ""
     hint: re.Pattern[str] | None = None
+    in_thought: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,9 @@ class CurrentCycle:
     `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
     so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
     `recollect` searches what the soul may remember before `readers`, who read the reply. `cite` allows links to the
-    hosts that a source names. `emit` logs an event. `wishes` are those that may be followed at all.
+    hosts that a source names. `emit` logs an event. `wishes` are those that may be followed at all. `paused`: the
+    person who is answered wants nothing remembered. `shared_keys` are those of the contexts that the soul shares.
+    `notes` is what it may do with notes to other souls, None where it may not.
     """
 
     limits: Limits | None
@@ -96,6 +110,9 @@ class CurrentCycle:
     readers: Readers
     emit: Emit
     wishes: tuple[Wish, ...] = ()
+    paused: bool = False
+    shared_keys: tuple[str, ...] = ()
+    notes: Correspondence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +144,9 @@ class ProcessContext:
     def autonomous(self) -> bool:
         """Whether autonomous work is enabled and has anything to do here: its reading half alone needs a source."""
         limits = self.cycle.limits
-        return limits is not None and (not limits.reads_only or self.capabilities.can_look_up)
+        return limits is not None and (
+            not limits.reads_only or self.capabilities.can_look_up or self.cycle.notes is not None
+        )
 
 
 @dataclass(frozen=True, slots=True)

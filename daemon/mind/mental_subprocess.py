@@ -1,6 +1,6 @@
 """Mental subprocesses: what the soul learns after a reply, cancelled when a newer turn begins (Open Souls)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -8,7 +8,10 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock, Emit
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.process_memories import ProcessMemories
+from daemon.memory.knowledge.senses import Senses, SentFile
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
@@ -20,7 +23,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SubprocessContext:
-    """Everything a subprocess may use (seed 000): `audience` is who can read `conversation`."""
+    """Everything a subprocess may use (seed 000): `audience` is who can read `conversation`.
+
+    `read_files` fetches and reads the files that wait for it, and gives all with what was found.
+    """
 
     mind: Mind
     soul: Soul
@@ -28,8 +34,12 @@ class SubprocessContext:
     audience: Audience
     turns: Turns
     user_models: UserModels
+    learning: Learning
     soul_states: SoulStates
     process_memories: ProcessMemories
+    senses: Senses
+    read_files: Callable[[ConversationKey, Sequence[SentFile]], Awaitable[list[SentFile]]]
+    episodes: Episodes
     clock: Clock
     trace_id: str
     emit: Emit

@@ -2,38 +2,59 @@
 
 from collections.abc import AsyncIterable, Callable, Mapping
 
-from daemon.core.ports import Speech, Task
+from daemon.core.contexts import ContextRefused
+from daemon.core.ports import Passage, Speech, Task
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import close_fence
+from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cross_posts import CrossPost
 from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.remembering import Remembered
+from daemon.memory.shared.changes import SharedChange
+from daemon.memory.shared.contexts import Change
+from daemon.memory.shared.note_acts import SentNote
+from daemon.mind.reply_rules import NO_RULES, ReplyRule, ReplyRules
+
+_MOST_REMEMBERED = 5  # in one cycle
 
 
 class Motor:
     """Collects the effects of one cycle. `speech` streams the reply to users; None shows nothing before the commit.
 
     Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs. `words`
-    are those of the daemon's own lines.
+    are those of the daemon's own lines; `rules` hold for what is said, streamed or not.
     """
 
-    def __init__(self, speech: Speech | None, words: Words = HOUSE_WORDS) -> None:
+    def __init__(self, speech: Speech | None, words: Words = HOUSE_WORDS, rules: ReplyRules = NO_RULES) -> None:
         self._speech = speech
         self.words = words
+        self._rules = rules
+        self._in_full = ""
+        self._broken: list[ReplyRule] = []
         self._reply = ""
         self._cut = False
         self._below: list[str] = []
         self._annotations: dict[str, object] = {}
+        self._heard, self._stated = NOTHING_HEARD, PLAINLY_STATED
         self._intentions: list[NewIntention] = []
         self._cancelled: list[str] = []
+        self._remembered: list[Remembered] = []
         self._approval: NewApproval | None = None
         self._cross_post: CrossPost | None = None
+        self._acts: list[MemoryAct] = []
+        self._shared = False
+        self._heir = ""
+        self._shown: list[str] = []
+        self._drawn_on: dict[str, Passage] = {}
 
     @property
     def reply(self) -> str:
         """The final reply, with the lines that the daemon adds below it."""
         cut = f"_{self.words.say('out_of_room')}_" if self._cut else ""
-        return "\n\n".join(filter(None, (self._reply, cut, *self._below)))
+        code = f"_{self.words.say('code_left_out')}_" if ReplyRule.CODE_LINES in self._broken else ""
+        return "\n\n".join(filter(None, (self._reply, cut, code, *self._below, *self._shown)))
 
     @property
     def said(self) -> str:
@@ -46,6 +67,31 @@ class Motor:
         return self._cut
 
     @property
+    def rules(self) -> ReplyRules:
+        """The rules that hold for the reply."""
+        return self._rules
+
+    @property
+    def broken(self) -> tuple[ReplyRule, ...]:
+        """The rules that the reply broke before they were enforced."""
+        return tuple(self._broken)
+
+    @property
+    def in_full(self) -> str:
+        """The reply with all of its code, where a rule left some of it out; else empty."""
+        return self._in_full
+
+    @property
+    def heard(self) -> Heard:
+        """How the newest message was heard."""
+        return self._heard
+
+    @property
+    def stated(self) -> Stated:
+        """How the reply is stated."""
+        return self._stated
+
+    @property
     def annotations(self) -> Mapping[str, object]:
         """What is stored privately with the reply: thoughts, verbs, checks."""
         return self._annotations
@@ -54,6 +100,11 @@ class Motor:
     def intentions(self) -> tuple[NewIntention, ...]:
         """Perceptions to schedule; at most one for each slot."""
         return tuple({one.slot: one for one in self._intentions}.values())
+
+    @property
+    def remembered(self) -> tuple[Remembered, ...]:
+        """What is noted with the commit, each once and few at once."""
+        return tuple(dict.fromkeys(self._remembered))[:_MOST_REMEMBERED]
 
     @property
     def cancelled(self) -> tuple[str, ...]:
@@ -70,11 +121,31 @@ class Motor:
         """The post for another conversation."""
         return self._cross_post
 
+    @property
+    def acts(self) -> tuple[MemoryAct, ...]:
+        """What the person decided of what is known of them."""
+        return tuple(self._acts)
+
+    @property
+    def shared(self) -> bool:
+        """Whether the commit changed what is shared."""
+        return self._shared
+
+    @property
+    def drawn_on(self) -> Mapping[str, Passage]:
+        """What was looked up on purpose for the reply, by the marks by which it may cite it."""
+        return self._drawn_on
+
     async def speak(self, pieces: AsyncIterable[str]) -> None:
-        """Show a reply while it streams. Raises what the pieces raise."""
+        """Show a reply while it streams, as far as its rules let it. Raises what the pieces raise."""
+        rules = self._rules.filter()
         async for piece in pieces:
-            if self._speech is not None:
-                await self._speech.say(piece)
+            await self._say(rules.feed(piece))
+        await self._say(rules.finish())
+
+    async def _say(self, text: str) -> None:
+        if self._speech is not None and text:
+            await self._speech.say(text)
 
     async def show(self, task: Task) -> None:
         """Show the progress of a piece of work, where the reply streams."""
@@ -82,8 +153,19 @@ class Motor:
             await self._speech.show(task)
 
     def settle(self, reply: str, *, cut: bool = False) -> None:
-        """Set the reply, whatever was streamed so far; one that is `cut` is closed, and says so."""
-        self._reply, self._cut = close_fence(reply) if cut else reply, cut
+        """Set the reply, whatever was streamed so far; one that is `cut` is closed, and says so.
+
+        What a rule takes out of it is not said; `in_full` keeps the code of it.
+        """
+        whole = close_fence(reply) if cut else reply
+        kept, broken = self._rules.kept(whole)
+        self._reply, self._cut = kept.rstrip() if broken else whole, cut and ReplyRule.ALERT not in broken
+        self._broken = [*(one for one in self._broken if one is ReplyRule.EPISTEMIC_MODE), *sorted(broken)]
+        self._in_full = whole if ReplyRule.CODE_LINES in broken else ""
+
+    def note_breach(self, rule: ReplyRule) -> None:
+        """Count a breach that was met before a word was said."""
+        self._broken.append(rule)
 
     def rewrite(self, change: Callable[[str], str]) -> None:
         """Change the settled reply; one that is cut stays so."""
@@ -93,6 +175,14 @@ class Motor:
         """Add a line of the daemon's own below any reply: what users must learn in any case."""
         self._below.append(words)
 
+    def describe(self, heard: Heard, stated: Stated) -> None:
+        """Say how the newest message was heard and how the reply is stated; stored with their turns."""
+        self._heard, self._stated = heard, stated
+
+    def show_below(self, words: str) -> None:
+        """Add words of the daemon's own below any reply that are no part of what the soul said."""
+        self._shown.append(words)
+
     def annotate(self, **private: object) -> None:
         """Store private values with the turn; JSON values only. None is left out."""
         self._annotations.update({name: value for name, value in private.items() if value is not None})
@@ -100,6 +190,19 @@ class Motor:
     def schedule(self, intention: NewIntention) -> None:
         """Schedule a perception in this conversation; it replaces the one pending in the same slot."""
         self._intentions.append(intention)
+
+    def remember(
+        self,
+        content: str,
+        *,
+        significance: int = 5,
+        tags: tuple[str, ...] = (),
+        tone: str = "",
+        quote: str = "",
+        claim: bool = False,
+    ) -> None:
+        """Note something with the commit: words of the person who is answered, or else the soul's own conclusion."""
+        self._remembered.append(Remembered(content, significance, tags, tone, quote, claim))
 
     def cancel(self, slot: str) -> None:
         """Cancel the scheduled perception in a slot of this conversation."""
@@ -112,6 +215,42 @@ class Motor:
     def withdraw_question(self) -> None:
         """Remove the question: the reply that asks it is not going to be sent."""
         self._approval = None
+
+    def draw_on(self, found: Mapping[str, Passage]) -> None:
+        """Keep what the reply may cite, by its marks: so that *why* can be answered."""
+        self._drawn_on.update(found)
+
+    def decide(self, act: MemoryAct) -> None:
+        """Store what the person decided of what is known of them."""
+        self._acts.append(act)
+
+    def share(self, key: str, change: Change, dropped: Callable[[ContextRefused], None]) -> None:
+        """Change what is shared under a key; `change` is pure, and applied to the newest data in the commit.
+
+        A change that no longer fits then is dropped, and `dropped` is called with the reason.
+        """
+        self._acts.append(SharedChange(key, change, dropped, self._note_shared))
+
+    def _note_shared(self) -> None:
+        self._shared = True
+
+    def send_note(self, note: SentNote) -> None:
+        """Send a note to another soul."""
+        self._acts.append(note)
+
+    def sends_to(self, addressee: str) -> int:
+        """How many notes go to another soul with this cycle."""
+        notes = (act for act in self._acts if isinstance(act, SentNote))
+        return sum(one.addressee == addressee and not one.refused for one in notes)
+
+    def hand_over(self, soul: str) -> None:
+        """Give the thread to another soul, with the reply."""
+        self._heir = soul
+
+    @property
+    def heir(self) -> str:
+        """The soul that the thread goes to with the reply; empty for none."""
+        return self._heir
 
     def post_elsewhere(self, cross_post: CrossPost) -> None:
         """Post an approved message in another conversation."""

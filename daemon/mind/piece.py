@@ -6,18 +6,16 @@ from dataclasses import asdict, dataclass
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.records import JSONObject
 from daemon.soul import Mode
-from daemon.soul_engine import STANCE, with_notes, with_stance
-
-PIECE = "piece"
-"""The region of the poem: data, since a model wrote it from what users said."""
+from daemon.soul_engine import PIECE, STANCE, with_notes, with_stance
 
 _LONGEST = 8_000  # characters of a poem that is kept
 
 _LAST = 'The piece you made last stands under "Piece", its lines numbered for you alone.'
-_NAME_IT = (
-    "Where your reply is a piece, new or mended, write one more element after the others, and leave it out otherwise: "
+NAMES_IT = (
+    "Only where your reply is a piece, new or mended, add a seventh element: "
     "<made_piece>its register; the world of its images</made_piece>."
 )
+"""What is asked beside the reply of a model that answers in elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +39,12 @@ class MadePiece:
 
     def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
         """Working memory with the poem, and how to speak of it."""
+        if not self.poem:
+            return memory
         form = f"Its register: {self.register}." if self.register else ""
         images = f"Its images come from: {self.images}." if self.images else ""
         stance = [one.content for one in memory.region(STANCE)]
-        memory = with_stance(
-            memory, " ".join(filter(None, (*stance, *((_LAST, form, images) if self.poem else ()), _NAME_IT)))
-        )
+        memory = with_stance(memory, "\n\n".join((*stance, " ".join(filter(None, (_LAST, form, images))))))
         return with_notes(memory, PIECE, _numbered(self.poem), about="the piece you made last")
 
     def to_json(self) -> JSONObject:

@@ -1,22 +1,36 @@
 """Sets and drops reminders before the reply is made, so that the reply can truthfully confirm them."""
 
+import hashlib
 import secrets
 from dataclasses import replace
 
 from daemon.core.errors import ModelError
 from daemon.core.timetable import moment_in, when
+from daemon.memory.queues.cues import CueKind
 from daemon.memory.queues.intentions import Intention, NewIntention
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
+from daemon.mind.waiting_for import NotWaitable, cue_of
 
 _LONGEST = 500  # characters of a reminder
 _NO_ROOM = "they have as many reminders waiting as fit; one has to be dropped first"
 _NOTHING_DONE = (
-    "No reminder has been set or dropped: no time, or nothing to be dropped, could be made out. Promise none; if they "
-    "want one, ask for what is missing."
+    "No reminder has been set or dropped: neither a time nor anything else to wait for, nor one to be dropped, could "
+    "be made out. Promise none; if they want one, ask for what is missing."
 )
 _NO_TIME = "the time could not be made out, has passed, or is more than a year ahead"  # no quote: it might be an order
+_COMES_UP = {
+    CueKind.TOPIC: "once somebody else writes about what they named, where you read along and all who read here may "
+    "know of it",
+    CueKind.PERSON: "once the person they named writes, where you read along and all who read here may know of it",
+    CueKind.SILENCE: "once there were no words in this conversation for as long as they said",
+}
+_WAITS_FOR = {
+    CueKind.TOPIC: "waits for words about it, until {moment}",
+    CueKind.PERSON: "waits for words of a person, until {moment}",
+    CueKind.SILENCE: "waits for a silence here, as it stands until {moment}",
+}
 
 
 async def heed_reminders(context: ProcessContext) -> str:
@@ -27,29 +41,39 @@ async def heed_reminders(context: ProcessContext) -> str:
     waiting = await context.capabilities.intended(context.perception.conversation)
     now_ms = context.mind.clock.now_ms()
     zone = context.perception.zone
-    lines = [f"{moment_in(one.due_ms, zone)}: {one.content}" for one in waiting]
+    lines = [f"{_due(one, zone)}: {one.content}" for one in waiting]
     try:
         memory = with_reminders(context.memory, lines)
         _, request = await context.mind.run(memory, intend(moment_in(now_ms, zone), len(waiting)))
     except ModelError:
         return "You could not make out which reminder is meant; nothing was set or dropped. Say so."
     done = [_drop(context, waiting[number - 1]) for number in request.drop]
-    if request.when and (what := words_aloud(request.what)):
-        done.append(await _set(context, replace(request, what=what), now_ms))
+    if what := words_aloud(request.what or request.about):
+        asked = replace(request, what=what)
+        if asked.waits:
+            done.append(await _wait(context, asked, now_ms))
+        elif asked.when:
+            done.append(await _set(context, asked, now_ms))
     return " ".join(done) or _NOTHING_DONE
+
+
+def _due(intention: Intention, zone: str) -> str:
+    moment = moment_in(intention.due_ms, zone)
+    return _WAITS_FOR[CueKind(intention.cue)].format(moment=moment) if intention.cue else moment
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:
     """Drop a reminder, if the user who asks is the one who had it set."""
-    due = moment_in(intention.due_ms, context.perception.zone)
+    due = _due(intention, context.perception.zone)
+    due = f"that {due}" if intention.cue else f"of {due}"
     if intention.behalf != context.perception.author:
-        return f"You may not drop the reminder of {due}: somebody else had it set. Say so."
+        return f"You may not drop the reminder {due}: somebody else had it set. Say so."
     context.motor.cancel(intention.slot)
-    return f"You have dropped the reminder of {due}; confirm it."
+    return f"You have dropped the reminder {due}; confirm it."
 
 
 async def _set(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
-    zone = context.perception.zone  # of the user who speaks, whoever else is in the room
+    zone = context.perception.zone  # of the user who speaks, for others in the room, too
     try:
         due_ms = when(request.when, now_ms, zone or "UTC")
     except ValueError:
@@ -64,5 +88,34 @@ async def _set(context: ProcessContext, request: ReminderRequest, now_ms: int) -
             behalf=context.perception.author,
         )
     )
-    unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
-    return f"You have set a reminder for {moment_in(due_ms, zone)}; confirm it with that time.{unknown}"
+    return f"You have set a reminder for {moment_in(due_ms, zone)}; confirm it with that time.{_unknown(zone)}"
+
+
+async def _wait(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
+    """Set a reminder that waits for words or a silence."""
+    author, zone = context.perception.author, context.perception.zone
+    try:
+        cue = await cue_of(context, request, now_ms)
+    except NotWaitable as why:
+        return f"You could not set the reminder: {why}. Say so, and promise nothing."
+    if not await context.capabilities.may_intend(author, len(context.motor.intentions)):
+        return f"You could not set the reminder: {_NO_ROOM}. Say so."
+    same = "/".join((author, cue.kind, cue.person, *sorted(cue.keys)))  # set once more, it takes its own place
+    context.motor.schedule(
+        NewIntention(
+            slot=f"reminder-{hashlib.sha256(same.encode()).hexdigest()[:12]}",
+            content=request.what[:_LONGEST],
+            behalf=author,
+            cue=cue,
+        )
+    )
+    often = "once" if cue.fires == 1 else f"{cue.fires} times at most"
+    return (
+        f"You have set a reminder: you bring it up here, {often}, {_COMES_UP[cue.kind]}; it ends on "
+        f"{moment_in(cue.until_ms, zone)}, or sooner when they tell you to drop it. Confirm it in one sentence that "
+        f"says what it waits for, until when, and how to end it.{_unknown(zone)}"
+    )
+
+
+def _unknown(zone: str) -> str:
+    return "" if zone else " Say that this is UTC, since you don't know their time zone."

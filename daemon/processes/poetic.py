@@ -3,9 +3,9 @@
 from daemon.core.errors import ModelError
 from daemon.core.step import Step
 from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.fixed_pipeline import converse
+from daemon.mind.fixed_pipeline import Manner, converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.piece import MadePiece
+from daemon.mind.piece import NAMES_IT, MadePiece
 from daemon.mind.stances import stance_of
 from daemon.mind.steps.decision import decision
 from daemon.mind.steps.external_dialog import external_dialog
@@ -25,7 +25,7 @@ async def poetic(context: ProcessContext) -> Outcome:
         return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
     piece = MadePiece.kept(context.state.process_memory)
     stance = stance_of(context.soul, "poetic")
-    reply = await converse(context, stance, mode, keep_in_mind=piece.in_mind, speaking=_step_by_step)
+    reply = await converse(context, stance, mode, keep_in_mind=piece.in_mind, manner=Manner(_step_by_step, NAMES_IT))
     if isinstance(reply, Transition):
         return reply
     told = context.motor.annotations.get("made_piece")

@@ -33,8 +33,8 @@ async def problem_solving(context: ProcessContext) -> Outcome:
     """Work on the problem, or go on with one that waited for an answer or a permission, also after a restart."""
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     problem.keep_for(context.cycle.readers)
-    if problem.waits and context.perception.modality is Modality.TIME:
-        reply = await converse(context)  # a reminder that falls due is answered; the problem keeps waiting
+    if problem.waits and context.perception.modality in {Modality.TIME, Modality.NOTE}:
+        reply = await converse(context)  # a reminder or a note is answered; the problem keeps waiting
         return reply if isinstance(reply, Transition) else Stay(reply)
     if (elsewhere := await lapsed(context, problem)) is not None:
         return elsewhere

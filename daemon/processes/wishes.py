@@ -3,7 +3,10 @@
 import re
 
 from daemon.mind.mental_process import Wish
+from daemon.mind.own_memory import show_own_memory
+from daemon.mind.remembering import heed_remembering
 from daemon.mind.reminders import heed_reminders
+from daemon.mind.who_works import show_who_works
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -13,15 +16,46 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 WISHES = (
     Wish(
         "reminder",
-        "they want to be reminded of something at a later time, or want a reminder changed or dropped; only this word "
-        "sets or drops one, so promise none without it",
+        "they want to be reminded later, at a time or once something is said, or a reminder changed or dropped; "
+        "promise none without this word",
         "they want a reminder set or dropped",
         carry_out=heed_reminders,
-        hint=_words(r"\bremind(?:er|ers|s|ed)?\b", r"\b(?:ping|nudge|wake) me\b"),
+        hint=_words(
+            r"\bremind(?:er|ers|s|ed)?\b",
+            r"\b(?:ping|nudge|wake) me\b",
+            r"\b(?:tell me|let me know) (?:when|once|if)\b",
+            r"\berinner(?:e|st|n)? mich\b",
+            r"\b(?:sag|gib) mir bescheid\b",
+        ),
+    ),
+    Wish(
+        "remember",
+        "they ask you to remember something for good",
+        "they want something remembered",
+        carry_out=heed_remembering,
+        hint=_words(r"\b(?:remember|memori[sz]e|keep in mind|don.?t forget)\b", r"\bmerke? dir\b"),
+    ),
+    Wish(
+        "own_memory",
+        "they ask what you know or remember of themselves, or want that shown, corrected, copied, paused or erased",
+        "they ask what is known of them",
+        carry_out=show_own_memory,
+        hint=_words(r"\b(?:know|remember|noted?|stored?|saved?|memor(?:y|ies)) (?:\w+ )?(?:about|of|on) me\b"),
+    ),
+    Wish(
+        "who_works",
+        "they ask who works on what now, or what a colleague is at",
+        "they ask who is working on what",
+        carry_out=show_who_works,
+        hint=_words(
+            r"\b(?:who|what|whats|what.s)\b.{1,40}\bwork(?:s|ing) (?:on|at)\b",
+            r"\b(?:wer|woran|an was)\b.{0,30}\barbeite(?:t|n)\b",
+            r"\bcoding sessions?\b",
+        ),
     ),
     Wish(
         "poem",
-        "they want you to compose a poem, a song or other words in a bound form now, or to work on such a piece",
+        "they want a poem, a song or other words in a bound form made now, or such a piece worked on",
         "they want a poem",
         to="poetic",
         mode="poetic",
@@ -29,7 +63,7 @@ WISHES = (
     ),
     Wish(
         "person",
-        "they need a person who can act, decide or grant something, rather than an answer from you",
+        "they need a person who can act, decide or grant something, not your answer",
         "they need a person who can act",
         to="ready",
         hint=_words(
@@ -41,7 +75,7 @@ WISHES = (
     ),
     Wish(
         "scholarship",
-        "they want a scholarly treatment: evidence, schools of thought, what is certain and what is contested",
+        "they want a scholarly treatment: evidence, schools of thought, what is certain, what contested",
         "they want a scholarly treatment",
         to="academic",
         mode="academic",
@@ -55,8 +89,7 @@ WISHES = (
     ),
     Wish(
         "research",
-        "what you know and were given here isn't enough: to answer well you first have to look something up, or to "
-        "work through several steps",
+        "what you know and have before you isn't enough: it has to be looked up, or worked out in several steps",
         "it takes looking up, or several steps",
         to="problem_solving",
         hint=_words(
@@ -69,11 +102,11 @@ WISHES = (
     ),
     Wish(
         "other_matters",
-        "only while you speak as a scholar or a poet: with these words they have turned from that to other matters",
+        "while you speak as a scholar or a poet: they have turned from that to other matters",
         "they have turned to other matters",
         to="engaged",
         origins=frozenset({"academic", "poetic"}),
-        hint=_words(""),  # in a mode each message may leave it
+        in_thought="With what was said last they have turned from scholarship, or from the poem, to other matters.",
     ),
 )
-""""reminder" stands first: it is carried out, and the message may still lead elsewhere afterwards."""
+"""Those that are carried out stand first: the message may still lead elsewhere then."""

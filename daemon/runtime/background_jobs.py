@@ -54,14 +54,18 @@ class JobRunner:
         services = self._services
         soul, trace = services.soul(), new_trace()
         return SubprocessContext(
-            mind=await services.mind(soul, calls.append, trace, job.audience, job.nonce or fresh_nonce()),
+            mind=await services.mind(soul, calls.append, trace, (job.audience,), job.nonce or fresh_nonce()),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,
-            turns=services.turns,
+            turns=services.turns.lasting(),
             user_models=services.user_models,
+            learning=services.learning,
             soul_states=services.soul_states,
             process_memories=services.process_memories,
+            senses=services.senses,
+            read_files=services.file_sensing.read,
+            episodes=services.episodes,
             clock=services.clock,
             trace_id=trace,
             emit=services.emit,

@@ -13,6 +13,7 @@ from daemon.core.errors import (
     MalformedReply,
     ModelRefused,
     ModelUnavailable,
+    NoAccess,
     NotDelivered,
     StoreBusy,
     StoreError,
@@ -20,6 +21,7 @@ from daemon.core.errors import (
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports import Source
+from daemon.core.questions import is_news
 from daemon.core.sentences import Sentence
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.claims import ReadersChanged
@@ -27,11 +29,14 @@ from daemon.memory.queues.commits import Superseded
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.away import away_note
+from daemon.runtime.cue_reports import find_what_came_up, line_of
 from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.other_daemons import watch_other_daemons
+from daemon.runtime.passing_on import pass_on
+from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triaged
 
@@ -41,6 +46,7 @@ _LATER = Sentence("advice_later")
 _BROKEN = (Sentence("what_broken"), _LATER)
 _APOLOGIES: tuple[tuple[type[Exception], tuple[Sentence, Sentence]], ...] = (  # the first kind that fits counts
     (ConfigError, (Sentence("what_setup"), Sentence("advice_log"))),
+    (NoAccess, (Sentence("what_setup"), Sentence("advice_log"))),
     (ModelRefused, (Sentence("what_refused"), Sentence("advice_put_differently"))),
     (ModelUnavailable, (Sentence("what_unreachable"), _LATER)),
     (CutShort, (Sentence("what_too_long"), Sentence("advice_ask_less"))),
@@ -93,11 +99,30 @@ class ConversationHandler:
             return None
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
+        if is_news(cycle.newest):
+            return await self._pass_on(cycle)
         crowded = {one.perception.author for one in cycle.messages if one.crowded}
         if crowded.issuperset(one.perception.author for one in cycle.messages):  # another user's is thought about
             return await self._put_off(cycle)
-        with self._interrupts.attend(str(claim.conversation)) as cycle.interrupt:
+        with (
+            self._interrupts.attend(str(claim.conversation)) as cycle.interrupt,
+            self._services.at_work.works(claim.conversation, cycle.readers.audience) as cycle.does,
+        ):
             return await self._think(cycle)
+
+    async def _pass_on(self, cycle: Cycle) -> Delivery | None:
+        """Say what became of a question to a session; where others read by now, or may, the claim is given back."""
+        try:
+            return await pass_on(cycle)
+        except LostLease as lost:
+            await self._let_go(cycle, lost)
+            return None
+        except NotDelivered as error:
+            await self._ask_gate_later(cycle.claim, error)
+            return None
+        except asyncio.CancelledError:
+            await self._services.conversations.release(cycle.claim, reason="stopped")
+            raise
 
     async def _triage(self, cycle: Cycle) -> Triaged:
         """Ask the gate about the messages, and who reads the reply. Raises what they raise, and LostLease."""
@@ -110,6 +135,8 @@ class ConversationHandler:
             cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
             if cycle.messages:
                 await cycle.find_readers()
+                await find_what_came_up(cycle)
+                await let_go_unheard(cycle)
         return triaged
 
     async def park(self, claim: Claim, error: Exception) -> None:
@@ -192,10 +219,11 @@ class ConversationHandler:
         """Seconds until the oldest of the messages has to end.
 
         They count from its arrival here, from the end of a pause in which the gate could not be asked, or from the
-        start of this daemon. Those of a message read after a gap count from now: its author waits since long before.
+        start of this daemon. Those of a message read after a gap count from now: its author waits since long before;
+        unless edits voided its cycles, so that those end too.
         """
         now = self._services.clock.now_ms()
-        waited = [0] + [now - self._counts_from(one) for one in cycle.messages if one.source is not Source.BACKFILL]
+        waited = [0] + [now - self._counts_from(one) for one in cycle.messages if _counts_at_all(one)]
         return self._deadlines.cycle - max(waited) / 1000
 
     def _counts_from(self, message: InboxMessage) -> int:
@@ -246,7 +274,9 @@ class ConversationHandler:
             return await self._commit_words(cycle, "", ())
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         apology = words.say("apology", what=words.tell(what), advice=words.tell(advice), reference=cycle.trace_id)
-        say = f"{apology}{due}{await self._approval_outcome(newest)}"
+        line = await line_of(cycle, words)
+        came_up = f"\n\n{line}" if line else ""
+        say = f"{apology}{due}{came_up}{await self._approval_outcome(newest)}"
         soul = self._services.soul()
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
         return await self._commit_words(cycle, say, (*turns_of(cycle), said))
@@ -265,11 +295,14 @@ class ConversationHandler:
         What they quote of a scheduled event is the soul's text, so that they are filtered as a reply is.
         """
         parts = self._services.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
+        effect = effect_of_words(cycle, parts, turns)
         try:
-            return await self._services.commits.commit(effect_of_words(cycle, parts, turns))
+            delivery = await self._services.commits.commit(effect)
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
+        tell_others(cycle, effect)
+        return delivery
 
     async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
         """The claim is lost, or a message changed; then the claim is given back."""
@@ -289,6 +322,10 @@ class ConversationHandler:
                 await self._services.conversations.renew(cycle.claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._services.emit("cycle.lease_not_renewed", reason=busy.message)
+
+
+def _counts_at_all(message: InboxMessage) -> bool:
+    return message.source is not Source.BACKFILL or message.voided >= _RESTLESS
 
 
 def _as_fields(error: Exception) -> dict[str, object]:

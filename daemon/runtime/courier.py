@@ -16,7 +16,7 @@ from daemon.core.errors import (
 from daemon.core.last_line import in_short
 from daemon.core.ports import Channel, Clock, Emit, Post
 from daemon.core.sentences import HOUSE_WORDS, Words
-from daemon.memory.queues.notes import Note
+from daemon.memory.notes import Note
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery
 
@@ -101,7 +101,7 @@ class Courier:
         return replace(post, words=words, body=body)
 
     async def _prepared(self, delivery: Delivery) -> Post | None:
-        """The post to send now; None when it was sent already or is too old."""
+        """The post to send now; None when it was sent already, is too old, or has lost its words."""
         post = delivery.post
         if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
             if not delivery.doubtful and self._is_hopeless(delivery):
@@ -114,6 +114,10 @@ class Courier:
             if found is not None or post.draft_lost:
                 post = replace(post, draft=found.ts if found else None, draft_lost=False)
                 await self._outbox.note_draft(delivery, post.draft)
+        if delivery.emptied:
+            await self._outbox.end_emptied(delivery)
+            self._emit("outbox.emptied", key=post.key)
+            return None
         if _changes_a_message(post):
             return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
         if self._age(delivery) > (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after):

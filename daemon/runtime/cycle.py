@@ -4,16 +4,21 @@ import asyncio
 import unicodedata
 
 from daemon.core.errors import MalformedReply
-from daemon.core.perception import Modality
+from daemon.core.perception import Modality, Place
 from daemon.core.ports import DraftLog, Speech
 from daemon.memory.records import Delivery
 from daemon.mind.motor import Motor
 from daemon.mind.recall.looked_up import with_sources
+from daemon.mind.senses.sent_files import with_refusals
 from daemon.mind.state_machine import ProcessRun, run_processes
+from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
-from daemon.runtime.recalling import process_context
+from daemon.runtime.people.obeying import obey, phrase_of
+from daemon.runtime.recalling import process_context, rules_of_reply
+from daemon.runtime.sharing import tell_others, with_notes_heard
+from daemon.runtime.shown_work import ShownSpeech, shown_solving
 from daemon.soul_engine import turns_read
 
 
@@ -24,24 +29,36 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     is stored then.
     """
     services = cycle.services
+    if (phrase := await phrase_of(cycle)) is not None:
+        return await obey(cycle, phrase)
     soul = services.soul()
+    cycle.paused = await services.standing.paused([one.author for one in cycle.perceptions])
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
+    transcript = await with_notes_heard(cycle, transcript)
     speech = _speech(cycle)
-    motor = Motor(speech, cycle.words)
+    motor = Motor(speech, cycle.words, await rules_of_reply(cycle))
     context = await process_context(cycle, soul, transcript, motor)
     services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
     try:
-        run = await run_processes(context, cycle.claim.state, services.processes)
+        run = await run_processes(context, cycle.claim.state, shown_solving(services.processes, cycle.does))
     finally:
         if speech is not None:
             await speech.settle()
-    motor.rewrite(lambda reply: with_sources(reply, cycle.found))
+    await _tell_of_memory(cycle, motor)
+    if came_up := await line_of(cycle, motor.words):
+        motor.show_below(came_up)
+    motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))
+    motor.rewrite(lambda reply: with_refusals(reply, cycle.files, motor.words))
     parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
+    for rule in motor.broken:
+        services.emit(f"rule_broken.{rule}", trace=cycle.trace_id)
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
-    delivery = await services.commits.commit(effect_of_cycle(cycle, thinking, parts))
+    effect = effect_of_cycle(cycle, thinking, parts)
+    delivery = await services.commits.commit(effect)
+    tell_others(cycle, effect, changed=motor.shared)
     services.emit(
         "cycle.committed",
         conversation=str(cycle.claim.conversation),
@@ -51,6 +68,18 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     )
     _log_run(cycle, run, motor)
     return delivery
+
+
+async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:
+    """Say below a person's first reply in a direct message that the soul remembers, and how to stop it."""
+    newest, services = cycle.newest, cycle.services
+    if not (
+        services.tells_of_memory and newest.place is Place.DM and newest.modality is Modality.WORDS and motor.reply
+    ):
+        return
+    cycle.tells = not await services.standing.was_informed(newest.author)
+    if cycle.tells:
+        motor.show_below(f"_{cycle.words.say('own_notice')}_")
 
 
 def _log_run(cycle: Cycle, run: ProcessRun, motor: Motor) -> None:
@@ -90,4 +119,5 @@ def _speech(cycle: Cycle) -> Speech | None:
     async def refused() -> None:
         await conversations.draft_refused(cycle.claim)
 
-    return cycle.services.channel.speak(newest, DraftLog(opening, opened, refused), cycle.hosts)
+    speech = cycle.services.channel.speak(newest, DraftLog(opening, opened, refused), cycle.hosts)
+    return ShownSpeech(speech, cycle.does)

@@ -1,22 +1,39 @@
 """The services that all cycles of one soul share, built once by the composition root."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from daemon.core.limits import Limits
-from daemon.core.perception import Audience, ConversationKey, Readers
-from daemon.core.ports import LLM, Channel, Clock, Completion, Cost, Emit, LLMCall, ModelRole, Passage
+from daemon.core.perception import Audience
+from daemon.core.ports import LLM, Channel, Clock, Completion, Cost, Emit, LLMCall, ModelRole
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
+from daemon.memory.knowledge.newest_qualia import NewestQualia
 from daemon.memory.knowledge.process_memories import ProcessMemories
+from daemon.memory.knowledge.senses import Senses
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
+from daemon.memory.people.forgetting import ForgettingPeople
+from daemon.memory.people.known import KnownOfPerson
+from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.cue_matching import CueMatching
+from daemon.memory.retrieval.reasons import Reasons
+from daemon.memory.retrieval.surfacing import Surfacing
+from daemon.memory.shared.store import ContextStore
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
+from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.triage import Triage
+from daemon.shared.asking import SessionQuestions
+from daemon.shared.bells import Bells
+from daemon.shared.living_sessions import LivingSessions
+from daemon.shared.messages import SoulNotes
+from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
 
@@ -26,11 +43,12 @@ MONOLOGUE = "internal_monologue"
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Visit timeout, dormancy timeout (both ms of silence), and the cap on scheduled intentions."""
+    """Ms of silence after which a visit ends, dormancy begins, and it learns; and the cap on scheduled intentions."""
 
     visit_timeout_ms: int
     dormancy_timeout_ms: int
     most_intentions: int
+    learning_lull_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +56,14 @@ class CycleServices:
     """One soul's model, channel, clock, log, mental processes and stores.
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
-    `link_hosts`. `recollect` takes a conversation, its readers, a query and the most passages, and searches what may be
-    remembered there. `look_up` does so too, finds the soul's own words as well, and leaves out the turns of the
-    conversation from a seq on, which are shown anyway. `wishes` are what a message may call for besides a reply.
+    `link_hosts`. `surfacing` finds what may be remembered before a reply, and when somebody looks for something;
+    `reasons` leads from a reply back to it. `cues` are what people wait for.
+    `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
+    `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
+    `sessions` are those that people run of Claude Code, `asking` are the questions to them.
+    `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
+    are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
+    the soul remembers.
     """
 
     llm: LLM
@@ -54,27 +77,53 @@ class CycleServices:
     commits: Commits
     turns: Turns
     user_models: UserModels
+    learning: Learning
     soul_states: SoulStates
+    qualia: NewestQualia
     process_memories: ProcessMemories
+    episodes: Episodes
     zones: Zones
+    senses: Senses
+    file_sensing: FileSensing
     model_habits: ModelHabits
     triage: Triage
     timing: Timing
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
     link_hosts: tuple[str, ...]
-    recollect: Callable[[ConversationKey, Readers, str, int], Awaitable[tuple[Passage, ...]]]
-    look_up: Callable[[ConversationKey, Readers, str, int, int | None], Awaitable[tuple[Passage, ...]]]
+    known: KnownOfPerson
+    standing: Remembering
+    forgetting: ForgettingPeople
+    surfacing: Surfacing
+    reasons: Reasons
+    cues: CueMatching
+    contexts: ContextStore
+    shared_keys: tuple[str, ...]
+    bells: Bells
+    wake: Callable[[], None]
+    at_work: SoulAtWork
+    sessions: LivingSessions
+    asking: SessionQuestions
+    notes: SoulNotes
     wishes: tuple[Wish, ...] = ()
+    tells_of_memory: bool = True
 
     async def mind(
-        self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str, audience: Audience, nonce: str
+        self,
+        soul: Soul,
+        record: Callable[[LLMCall], None],
+        trace_id: str,
+        audiences: Sequence[Audience],
+        nonce: str,
     ) -> Mind:
         """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.
 
-        `audience` is whose words the prompts hold, `nonce` the code of the conversation's fences. Raises StoreError.
+        `audiences` are whose words the prompts hold, the conversation's own first; `nonce` is the code of its fences.
+        Raises StoreError.
         """
+        audience, *rooms = audiences
         models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
+        models |= {self.llm.model_for(role) for role in ModelRole}  # one that is down may be asked again meanwhile
         habits = await self.model_habits.of(*sorted(models))
 
         def record_and_log(call: LLMCall) -> None:
@@ -92,6 +141,7 @@ class CycleServices:
             trace_id=trace_id,
             habits=habits,
             audience=audience,
+            rooms=rooms,
         )
 
 

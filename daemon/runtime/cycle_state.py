@@ -11,10 +11,14 @@ from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LLMCall, Passage
 from daemon.core.sentences import Words
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.senses import SentFile
 from daemon.memory.queues.claims import ReadersChanged
+from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Claim, Dismissal, InboxMessage
 from daemon.mind.interrupts import Interrupt
 from daemon.runtime.cycle_services import CycleServices
+from daemon.runtime.triage import before_a_phrase
+from daemon.shared.souls import Doing
 from daemon.soul_engine import integrate
 
 
@@ -27,7 +31,11 @@ class Cycle:
     so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
     a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
     for members alone. `found` is what a search found for this reply, which may cite it. `show_status` changes what is
-    shown while the soul thinks. `nonce` fences others' words in prompts.
+    shown while the soul thinks, `does` what others see it do.
+    `nonce` fences others' words in prompts. `paused` are those of its people of whom
+    nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
+    `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
+    `came_up` is the message for which a person waited and which this reply reports.
     """
 
     services: CycleServices
@@ -40,9 +48,15 @@ class Cycle:
     calls: list[LLMCall] = field(default_factory=list)
     outsider_spoke: bool = False
     show_status: Callable[[str], None] = lambda _: None
+    does: Callable[[Doing], None] = lambda _: None
     hosts: KnownHosts = field(init=False)
     nonce: Nonce = field(init=False)
     found: tuple[Passage, ...] = ()
+    paused: frozenset[str] = frozenset()
+    tells: bool = False
+    files: tuple[SentFile, ...] = ()
+    known_facts: tuple[str, ...] = ()
+    came_up: HeardMessage | None = None
     _readers: Readers | None = None
 
     def __post_init__(self) -> None:
@@ -87,7 +101,7 @@ class Cycle:
     async def _ask_readers(self) -> Readers:
         newest = (self.messages or self.claim.messages)[-1].perception
         found = await self.services.channel.readers(replace(newest, audience=self.claim.audience))
-        return replace(found, members_only=found.members_only and not self.outsider_spoke)
+        return found.before_outsiders() if self.outsider_spoke else found
 
     def usage(self) -> tuple[int, float]:
         """Tokens and US dollars spent so far; a call of unknown price counts with the most that it can have cost."""
@@ -102,7 +116,8 @@ class Cycle:
         known = {one.id for one in self.claim.messages}
         self.claim = await self.services.conversations.absorb_new_messages(self.claim)
         try:
-            fresh = await self.services.triage.sort([one for one in self.claim.messages if one.id not in known])
+            unknown = [one for one in self.claim.messages if one.id not in known]
+            fresh = await self.services.triage.sort(before_a_phrase(unknown))
         except NotDelivered as error:  # the gate can't decide now; these messages get a cycle of their own
             self.services.emit("gate.failed", conversation=str(self.claim.conversation), reason=error.message)
             return memory

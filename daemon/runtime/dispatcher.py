@@ -63,11 +63,13 @@ def lanes_of_soul(
     deadline: float,
     bell: Bell,
     alarm: Bell,
+    ring_others: Callable[[], None],
 ) -> tuple[AnyLane, ...]:
     """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts and jobs.
 
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
-    a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
+    a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something. `ring_others` is
+    called then, too: other daemons may take what it left to do.
     """
     waiting, outbox = store.conversations, store.outbox
     posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
@@ -75,6 +77,7 @@ def lanes_of_soul(
 
     async def send(delivery: Delivery | None) -> None:
         """Send the parts of a reply one after the other; parts that have to wait are left to the outbox's lane."""
+        ring_others()
         try:
             while delivery is not None and await courier.deliver(delivery) and not delivery.post.last:
                 delivery = await store.outbox.claim_next(str(delivery.post.conversation))

@@ -7,20 +7,28 @@ from daemon.core.perception import Modality, Perception
 from daemon.core.ports import LLMCall, ModelRole
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
+from daemon.memory.queues.asking_messages import ASKED_IN
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.edits import ASKED_IN
+from daemon.memory.queues.handoffs import Handoff
 from daemon.memory.queues.intentions import IDLE, NewIntention
-from daemon.memory.records import JSONObject, Speaks, Turn, TurnKind, VisitState
+from daemon.memory.queues.jobs import LOOK
+from daemon.memory.queues.memory_acts import Asker, InformedOfMemory
+from daemon.memory.records import JSONObject, ProcessState, Speaks, Turn, TurnKind, VisitState
 from daemon.mind.matter import Matter
 from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
+from daemon.mind.recall.looked_up import marked
 from daemon.mind.recall.thoughts import MONOLOGUE, thought_for
-from daemon.mind.recall.visit import Visit
+from daemon.mind.recall.visit import Visit, located
 from daemon.mind.state_machine import ProcessRun
+from daemon.processes.subprocesses import AFTER_A_VISIT
 from daemon.runtime.away import away_note, away_turn
 from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle
-from daemon.soul import Soul
+from daemon.runtime.sharing import among_souls, said_to_souls
+from daemon.runtime.visit_notes import note_of_visit
+from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
 
 MOODS_EVERY = 3
@@ -42,6 +50,8 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
     """The effect of a cycle that thought; `parts` are its reply, cut to the channel's size."""
     soul, motor, claim, newest = thinking.soul, thinking.motor, cycle.claim, cycle.newest
     turns = turns_of(cycle)
+    if turns and newest.modality is Modality.WORDS:
+        turns = (*turns[:-1], turns[-1].heard_as(motor.heard))
     if parts:
         kind = TurnKind.CUT if motor.cut else TurnKind.REPLY
         said = Turn(
@@ -53,19 +63,34 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
             _private(cycle, motor),
             kind=kind,
             model=_spoken_by(cycle.calls),
+            passing=bool(cycle.paused),
         )
-        turns = (*turns, said)
+        turns = (*turns, said.stated_as(motor.stated))
     now, timing = cycle.services.clock.now_ms(), cycle.services.timing
+    effect = effect_of_words(cycle, parts, turns)
     return replace(
-        effect_of_words(cycle, parts, turns),
+        effect,
+        handoff=Handoff(motor.heir, effect.recipient, effect.reply_to) if motor.heir else None,
         state=thinking.run.state,
-        visit_state=_visit_state(thinking.visit, claim.visit_state, newest, now, replied=bool(parts)),
+        visit_state=_visit_state(thinking.visit, claim.visit_state, cycle.perceptions, now, replied=bool(parts)),
         path=thinking.run.path,
         intentions=(*_asked_for(motor, cycle.perceptions), *_idle(soul, timing, claim.visit_state, newest, now)),
         cancelled=motor.cancelled,
         approval=motor.approval,
         cross_post=motor.cross_post,
-        jobs=_jobs(thinking, turns),
+        jobs=() if cycle.paused or among_souls(cycle) else (*((LOOK,) if cycle.files else ()), *_jobs(thinking, turns)),
+        acts=(
+            *motor.remembered,
+            *motor.acts,
+            *((InformedOfMemory(),) if cycle.tells else ()),
+            *said_to_souls(cycle, parts),
+        ),
+        asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
+        visit_note=_note_of_visit(cycle, soul, thinking.run.state),
+        rooms=cycle.readers.rooms,
+        lulls={"models_the_visitor": timing.learning_lull_ms},
+        surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
+        known_facts=cycle.known_facts if parts else (),
         most_intentions=timing.most_intentions,
     )
 
@@ -87,7 +112,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         state=claim.state,
         visit_state=visit_state,
         turns=turns,
-        parts=parts,
+        parts=() if among_souls(cycle) else parts,  # the reply is a note there, and no post
         reply_to=services.channel.reply_to(to) if to else "",
         recipient=to.author if to else "",
         newer_than_ts=newer_than(oldest) if oldest else "0",
@@ -96,10 +121,19 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         away=away,
         calls=tuple(cycle.calls),
         visit_timeout_ms=services.timing.visit_timeout_ms,
+        visit_note=_note_of_visit(cycle, services.soul(), claim.state),
         outsider_spoke=cycle.outsider_spoke,
+        members_only=cycle.readers.members_only,
         nonce=cycle.nonce,
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
+        acts=said_to_souls(cycle, parts),
+        asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
     )
+
+
+def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
+    """What is known of the visit; souls among themselves make none."""
+    return NO_NOTE if cycle.paused or among_souls(cycle) else note_of_visit(cycle, soul, state)
 
 
 def _spoken_by(calls: Sequence[LLMCall]) -> str:
@@ -111,13 +145,17 @@ def _spoken_by(calls: Sequence[LLMCall]) -> str:
 def _private(cycle: Cycle, motor: Motor) -> JSONObject:
     """What is stored privately with the reply; with a thought, before whom it was thought."""
     readers = thought_for(cycle.readers) if MONOLOGUE in motor.annotations else {}
-    return {**motor.annotations, **readers}
+    in_full = {"in_full": motor.in_full} if motor.in_full else {}
+    return {**motor.annotations, **readers, **in_full}
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
     """The users' messages of a cycle as turns."""
     words = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
-    return tuple(Turn(Speaks.PERSON, one.author, one.name, one.ts, one.content) for one in words)
+    return tuple(
+        Turn(Speaks.PERSON, one.author, one.name, one.ts, one.content, passing=one.author in cycle.paused)
+        for one in words
+    )
 
 
 def newer_than(perception: Perception) -> str:
@@ -127,11 +165,14 @@ def newer_than(perception: Perception) -> str:
     return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"
 
 
-def _visit_state(visit: Visit, before: VisitState, newest: Perception, now_ms: int, *, replied: bool) -> VisitState:
-    """A message begins or continues a visit; a scheduled event leaves it as it was."""
-    if newest.modality is Modality.TIME:
+def _visit_state(
+    visit: Visit, before: VisitState, perceptions: Sequence[Perception], now_ms: int, *, replied: bool
+) -> VisitState:
+    """A message begins or continues a visit; a scheduled event and a note leave it as it was."""
+    if perceptions[-1].modality in {Modality.TIME, Modality.NOTE}:
         return before
-    return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms)
+    locations = located(visit.locations, perceptions)
+    return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms, locations)
 
 
 def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewIntention, ...]:
@@ -144,6 +185,8 @@ def _idle(
     soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
 ) -> tuple[NewIntention, ...]:
     """The timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
+    if newest.modality is Modality.NOTE:
+        return ()
     if newest.modality is not Modality.TIME:
         process, due = "dormant", now_ms + timing.dormancy_timeout_ms
         if timing.dormancy_timeout_ms >= timing.visit_timeout_ms or not soul.may_be(process):
@@ -168,9 +211,12 @@ def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
         "models_the_visitor": bool(turns) and checks.get("user_model_check") is not False,
         "keeps_its_own_state": mood is True,
         "thinks_the_matter_over": _wants_depth(thinking),
-        "summarizes_the_conversation": _outgrown((*thinking.transcript.turns, *turns), soul),
+        "summarizes_the_conversation": _outgrown(
+            (*thinking.transcript.turns, *turns), soul, thinking.run.state.process
+        ),
     }
-    return tuple(name for name in soul.subprocesses if wanted.get(name, bool(turns)))
+    after_reply = (name for name in soul.subprocesses if name not in (LOOK, *AFTER_A_VISIT))
+    return tuple(name for name in after_reply if wanted.get(name, bool(turns)))
 
 
 def _wants_depth(thinking: Thinking) -> bool:
@@ -179,7 +225,8 @@ def _wants_depth(thinking: Thinking) -> bool:
     return state.process == "engaged" and Matter.kept(state.process_memory).wants_depth
 
 
-def _outgrown(turns: Sequence[Turn], soul: Soul) -> bool:
-    """Whether the turns exceed their budget, so that the older ones need a summary."""
-    older, _ = transcript_window([as_memory(turn) for turn in turns], soul.budgets.transcript, soul.budgets.turn)
+def _outgrown(turns: Sequence[Turn], soul: Soul, process: str) -> bool:
+    """Whether the turns exceed what a prompt in this process shows, so that the older ones need a summary."""
+    said = [as_memory(turn) for turn in turns]
+    older, _ = transcript_window(said, talk_budget(soul, process), soul.budgets.turn)
     return bool(older)

@@ -1,4 +1,4 @@
-"""The search before a reply: earlier talk that its readers may know, and the library, by the newest words.
+"""What surfaces before a reply: memories that its readers may know, and the library, by what is on the soul's mind.
 
 It costs no model call and never a reply: where it fails, the reply is made without it.
 """
@@ -6,59 +6,74 @@ It costs no model call and never a reply: where it fails, the reply is made with
 from collections.abc import Sequence
 
 from daemon.core.perception import Modality
-from daemon.core.ports import Passage, ThreadMessage
+from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks
-from daemon.mind.recall import as_memory
-from daemon.mind.recall.looked_up import SNIPPETS, best_of, query_of, with_memories
+from daemon.memory.retrieval.surfacing import AlreadyShown
+from daemon.mind.recall import RecalledFacts, as_memory
+from daemon.mind.recall.looked_up import SNIPPETS, best_of, lanes_of, with_memories
+from daemon.mind.recall.people import facts_shown
+from daemon.mind.recall.thoughts import last_thoughts
 from daemon.runtime.cycle_state import Cycle
-from daemon.soul import Soul
+from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import shown_turns
-
-_OF_EACH = SNIPPETS + 2  # passages from each place, of which the best are shown
 
 
 async def look_up(
-    cycle: Cycle, soul: Soul, transcript: Transcript, around: Sequence[ThreadMessage], memory: WorkingMemory
+    cycle: Cycle, soul: Soul, transcript: Transcript, known: RecalledFacts, memory: WorkingMemory
 ) -> WorkingMemory:
-    """Working memory with what the newest words of users find; the cycle keeps it for the sources of the reply.
+    """Working memory with what surfaces; the cycle keeps it for the sources of the reply and for *why*.
 
-    What the prompt shows anyway, in its transcript or as the messages `around`, is left out. The cycle's readers decide
-    what may be found.
+    For that it also keeps which facts about people stand in the prompt.
+
+    What the prompt shows anyway, in its transcript or around it, is left out. The cycle's readers decide what may be
+    found.
     """
-    newest = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
+    cycle.known_facts = facts_shown(memory, *known.people.values())
+    newest = [one.content for one in cycle.perceptions if one.modality in {Modality.WORDS, Modality.NOTE}]
     said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
-    if not newest or not (query := query_of(newest, said)).strip():
+    lanes = lanes_of(newest, said, _on_its_mind(transcript, known))
+    if cycle.newest.author in cycle.paused or not lanes:
         return memory
+    around = tuple(one.text for one in (*known.thread, *known.aside))
+    shown = AlreadyShown(_shown_from(transcript, soul, cycle.claim.state.process), around)
     try:
-        found = (*await _talk(cycle, soul, transcript, query), *await _documents(cycle, query))
+        found = best_of(await _talk(cycle, lanes, shown), await _documents(cycle, lanes[0], around), lanes[0])
     except Exception as error:  # noqa: BLE001  # whatever breaks in a search, people get their reply
         cycle.services.emit("lookup.failed", trace=cycle.trace_id, error=error)
         return memory
-    cycle.found = best_of(found, query, [one.text for one in around])
-    return with_memories(memory, cycle.found, query, soul.budgets.memories)
+    cycle.found = found
+    return with_memories(memory, found, lanes[0], soul.budgets.memories)
 
 
-async def _talk(cycle: Cycle, soul: Soul, transcript: Transcript, query: str) -> tuple[Passage, ...]:
-    """Earlier turns. A reply may link to hosts named in its own channel; what is said elsewhere is no such promise."""
-    found = await cycle.services.look_up(
-        cycle.claim.conversation, cycle.readers, query, _OF_EACH, _shown_from(transcript, soul)
-    )
+def _on_its_mind(transcript: Transcript, known: RecalledFacts) -> tuple[str, ...]:
+    """What the soul thought last before these readers, and the matter that it works on with them."""
+    state = known.own_state
+    matter = " ".join(filter(None, (state.topic, state.task))) if state else ""
+    return (*last_thoughts(transcript.turns, known.readers)[-1:], matter)
+
+
+async def _talk(cycle: Cycle, lanes: Sequence[str], shown: AlreadyShown) -> tuple[Passage, ...]:
+    """Memories. A reply may link to hosts named in its own channel; what is said elsewhere is no such promise."""
+    surfacing = cycle.services.surfacing
+    found = await surfacing.surface(cycle.claim.conversation, cycle.readers, lanes, SNIPPETS, shown)
     cycle.hosts.learn(*(one.text for one in found if not one.members_only and not one.own))
     return found
 
 
-async def _documents(cycle: Cycle, query: str) -> tuple[Passage, ...]:
+async def _documents(cycle: Cycle, query: str, around: Sequence[str]) -> tuple[Passage, ...]:
     """Passages of the admin's folders that these readers may know; a reply may link to the hosts that they name."""
     library = cycle.services.capabilities.before(cycle.readers).library
-    found = await library.search(query, _OF_EACH) if library is not None else ()
+    found = await library.search(query, SNIPPETS) if library is not None else ()
+    lately = await cycle.services.surfacing.lately(cycle.claim.conversation) if found else frozenset[str]()
+    found = tuple(one for one in found if one.id not in lately and not any(one.text in text for text in around))
     cycle.hosts.learn(*(one.text for one in found))
     return found
 
 
-def _shown_from(transcript: Transcript, soul: Soul) -> int | None:
+def _shown_from(transcript: Transcript, soul: Soul, process: str) -> int | None:
     """The seq of the first turn that the prompt shows; None where it shows none."""
     turns = transcript.turns
-    shown = shown_turns([as_memory(turn) for turn in turns], soul.budgets.transcript, soul.budgets.turn)
+    shown = shown_turns([as_memory(turn) for turn in turns], talk_budget(soul, process), soul.budgets.turn)
     return turns[-len(shown)].seq if shown else None

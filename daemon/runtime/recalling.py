@@ -1,10 +1,13 @@
 """Recall and integrate: reads what the soul may know and builds the context of its mental processes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.core.errors import NotDelivered
+from daemon.core.limits import Limits
 from daemon.core.perception import Modality
 from daemon.core.ports import Passage, ThreadMessage
+from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
@@ -13,12 +16,18 @@ from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.mood import status_of
-from daemon.mind.recall.visit import visit_of
+from daemon.mind.recall.visit import Visit, located, visit_of
+from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
+from daemon.mind.senses.seeing import seeing
+from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.looking_up import look_up
+from daemon.runtime.sensing import sense_files
+from daemon.runtime.sharing import correspondence, shared_keys, with_what_is_shared, with_who_is_at_work
 from daemon.soul import Soul
 from daemon.soul_engine import integrate
 
+_JOURNAL = 1  # lines of the journal
 _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
 
 
@@ -28,39 +37,46 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     thread, aside = await _thread_before(cycle, transcript), await _aside(cycle, transcript)
     await cycle.find_readers()  # again, since whoever wrote in the thread before is among them
     claim, readers = cycle.claim, cycle.readers
-    known = RecalledFacts(readers, await _people(cycle), await _own_state(cycle), thread, aside)
+    known = await _known(cycle, thread, aside)
     now = services.clock.now_ms()
     said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
     said += [one.text for one in (*thread, *aside) if not one.own]
     said += [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]  # events hold the soul's own
     cycle.hosts.learn(soul.personality, *said)
     own = [turn.body for turn in transcript.turns if turn.speaker is Speaks.SOUL]
+    own += [one.content for one in cycle.perceptions if one.modality is Modality.NOTE]
     cycle.nonce = cycle.nonce.kept_or_drawn(now, (*said, *own, *(one.name for one in cycle.perceptions)))
     language, turn = cycle.newest.language, claim.version
     cycle.show_status(status_of(known.own_state, now, soul, language=language, turn=turn))
     await _find_zone(cycle)
     memory = recall(soul, cycle.newest, transcript, known=known, now_ms=now)
-    memory = await look_up(cycle, soul, transcript, (*thread, *aside), memory)
+    memory = await look_up(cycle, soul, transcript, known, memory)
+    memory = await with_what_is_shared(cycle, soul, memory)
+    memory = await with_who_is_at_work(cycle, soul, memory)
+    memory, pictures = await sense_files(cycle, soul, transcript, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
 
     async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
-        return await services.recollect(claim.conversation, readers, query, limit)
+        if cycle.newest.author in cycle.paused:
+            return ()
+        return await services.surfacing.search(claim.conversation, readers, query, limit)
 
+    audiences = (readers.audience, *readers.room_audiences)
     return ProcessContext(
         memory=memory,
         perception=cycle.newest,
-        mind=await services.mind(soul, cycle.calls.append, cycle.trace_id, readers.audience, cycle.nonce.code),
+        mind=seeing(
+            await services.mind(soul, cycle.calls.append, cycle.trace_id, audiences, cycle.nonce.code), pictures
+        ),
         motor=motor,
         soul=soul,
         interrupt=cycle.interrupt,
-        visit=visit_of(
-            claim.visit_state, known.of(cycle.newest.author), transcript, now, services.timing.visit_timeout_ms
-        ),
+        visit=_visit(cycle, known, transcript, now),
         own_state=known.own_state,
         capabilities=services.capabilities.before(readers),
         cycle=CurrentCycle(
-            limits=services.limits(soul),
+            limits=_limits(cycle, soul),
             usage=cycle.usage,
             absorb_new_messages=cycle.absorb_new_messages,
             recollect=recollect,
@@ -68,16 +84,49 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
             readers=readers,
             emit=services.emit,
             wishes=services.wishes,
+            paused=cycle.newest.author in cycle.paused,
+            shared_keys=shared_keys(cycle, soul),
+            notes=await correspondence(cycle, soul),
         ),
     )
+
+
+def _limits(cycle: Cycle, soul: Soul) -> Limits | None:
+    """The limits of autonomous work here; for a note, which is no person's word, it only reads."""
+    limits = cycle.services.limits(soul)
+    by_note = cycle.newest.modality is Modality.NOTE
+    return replace(limits, reads_only=True) if limits is not None and by_note else limits
+
+
+def _visit(cycle: Cycle, known: RecalledFacts, transcript: Transcript, now: int) -> Visit:
+    person, timeout_ms = known.of(cycle.newest.author), cycle.services.timing.visit_timeout_ms
+    return visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms, said=cycle.perceptions)
+
+
+async def rules_of_reply(cycle: Cycle) -> ReplyRules:
+    """The rules that hold for the reply: by where the person said that they are, and by what was felt of late."""
+    services, state, newest = cycle.services, cycle.claim.visit_state, cycle.newest
+    since = services.clock.now_ms() - services.timing.visit_timeout_ms
+    place = located(state.locations if state.spoken_ms >= since else {}, cycle.perceptions).get(newest.author)
+    words = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
+    felt = await services.qualia.newest(cycle.claim.conversation, since)
+    return ReplyRules(
+        few_code_lines=place == Location.MOBILE and not any(map(asks_for_all_code, words)),
+        alert=felt is not None and felt.intensity >= ALERT_INTENSITY and felt.texture.casefold() == ALERT_TEXTURE,
+    )
+
+
+async def _known(cycle: Cycle, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]) -> RecalledFacts:
+    people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
+    return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal)
 
 
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     """What may be known here of the users who wrote last, by user, the newest first."""
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
     models, claim = cycle.services.user_models, cycle.claim
-    may_know = cycle.readers.may_know(claim.conversation.workspace)
-    return {person: await models.known(person, may_know) for person in list(people)[:_KNOWN_PEOPLE]}
+    known = [person for person in list(people)[:_KNOWN_PEOPLE] if person not in cycle.paused]
+    return {person: await models.known(person, cycle.readers, claim.conversation) for person in known}
 
 
 async def _own_state(cycle: Cycle) -> SoulState | None:
@@ -86,6 +135,20 @@ async def _own_state(cycle: Cycle) -> SoulState | None:
     if audience not in cycle.readers.may_know(cycle.claim.conversation.workspace):
         return None
     return await cycle.services.soul_states.known(audience, cycle.claim.conversation)
+
+
+async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[str, ...]]:
+    """What earlier visits here left to do, and the soul's journal of them: before exactly these readers alone.
+
+    Nothing while one of those who are answered has remembering paused.
+    """
+    conversation, readers = cycle.claim.conversation, cycle.readers
+    if cycle.paused or not readers.members_only:
+        return NOTHING_LEFT, ()
+    episodes = cycle.services.episodes
+    left = await episodes.in_mind(conversation, readers.audience)
+    # The journal is one for all that was said to an audience; `apart` hears what was said here alone.
+    return left, () if readers.apart else await episodes.journal(conversation, readers.audience, _JOURNAL)
 
 
 async def _find_zone(cycle: Cycle) -> None:
@@ -100,10 +163,13 @@ async def _find_zone(cycle: Cycle) -> None:
 async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:
     """The thread before the soul was asked in, as the platform shows it today; the transcript holds the rest.
 
-    Each reply reads it again, so that a message deleted meanwhile is forgotten.
+    Each reply reads it again, so that a message deleted meanwhile is forgotten. The platform still shows the words of a
+    person who was forgotten; they are left out, and with them all that the soul said there, which may repeat them.
     """
     first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
-    return await cycle.services.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
+    thread = await cycle.services.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
+    forgotten = await cycle.services.standing.forgotten([(one.author, one.ts) for one in thread if not one.own])
+    return tuple(one for one in thread if not forgotten or not (one.own or (one.author, one.ts) in forgotten))
 
 
 async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:

@@ -1,4 +1,4 @@
-"""Moves scheduled work from memory.db into the inbox as it falls due."""
+"""Moves scheduled work from memory.db into the inbox as it falls due, and what became of questions to sessions."""
 
 from collections.abc import Callable
 
@@ -7,6 +7,7 @@ from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
+from daemon.shared.asking import SessionQuestions
 
 POLL = 2.0
 """Seconds between two looks for work that another process scheduled."""
@@ -24,6 +25,7 @@ class Scheduler:
         self,
         intentions: Intentions,
         approvals: Approvals,
+        asking: SessionQuestions,
         *,
         clock: Clock,
         emit: Emit,
@@ -32,6 +34,7 @@ class Scheduler:
     ) -> None:
         self._intentions = intentions
         self._approvals = approvals
+        self._asking = asking
         self._clock = clock
         self._emit = emit
         self._last_line = LastLine(clock, emit)
@@ -41,6 +44,10 @@ class Scheduler:
     async def run(self) -> None:
         """Move due rows until cancelled. After a failure it goes on; a row that can't be moved is parked at last."""
         await self._last_line.keep("scheduler", self._move_all)
+
+    def look_again(self) -> None:
+        """Have it look for what is due now."""
+        self._alarm.ring()
 
     async def _move_all(self) -> None:
         while True:
@@ -55,6 +62,8 @@ class Scheduler:
         expired = await self._approvals.expire() if self._is_due(await self._approvals.next_due_ms()) else 0
         if expired:
             self._announce("approvals.expired", expired)
+        if unanswered := await self._asking.fall_due():
+            self._announce("sessions.unanswered", unanswered)
 
     def _announce(self, event: str, count: int) -> None:
         self._emit(event, count=count)

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.perception import Modality
+from daemon.core.phrases import phrase_in
 from daemon.core.ports import Clock, Emit, Gate, Source
+from daemon.core.questions import is_news
+from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
 
 IDLE = ("dormant", "exiting")
@@ -47,7 +50,7 @@ class Triage:
         outsider_spoke = False
         for message in _of_one_kind([one for one in messages if one.id not in dismissed]):
             now = self._clock.now_ms()
-            if (age := _age(message, now)) > self.stale_after:
+            if (age := _age(message, now)) > self.stale_after and not is_news(message.perception):
                 unanswered += await self._to_be_told(message, age)
                 dismissed[message.id] = Dismissal("too old to answer", stale=True)
                 self._emit("inbox.stale", id=message.id, age_s=round(age))
@@ -61,7 +64,7 @@ class Triage:
                 admitted.append(replace(message, perception=replace(named, received_ms=now) if late else named))
             else:
                 dismissed[message.id] = Dismissal(decision.reason)
-                if not refusal and perception.modality is Modality.WORDS:
+                if not refusal and (perception.modality is Modality.WORDS or MESSAGE in perception.params):
                     refusal, language = decision.say, decision.language
                 self._emit("gate.refused", id=message.id, reason=decision.reason)
         return Triaged(tuple(admitted), dismissed, refusal, language, outsider_spoke, tuple(unanswered))
@@ -91,8 +94,19 @@ def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
     return {one.id: Dismissal("no longer idle") for one in idle}
 
 
+def before_a_phrase(messages: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
+    """The messages up to the first phrase that is obeyed without a model, which gets an answer of its own."""
+    phrases = (number for number, one in enumerate(messages) if phrase_in(one.perception.content) is not None)
+    return messages[: next(phrases, len(messages))]
+
+
+def _up_to_a_phrase(words: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
+    """A phrase that is obeyed without a model is answered alone, after what was said before it."""
+    return before_a_phrase(words) or words[:1]
+
+
 def _of_one_kind(messages: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
     """The messages that one reply can answer: all words, else one decision, else one scheduled event."""
-    words = [one for one in messages if one.perception.modality is Modality.WORDS]
+    words = _up_to_a_phrase([one for one in messages if one.perception.modality is Modality.WORDS])
     decisions = [one for one in messages if one.perception.modality is Modality.DECISION]
     return words or decisions[:1] or messages[:1]

@@ -3,7 +3,9 @@
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, PLAYBOOK, SIZE_CAP, STATES
 from daemon.soul.loader import KnownNames, load_soul, load_souls
 from daemon.soul.reload import ReloadingSoul, Souls, find_souls_directory
+from daemon.soul.room import BESIDE, least_talk_budget, standing, talk_budget
 from daemon.soul.schema import (
+    AgentRole,
     Budgets,
     Contact,
     IsmLimits,
@@ -19,6 +21,7 @@ from daemon.soul.schema import (
 from daemon.soul.states import NEEDED, PLACEHOLDERS, filled
 
 __all__ = [
+    "BESIDE",
     "MANIFEST",
     "MODE_MANIFEST",
     "NEEDED",
@@ -27,6 +30,7 @@ __all__ = [
     "PLAYBOOK",
     "SIZE_CAP",
     "STATES",
+    "AgentRole",
     "Budgets",
     "Contact",
     "IsmLimits",
@@ -43,6 +47,9 @@ __all__ = [
     "VerbsInMood",
     "filled",
     "find_souls_directory",
+    "least_talk_budget",
     "load_soul",
     "load_souls",
+    "standing",
+    "talk_budget",
 ]

@@ -20,6 +20,7 @@ from daemon.soul.files import (
     mode_folders,
     read_text,
 )
+from daemon.soul.room import overfull
 from daemon.soul.schema import FOLDER_NAME, Mode, Soul
 from daemon.soul.states import read_states
 from daemon.soul.toml_positions import Manifest, Place
@@ -41,6 +42,9 @@ class KnownNames:
         named: list[tuple[Place, str, tuple[str, ...], Collection[str]]] = [
             (("processes",), "process", soul.processes, self.processes),
             (("subprocesses",), "subprocess", soul.subprocesses, self.subprocesses),
+        ]
+        named += [
+            (("roles", name, "processes"), "process", role.processes, self.processes) for name, role in soul.roles
         ]
         if "expert" in soul.ism.model_fields_set:
             named.append((("ism", "expert"), "process", (soul.ism.expert,), self.processes))
@@ -176,6 +180,9 @@ def _contradictions(soul: Soul) -> Iterable[tuple[Place, str]]:
     for state, _ in soul.verbs.when:
         if state not in soul.emotional_states:
             yield ("verbs", "when", state), f"{state!r} is none of emotional_states: {', '.join(soul.emotional_states)}"
+    for state, _ in soul.physio:
+        if state not in soul.emotional_states:
+            yield ("physio", state), f"{state!r} is none of emotional_states: {', '.join(soul.emotional_states)}"
     private = set(soul.private_verbs)
     spoken: list[tuple[Place, tuple[str, ...]]] = [(("verbs", "speech"), soul.verbs.speech)]
     spoken += [(("verbs", "when", state, "speech"), verbs.speech) for state, verbs in soul.verbs.when]
@@ -191,8 +198,9 @@ def _too_long(soul: Soul) -> list[str]:
     texts += [(f"{mode.name}/{PERSONALITY}", mode.personality, "mode", soul.budgets.mode) for mode in soul.modes]
     texts += [(f"{STATES}/{state}.md", text, "state", soul.budgets.state) for state, text in soul.states]
     texts += [(PLAYBOOK, soul.playbook, "playbook", soul.budgets.playbook)]
-    return [
+    faults = [
         f"{file}: has about {size} tokens of {allowed} that budgets.{budget} in {MANIFEST} allows"
         for file, text, budget, allowed in texts
         if (size := estimate_tokens(text)) > allowed
     ]
+    return faults or list(overfull(soul))

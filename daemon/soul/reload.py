@@ -1,6 +1,6 @@
 """The souls in use: reloaded after edits, the last valid version kept, and the soul of each channel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -45,7 +45,10 @@ class ReloadingSoul:
 
 
 class Souls:
-    """All souls that one daemon hosts: the main one, and others for the channels that they name."""
+    """All souls that one daemon hosts: the main one, and others for the channels that they name.
+
+    Of those that other daemons host it knows the channels.
+    """
 
     def __init__(
         self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: KnownNames | None = None
@@ -56,6 +59,8 @@ class Souls:
         self._main = main
         self._routed = self._all()
         self._owners = channels_of(self._routed)
+        self._elsewhere: Mapping[str, str] = {}
+        self._clash = ""
 
     @property
     def main(self) -> str:
@@ -73,8 +78,14 @@ class Souls:
             raise SoulError(f"the soul {name!r} is not hosted here", hint="name it in SOUL_NAME or SOUL_SOULS")
         return self._souls[name].current()
 
+    def hosted(self, name: str) -> Soul:
+        """The soul of that name, or the main one where another daemon hosts it. Raises nothing."""
+        return self.current(name if name in self._souls else self._main)
+
     def for_channel(self, channel: str) -> str:
         """The soul that answers in a channel, by the channel's id: the one that names it, else the main one.
+
+        A soul that is hosted here comes before one that another daemon hosts.
 
         An edit after which two souls name the same channel emits `soul.broken`; until it is corrected the channels keep
         their souls.
@@ -86,7 +97,20 @@ class Souls:
                 self._owners = channels_of(souls)
             except SoulError as error:
                 self._emit("soul.broken", soul=self._main, reason=error.message, hint=error.hint)
-        return self._owners.get(channel, self._main)
+        return self._owners.get(channel) or self._elsewhere.get(channel, self._main)
+
+    def heed(self, elsewhere: Mapping[str, str]) -> None:
+        """Take which souls other daemons host, by the channels that they name.
+
+        A channel that one of them and a soul hosted here both name emits `soul.broken`, once.
+        """
+        self._elsewhere = elsewhere
+        owners = {channel: soul for channel, soul in elsewhere.items() if self._owners.get(channel, soul) != soul}
+        clash = ", ".join(f"{channel} ({self._owners[channel]} and {soul})" for channel, soul in sorted(owners.items()))
+        if clash and clash != self._clash:
+            hint = "one soul answers in a channel: take the id out of one of them"
+            self._emit("soul.broken", soul=self._main, reason=f"souls of two daemons both name {clash}", hint=hint)
+        self._clash = clash
 
     def _all(self) -> tuple[Soul, ...]:
         return tuple(soul.current() for soul in self._souls.values())

@@ -1,13 +1,31 @@
 """The schema of a soul: every field of `soul.toml` and `mode.toml` with its meaning, bounds and default."""
 
 import re
-import unicodedata
-from collections.abc import Iterable
+from itertools import accumulate
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from daemon.core.sentences import Words as HouseWords
+from daemon.core.working_memory import estimate_tokens
+from daemon.soul.field_types import (
+    ChannelId,
+    ContextKeys,
+    DisplayName,
+    Line,
+    OptionalWords,
+    Physio,
+    PrivateVerbs,
+    ProcessName,
+    ProcessNames,
+    SlackId,
+    SoulSection,
+    Tokens,
+    Words,
+    matching,
+    no_repeats,
+    repeated_in,
+)
 from daemon.soul.words import WordsByLanguage, words_in
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -16,87 +34,47 @@ FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ICON = re.compile(r"(?::[\w+'-]{1,100}:){1,2}|https://[^\s<>|\"]{3,}")
 
 
-def _matching(pattern: str, expected: str) -> AfterValidator:
-    """A check against a pattern; its error says in words what was expected."""
-    compiled = re.compile(pattern)
-
-    def check(value: str) -> str:
-        if not compiled.fullmatch(value):
-            raise ValueError(expected)
-        return value
-
-    return AfterValidator(check)
+def _fitting(lines: tuple[str, ...], left: int) -> tuple[str, ...]:
+    """The first of these lines, as many as fit into so many tokens."""
+    sizes = accumulate(estimate_tokens(line) for line in lines)
+    return tuple(line for line, size in zip(lines, sizes, strict=True) if size <= left)
 
 
-def _one_line(value: str) -> str:
-    invisible = any(unicodedata.category(char) in {"Cc", "Zl", "Zp"} for char in value)
-    if invisible or not value.strip():
-        raise ValueError("must be one line of text")
-    return value.strip()
+NAMED_TRIGGERS, NAMED_HINTS = 120, 40
+"""Tokens of a mode's triggers, and of its hints, that the model reads in every call."""
+
+_NAMED = 4  # verbs of each kind
 
 
-def _no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
-    if repeated := _repeated(values):
-        raise ValueError(f"names {repeated!r} twice")
-    return values
-
-
-def _repeated(values: Iterable[str]) -> str | None:
-    seen: set[str] = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
-
-
-Line = Annotated[str, Field(max_length=300), AfterValidator(_one_line)]
-DisplayName = Annotated[str, Field(max_length=80), AfterValidator(_one_line)]
-Word = Annotated[
-    str, Field(max_length=40), _matching(r"[^\W\d_][\w' -]*", "must be a word, or a few, beginning with a letter")
-]
-Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=24, strict=False)]
-PrivateVerb = Annotated[  # one word, so that the first word of a text shows that it is a private thought
-    str, Field(max_length=40), _matching(r"[^\W\d_][\w'-]*", "must be a single word, beginning with a letter")
-]
-PrivateVerbs = Annotated[tuple[PrivateVerb, ...], Field(max_length=24, strict=False)]
-OptionalWords = Annotated[tuple[Word, ...], Field(max_length=24, strict=False), AfterValidator(_no_repeats)]
-Tokens = Annotated[int, Field(ge=0, le=100_000)]
-ProcessName = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "must be a name of lower-case letters, digits and _")]
-ProcessNames = Annotated[tuple[ProcessName, ...], Field(max_length=64, strict=False), AfterValidator(_no_repeats)]
-ChannelId = Annotated[
-    str, _matching(r"[CG][A-Z0-9]{2,20}", "must be a Slack channel's id, C… or G… (open the channel's details)")
-]
-SlackId = Annotated[
-    str, _matching(r"[UWCG][A-Z0-9]{2,20}", "must be the Slack id of a person (U… or W…) or of a channel (C… or G…)")
-]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Budgets(_Section):
+class Budgets(SoulSection):
     """The most tokens, by our own estimate, of each part of a prompt.
 
     `message` bounds the message being answered, `turn` any earlier one, `other` a region without a budget of its own.
+    All parts together keep to `prompt`, but for a long message and for what autonomous work brings: see
+    `daemon.soul_engine.allotment`.
     """
 
     personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
     mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
     state: Tokens = Field(400, description="Each file in `states/`; a longer one is refused.")
     playbook: Tokens = Field(600, description="The text of playbook.md; a longer one is refused.")
-    soul_state: Tokens = Field(150, description="The soul's mood, topic, task and question.")
+    soul_state: Tokens = Field(500, description="The soul's mood, topic, task and question.")
     person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
-    memories: Tokens = Field(400, description="What a search for the newest words found in earlier talk and documents.")
-    shared_context: Tokens = Field(200, description="What souls share. Reserved: nothing reads it yet.")
+    memories: Tokens = Field(700, description="What surfaced from memory: earlier talk, facts, documents.")
+    shared_context: Tokens = Field(200, description="What souls and people share.")
+    at_work: Tokens = Field(150, description="Who is working on what, as sessions of Claude Code say.")
     thoughts: Tokens = Field(150, description="The soul's last two thoughts in the conversation.")
     aside: Tokens = Field(300, description="What users said to each other since the soul's last reply.")
     thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
+    prompt: Tokens = Field(
+        4000,
+        description="The whole prompt of a reply: where it is full, memories give way first and the talk last.",
+    )
     summary: Tokens = Field(400, description="A short summary of earlier turns.")
     transcript: Tokens = Field(2200, description="Recent turns, word for word.")
     turn: Tokens = Field(700, description="Any single earlier turn.")
     message: Tokens = Field(4000, description="The message being answered.")
+    files: Tokens = Field(2000, description="What is in the files that came with the message being answered.")
     actions: Tokens = Field(1000, description="The actions it may choose from when it solves a problem.")
     results: Tokens = Field(4800, description="What its newest actions have brought when it solves a problem.")
     other: Tokens = Field(600, description="Any part without a budget of its own.")
@@ -106,7 +84,7 @@ class Budgets(_Section):
         return int(getattr(self, region)) if region in type(self).model_fields else self.other
 
 
-class Models(_Section):
+class Models(SoulSection):
     """Prefixed model ids that this soul uses instead of those in the settings; empty for the settings' own."""
 
     persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
@@ -115,11 +93,11 @@ class Models(_Section):
     thinking_standby: str = Field("", description="The model that thinks when the first is down; empty: the settings'.")
 
 
-class VerbsInMood(_Section):
+class VerbsInMood(SoulSection):
     """The verbs of one mood; an empty list stands for the general ones."""
 
     speech: OptionalWords = Field((), description="How it speaks in this mood; empty: as always.")
-    thought: Annotated[PrivateVerbs, AfterValidator(_no_repeats)] = Field(
+    thought: Annotated[PrivateVerbs, AfterValidator(no_repeats)] = Field(
         (), description="How it thinks in this mood; empty: as always."
     )
     status: OptionalWords = Field(
@@ -127,7 +105,7 @@ class VerbsInMood(_Section):
     )
 
 
-class Verbs(_Section):
+class Verbs(SoulSection):
     """How this soul speaks and thinks, as verbs in the past tense; suggestions for the model, not a closed list.
 
     `when` holds pairs of an emotional state and its verbs.
@@ -147,14 +125,24 @@ class Verbs(_Section):
     def _as_pairs(cls, value: object) -> object:
         return tuple(value.items()) if isinstance(value, dict) else value
 
+    @property
+    def named_speech(self) -> tuple[str, ...]:
+        """The first few verbs of speech, which every prompt names as examples."""
+        return self.speech[:_NAMED]
 
-class Mode(_Section):
+    @property
+    def named_thought(self) -> tuple[str, ...]:
+        """The first few verbs of thought, which every prompt names as examples."""
+        return self.thought[:_NAMED]
+
+
+class Mode(SoulSection):
     """A second personality for some kinds of work: a folder `souls/<soul>/<name>/` with soul.md and maybe mode.toml.
 
     `personality` is the text of its soul.md. The poetic mode of seed 000 has all three lists; others may have none.
     """
 
-    name: Annotated[str, _matching(FOLDER_NAME.pattern, "use lower-case letters, digits, - and _")]
+    name: Annotated[str, matching(FOLDER_NAME.pattern, "use lower-case letters, digits, - and _")]
     personality: Annotated[str, Field(min_length=1)]
     description: Annotated[str, Field(max_length=500)] = Field("", description="What this mode is, for people.")
     registers: OptionalWords = Field((), description="The forms it composes in, one of which is chosen for a piece.")
@@ -168,15 +156,25 @@ class Mode(_Section):
         description="What calls it: statements about what the person said or wants, one of which has to be true.",
     )
 
+    @property
+    def named_triggers(self) -> tuple[str, ...]:
+        """The first triggers, as many as the model reads in every call."""
+        return _fitting(self.triggers, NAMED_TRIGGERS)
 
-class SpeakingFirst(_Section):
+    @property
+    def named_hints(self) -> tuple[str, ...]:
+        """The first hints, as many as the model reads in every call."""
+        return _fitting(self.hints, NAMED_HINTS)
+
+
+class SpeakingFirst(SoulSection):
     """Whether the soul speaks without a message to answer."""
 
     speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
     says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
 
 
-class IsmLimits(_Section):
+class IsmLimits(SoulSection):
     """The limits of this soul's autonomous loop (seed 001); None leaves a limit to the settings."""
 
     enabled: bool | None = Field(
@@ -200,7 +198,7 @@ class IsmLimits(_Section):
     expert: ProcessName = Field("academic", description="The process that Escalate hands a problem over to.")
 
 
-class Mood(_Section):
+class Mood(SoulSection):
     """How an emotional state fades to the soul's rest."""
 
     half_life_minutes: Annotated[float, Field(gt=0, le=100_000)] = Field(
@@ -208,11 +206,11 @@ class Mood(_Section):
     )
 
 
-class Notes(_Section):
+class Notes(SoulSection):
     """How the soul keeps notes about users: the gates of seed 000's `modelsTheVisitor`."""
 
     min_interactions: Annotated[int, Field(ge=0, le=1000)] = Field(
-        2, description="Messages from a person before anything is noted about them."
+        2, description="Messages from a person before anything is noted about them, unless they ask what is known."
     )
     most_lost: Annotated[float, Field(ge=0, le=1)] = Field(
         0.34, description="Share of the notes that one rewrite may drop; one that drops more is refused."
@@ -220,7 +218,20 @@ class Notes(_Section):
     whispers: bool = Field(True, description="Whether it also keeps its intuitions about a person, for itself alone.")
 
 
-class Contact(_Section):
+EpistemicMode = Literal["explore", "hypothesize", "assert", "caution", "reflect"]
+EpistemicModes = Annotated[tuple[EpistemicMode, ...], Field(max_length=5, strict=False), AfterValidator(no_repeats)]
+
+
+class AgentRole(SoulSection):
+    """A role that the soul has in some mental processes (`agent_role` of seed 004)."""
+
+    processes: ProcessNames = Field((), description="The mental processes in which it has this role.")
+    epistemic_modes: EpistemicModes = Field(
+        (), description="How it may claim things in this role; another way is asked for anew. Empty: any."
+    )
+
+
+class Contact(SoulSection):
     """A person or a channel that can act where the soul can't."""
 
     name: DisplayName = Field(description="What people call them.")
@@ -228,7 +239,7 @@ class Contact(_Section):
     can: Line = Field(description="What they can do, in one sentence.")
 
 
-class Soul(_Section):
+class Soul(SoulSection):
     """A soul; everything but the texts of its folder is in soul.toml.
 
     The texts are `personality`, `modes`, `playbook` (empty for the house's) and `states`, pairs of a mental process and
@@ -252,16 +263,25 @@ class Soul(_Section):
     pipeline: Literal["unified", "split"] = Field(
         "unified", description="`unified`: one call per message. `split`: one call per step, slower and dearer."
     )
-    emotional_states: Annotated[Words, AfterValidator(_no_repeats)] = Field(
+    emotional_states: Annotated[Words, AfterValidator(no_repeats)] = Field(
         ("neutral",), description="The moods it knows; the first is its rest."
+    )
+    physio: Physio = Field(
+        (), description="What each mood is in the body, kept with what it sees: `[physio.curious]` `dopamine = 0.7`."
     )
     processes: ProcessNames = Field((), description="The mental processes it may be in; empty: all there are.")
     subprocesses: ProcessNames = Field(
-        ("models_the_visitor", "keeps_its_own_state", "thinks_the_matter_over", "summarizes_the_conversation"),
-        description="What it does after a reply, in this order; empty: nothing.",
+        (
+            *("looks_at_what_was_shown", "models_the_visitor", "keeps_its_own_state", "thinks_the_matter_over"),
+            *("summarizes_the_conversation", "closes_the_visit"),
+        ),
+        description="What it does after a reply, in this order, and after a visit; empty: nothing but look at files.",
     )
-    channels: Annotated[tuple[ChannelId, ...], Field(max_length=500, strict=False), AfterValidator(_no_repeats)] = (
-        Field((), description="Ids of the Slack channels in which this soul answers rather than the main one.")
+    channels: Annotated[tuple[ChannelId, ...], Field(max_length=500, strict=False), AfterValidator(no_repeats)] = Field(
+        (), description="Ids of the Slack channels in which this soul answers rather than the main one."
+    )
+    shared_contexts: ContextKeys = Field(
+        (), description="Keys of the shared contexts that this soul knows of, besides those of `SHARED_CONTEXTS`."
     )
     models: Models = Models()
     budgets: Budgets = Budgets()
@@ -273,9 +293,22 @@ class Soul(_Section):
     presence: SpeakingFirst = SpeakingFirst()
     notes: Notes = Notes()
     ism: IsmLimits = IsmLimits()
+    roles: tuple[tuple[DisplayName, AgentRole], ...] = ()
     contacts: Annotated[tuple[Contact, ...], Field(max_length=50, strict=False)] = Field(
         (), description="People and places that can act where the soul can't."
     )
+
+    @field_validator("roles", mode="before")
+    @classmethod
+    def _roles_as_pairs(cls, value: object) -> object:
+        return tuple(value.items()) if isinstance(value, dict) else value
+
+    @field_validator("roles")
+    @classmethod
+    def _one_role_each(cls, value: tuple[tuple[str, AgentRole], ...]) -> tuple[tuple[str, AgentRole], ...]:
+        if repeated := repeated_in(process for _, role in value for process in role.processes):
+            raise ValueError(f"two of them are for the process {repeated!r}; a process has one role")
+        return value
 
     @field_validator("icon")
     @classmethod
@@ -297,7 +330,7 @@ class Soul(_Section):
     @field_validator("contacts")
     @classmethod
     def _distinct_names(cls, value: tuple[Contact, ...]) -> tuple[Contact, ...]:
-        if repeated := _repeated(contact.name.casefold() for contact in value):
+        if repeated := repeated_in(contact.name.casefold() for contact in value):
             raise ValueError(f"two are called {repeated!r}; give each a name of its own")
         return value
 
@@ -314,6 +347,10 @@ class Soul(_Section):
         """The mode of that name, or None."""
         return next((mode for mode in self.modes if mode.name == name), None)
 
+    def physio_in(self, state: str) -> dict[str, float]:
+        """What a mood is in the body, as `[physio]` says; empty where it says nothing."""
+        return dict(dict(self.physio).get(state, ()))
+
     def verbs_in(self, state: str) -> Verbs:
         """The verbs of a mood; the general ones where the mood has none."""
         coloured = dict(self.verbs.when).get(state, VerbsInMood())
@@ -328,6 +365,10 @@ class Soul(_Section):
         """All its verbs of thought, in any mood: a text that begins with one of them is never said."""
         coloured = (verb for _, verbs in self.verbs.when for verb in verbs.thought)
         return tuple(dict.fromkeys((*self.verbs.thought, *coloured)))
+
+    def role_in(self, process: str) -> tuple[str, AgentRole] | None:
+        """The name of the role that the soul has in a mental process, and the role; None for none."""
+        return next((one for one in self.roles if process in one[1].processes), None)
 
     def stance(self, process: str) -> str:
         """The soul's own instruction for a mental process, with its placeholders; empty for the house's."""

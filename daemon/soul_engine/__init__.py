@@ -1,10 +1,13 @@
 """What does a model read? Working memory as regions, and the one prompt builder."""
 
 from daemon.soul_engine.perceiving import integrate
-from daemon.soul_engine.prompt import CUT_TURN, build_prompt
+from daemon.soul_engine.prompt import build_prompt, with_pictures
 from daemon.soul_engine.regions import (
     ASIDE,
+    AT_WORK,
+    DEPTH,
     FAULTY_REPLY,
+    FILES,
     HOUSE_RULES,
     MEMORIES,
     MODE,
@@ -12,6 +15,7 @@ from daemon.soul_engine.regions import (
     NOW,
     PERSON,
     PERSONALITY,
+    PIECE,
     REGION_ORDER,
     SHARED_CONTEXT,
     SOUL_STATE,
@@ -32,12 +36,15 @@ from daemon.soul_engine.regions import (
     with_thoughts,
     with_thread,
 )
-from daemon.soul_engine.window import TURN_OVERHEAD, shown_turns, transcript_window, turns_read
+from daemon.soul_engine.window import CUT_TURN, TURN_OVERHEAD, shown_turns, transcript_window, turns_read
 
 __all__ = [
     "ASIDE",
+    "AT_WORK",
     "CUT_TURN",
+    "DEPTH",
     "FAULTY_REPLY",
+    "FILES",
     "HOUSE_RULES",
     "MEMORIES",
     "MODE",
@@ -45,6 +52,7 @@ __all__ = [
     "NOW",
     "PERSON",
     "PERSONALITY",
+    "PIECE",
     "REGION_ORDER",
     "SHARED_CONTEXT",
     "SOUL_STATE",
@@ -67,6 +75,7 @@ __all__ = [
     "with_mode",
     "with_notes",
     "with_now",
+    "with_pictures",
     "with_stance",
     "with_thoughts",
     "with_thread",

@@ -2,46 +2,53 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from daemon.core.fencing import cut, defang, fence
-from daemon.core.ports import Message, Prompt, Speaker, SystemPart
+from daemon.core.ports import Image, Message, Prompt, Speaker, SystemPart
 from daemon.core.step import Step
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul import Budgets
+from daemon.soul_engine.allotment import room, size, talk_share, within
 from daemon.soul_engine.perceiving import NOTE
 from daemon.soul_engine.regions import (
     ASIDE,
+    BEFORE_TALK,
     DATA_RULE,
     EARLIER_REGIONS,
     FAULTY_REPLY,
+    FILES,
+    GIVING_WAY,
     HOUSE_RULES,
     KNOWN_REGIONS,
     MODE,
     NOTES,
     NOW,
     PERSONALITY,
+    PIECE,
     PRESENT_REGIONS,
     REGION_ORDER,
     SOUL_STATE,
+    STANCE,
     THREAD,
     TURNS,
     heading,
 )
-from daemon.soul_engine.window import shown_turns
+from daemon.soul_engine.window import shown_of, shown_turns
 
 T = TypeVar("T")
 
 OwnTurns = Callable[[str, Mapping[str, str]], str] | None
 
-CUT_TURN = 2_000
-"""Tokens that the prompt gives to a turn that met the output limit, most of them to its end."""
-
 _END, _END_OF_CUT = 0.25, 0.8  # the share of the end where a turn is shortened
 _EARLIER = "(The conversation began earlier.)"
 _BRIEF = (SOUL_STATE, NOW, FAULTY_REPLY)  # what a gate sees of the regions named in the order
 _CHAT_LIKE = (THREAD, ASIDE)  # regions of what was said; they drop their oldest
-_LONG = {NOTES: "message", TURNS: "message"}  # regions that have another part's budget
+_LONG = {
+    **dict.fromkeys((NOTES, TURNS, PIECE, STANCE), "message"),
+    FILES: FILES,
+}  # regions that may be long: their budgets
 
 
 def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonce: str) -> Prompt:
@@ -50,21 +57,32 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
     First stands what is equal from turn to turn, so that a provider reads it from its cache: personality and rules, a
     standing command, the mode; then the summary and the talk so far. Behind the newest message stands what changes, in
     one <context-…> element: mood, people, thoughts, memories, the clock, the stance; then the command. SYSTEM memories
-    are the daemon's own words and are not fenced; anything else is data and is.
+    are the daemon's own words and are not fenced; anything else is data and is. The whole keeps to `budgets.prompt`, as
+    `daemon.soul_engine.allotment` says.
     """
     command = step.command if isinstance(step.command, str) else step.command(memory)
     closing = "\n\n".join(part for part in ("" if step.standing else command, step.cue) if part)
+    system = tuple(_system(memory, step, command))
     return Prompt(
         role=step.role,
         step=step.name,
-        system=tuple(SystemPart(text, stable=True) for text in _system(memory, step, command)),
-        messages=_Chat(memory, step, budgets, nonce).messages(closing),
+        system=tuple(SystemPart(text, stable=True) for text in system),
+        messages=_Chat(memory, step, budgets, nonce).messages(closing, system),
         json_schema=step.json_schema,
         placeholder=step.placeholder,
         creativity=step.creativity,
         effort=step.effort,
         max_output_tokens=step.max_output_tokens,
+        needs_eyes=step.needs_eyes,
     )
+
+
+def with_pictures(prompt: Prompt, pictures: Sequence[Image]) -> Prompt:
+    """The prompt with pictures at its last message, which is the user's; it is no part of what the next one repeats."""
+    if not pictures:
+        return prompt
+    *before, last = prompt.messages
+    return replace(prompt, messages=(*before, replace(last, images=tuple(pictures))))
 
 
 def _system(memory: WorkingMemory, step: Step[T], command: str) -> Iterator[str]:
@@ -85,49 +103,72 @@ class _Chat:
         self._own_turns: OwnTurns = step.own_turns
         self._last_turns = step.last_turns
 
-    def messages(self, closing: str) -> tuple[Message, ...]:
+    def messages(self, closing: str, standing: Sequence[str]) -> tuple[Message, ...]:
         """The talk with roles alternating, begun and ended by the user; the message being answered is always shown.
 
-        A cache mark stands behind the last message that the next prompt repeats.
+        `standing` are the parts of the system prompt. A cache mark stands behind the last message that the next prompt
+        repeats.
         """
         turns = self._memory.region(DEFAULT_REGION)
         by_users = [place for place, turn in enumerate(turns) if turn.role is Role.USER]
         current = by_users[-1] if by_users else len(turns)
-        before = self._spoken(self._recent(turns[:current]), self._budgets.turn)
-        now = self._spoken(turns[current:], self._budgets.message)
-        now += [(Speaker.USER, self._context(self._behind())), (Speaker.USER, closing)]
-        if not self._last_turns:
-            before.insert(0, (Speaker.USER, self._context(EARLIER_REGIONS)))
+        now = [self._turn(turn, self._budgets.message) for turn in turns[current:]]
+        shown = {region: self._titled(region) for region in self._shown() if region not in (*BEFORE_TALK, *GIVING_WAY)}
+        fixed = [text for region, text in shown.items() if region in REGION_ORDER and region not in _LONG]
+        long = ([text for _, text in now], *([shown[region]] for region in (PIECE, STANCE, FILES) if region in shown))
+        left = room(self._budgets, (*standing, closing, *fixed), *long)
+        shown |= (first := self._fitting(BEFORE_TALK, left))
+        left -= size(first.values())
+        before = self._talk(turns[:current], talk_share(self._budgets, left))
+        shown |= self._fitting(GIVING_WAY, left - size(text for _, text in before))
+        before.insert(0, (Speaker.USER, self._context(shown, EARLIER_REGIONS)))
+        now += [(Speaker.USER, self._context(shown, self._behind())), (Speaker.USER, closing)]
         return _marked(_alternating(before), _alternating(before + now), marks=not self._last_turns)
 
-    def _recent(self, turns: Sequence[Memory]) -> Sequence[Memory]:
-        if self._last_turns:
-            return turns[-self._last_turns :]
-        return shown_turns(turns, self._budgets.transcript, self._budgets.turn)
+    def _talk(self, turns: Sequence[Memory], share: int) -> list[tuple[Speaker, str]]:
+        """The earlier turns that fit the talk's share."""
+        turns = turns[-self._last_turns :] if self._last_turns else turns
+        recent = shown_turns(turns, share, self._budgets.turn)
+        return [self._turn(turn, shown_of(turn, share, self._budgets.turn)) for turn in recent]
 
     def _behind(self) -> tuple[str, ...]:
         """The regions behind the talk, in order."""
         others = dict.fromkeys(one.region for one in self._memory if one.region and one.region not in REGION_ORDER)
-        regions = (*KNOWN_REGIONS, *others, *PRESENT_REGIONS)
+        return (*KNOWN_REGIONS, *others, *PRESENT_REGIONS)
+
+    def _shown(self) -> tuple[str, ...]:
+        """The regions that this step is shown; a gate sees few of those that have a place in the order."""
+        regions = (*EARLIER_REGIONS, *self._behind())
         if not self._last_turns:
             return regions
-        return tuple(region for region in regions if region in _BRIEF or region in others)
+        return tuple(region for region in regions if region in _BRIEF or region not in REGION_ORDER)
 
     # -- regions ------------------------------------------------------------------------------------------------------
 
-    def _context(self, regions: Sequence[str]) -> str:
+    def _context(self, shown: Mapping[str, str], regions: Sequence[str]) -> str:
         """The regions that hold something, under their headings, in one element."""
-        texts = [
-            f"## {heading(region)}\n\n{self._region(region, memories)}"
-            for region in regions
-            if (memories := self._memory.region(region))
-        ]
-        inside = "\n\n".join(texts)
-        return f"<context-{self._nonce}>\n{inside}\n</context-{self._nonce}>" if texts else ""
+        inside = "\n\n".join(text for region in regions if (text := shown.get(region)))
+        return f"<context-{self._nonce}>\n{inside}\n</context-{self._nonce}>" if inside else ""
 
-    def _region(self, region: str, memories: tuple[Memory, ...]) -> str:
+    def _fitting(self, regions: Sequence[str], left: int) -> dict[str, str]:
+        """Those of these regions that the step is shown, as far as there is room, the first before the others."""
+        texts = dict[str, str]()
+        for region in regions:
+            if region in self._shown() and self._memory.region(region):
+                render, steady = partial(self._titled, region), region == THREAD
+                texts[region] = within(render, self._budgets.of(region), left, steady=steady)
+                left -= size((texts[region],))
+        return texts
+
+    def _titled(self, region: str, budget: int | None = None) -> str:
+        """A region under its heading within a budget, its own if None is given; empty where there is nothing."""
+        memories = self._memory.region(region)
+        budget = self._budgets.of(_LONG.get(region, region)) if budget is None else budget
+        return f"## {heading(region)}\n\n{self._region(region, memories, budget)}" if memories else ""
+
+    def _region(self, region: str, memories: tuple[Memory, ...], left: int) -> str:
         """The memories that fit: talk drops its oldest, any other region its last; the first is cut, never dropped."""
-        newest_first, left = region in _CHAT_LIKE, self._budgets.of(_LONG.get(region, region))
+        newest_first = region in _CHAT_LIKE
         shown: list[str] = []
         for one in reversed(memories) if newest_first else memories:
             if shown and estimate_tokens(one.content) > left:
@@ -144,10 +185,7 @@ class _Chat:
             return fence("said", text, self._nonce, by=memory.name or "")
         return fence("note", text, self._nonce, about=memory.name or "")
 
-    # -- turns --------------------------------------------------------------------------------------------------------
-
-    def _spoken(self, turns: Sequence[Memory], budget: int) -> list[tuple[Speaker, str]]:
-        return [self._turn(turn, budget) for turn in turns]
+    # -- turns ---------------------------------------------------------------------------------------------------------
 
     def _turn(self, turn: Memory, budget: int) -> tuple[Speaker, str]:
         match turn.role:
@@ -165,7 +203,7 @@ class _Chat:
     def _own(self, turn: Memory, budget: int) -> str:
         """A thought with its verb, or what the soul said, in the form that the step asks for."""
         verb, was_cut = turn.metadata.get("verb", ""), "cut" in turn.metadata
-        shown = cut(turn.content, CUT_TURN if was_cut else budget, tail=_END_OF_CUT if was_cut else _END)
+        shown = cut(turn.content, budget, tail=_END_OF_CUT if was_cut else _END)
         text = defang(shown, self._nonce)
         if turn.metadata.get("kind") == "thought":
             return f"{self._memory.soul_name} {verb or 'thought'}: {text}"

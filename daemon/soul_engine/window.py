@@ -7,7 +7,13 @@ from daemon.core.working_memory import Memory, Role, estimate_tokens
 from daemon.soul import Budgets
 
 TURN_OVERHEAD = 20
-"""Tokens that a fence costs around one turn."""
+"""Tokens that a fence costs around one turn of a user's, or around a note."""
+
+CUT_TURN = 2_000
+"""The most tokens that the prompt gives to a turn that met the output limit, most of them to its end."""
+
+_OWN_OVERHEAD = 26  # around a turn of the soul's own: the elements of its form with verb and wish
+_BESIDE_CUT = 140  # around a turn that was cut, the question before it, and the note behind it
 
 _BLOCKS = 4  # of the budget: turns that don't fit leave the prompt by whole blocks
 
@@ -21,7 +27,7 @@ def transcript_window(
     """
     start, left = len(turns), budget
     for index in range(len(turns) - 1, -1, -1):
-        left -= _cost(turns[index], turn_budget)
+        left -= _cost(turns[index], budget, turn_budget)
         if left < 0:
             break
         start = index
@@ -39,7 +45,7 @@ def shown_turns(turns: Sequence[Memory], budget: int, turn_budget: int = Budgets
     if not older:
         return recent
     block = max(1, budget // _BLOCKS)
-    costs = [_cost(turn, turn_budget) for turn in turns]
+    costs = [_cost(turn, budget, turn_budget) for turn in turns]
     left_out = ceil(sum(costs[: len(older)]) / block) * block
     start, passed = 0, 0
     while start < len(turns) and passed < left_out:
@@ -56,8 +62,16 @@ def turns_read(budgets: Budgets) -> int:
     return 2 * (budgets.transcript // TURN_OVERHEAD + 1)
 
 
-def _cost(turn: Memory, turn_budget: int) -> int:
-    return min(estimate_tokens(turn.content), turn_budget) + TURN_OVERHEAD
+def shown_of(turn: Memory, budget: int, turn_budget: int) -> int:
+    """The most tokens of a turn that a prompt shows; one that was cut off leaves room for the question before it."""
+    if "cut" not in turn.metadata:
+        return turn_budget
+    return min(CUT_TURN, max(budget // 2, budget - turn_budget - _BESIDE_CUT))
+
+
+def _cost(turn: Memory, budget: int, turn_budget: int) -> int:
+    around = _OWN_OVERHEAD if turn.role is Role.ASSISTANT else TURN_OVERHEAD
+    return min(estimate_tokens(turn.content), shown_of(turn, budget, turn_budget)) + around
 
 
 def _at_user(turns: Sequence[Memory], start: int) -> int:

@@ -9,6 +9,7 @@ from daemon.cli.commands import SUBCOMMANDS, soul
 from daemon.cli.output import age
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
+from daemon.memory.database.migrate import SCHEMA
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, THOUGHT, add_daemon, dead_identity, message_in, one, opened, post_in, stock
 
@@ -69,7 +70,7 @@ def test_status_in_words(path: Path) -> None:
     assert "died without a shutdown" in result.stdout
     assert "1 unknown" in result.stdout
     assert "the oldest has waited" in result.stdout
-    assert "schema 5" in result.stdout
+    assert f"schema {SCHEMA}" in result.stdout
     assert "\x1b" not in result.stdout
 
 
@@ -208,7 +209,7 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
 
 
 def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
-    assert "has schema 5 now; it had 0" in call("db", "migrate").stdout
+    assert f"has schema {SCHEMA} now; it had 0" in call("db", "migrate").stdout
     assert "already" in call("db", "migrate").stdout
     assert "has no faults" in call("db", "check").stdout
     assert json.loads(call("db", "check", "--json").stdout)["faults"] == []
@@ -280,6 +281,12 @@ def test_the_manifest_carries_the_souls_name() -> None:
     assert result["display_information"]["name"] == "Kothar"
     assert result["settings"]["socket_mode_enabled"] is True
     assert "agent_view" not in json.loads(call("manifest", "--plain").stdout)["features"]
+
+
+@pytest.mark.parametrize(("language", "said"), [("", "Say hello"), ("de-AT", "Sag hallo"), ("fr", "Say hello")])
+def test_the_prompts_that_slack_suggests_are_in_the_language_asked_for(language: str, said: str) -> None:
+    made = json.loads(call("manifest", "--language", language).stdout)
+    assert made["features"]["agent_view"]["suggested_prompts"][0]["title"] == said
 
 
 def test_a_missing_soul_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

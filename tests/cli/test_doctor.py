@@ -140,6 +140,40 @@ def test_daemons_in_trouble_are_warnings(path: Path, identity: str, state: str, 
     assert said in troubled.found
 
 
+def test_a_folder_of_bells_that_belongs_to_another_user_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not found("bells"), "the first process makes it"
+    folder = home / "bells"
+    folder.mkdir()
+    assert not found("bells")
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != folder and allowed(path, mode))  # root may do all
+    assert only("bells").verdict is Verdict.WARN
+    assert f"chown -R {os.getuid()} {folder}" in only("bells").fix
+    folder.rmdir()
+    folder.write_text("no folder")
+    assert f"delete {folder}" in only("bells").fix
+
+
+def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_to_do(path: Path) -> None:
+    assert not found("unhosted"), "no daemon runs: all souls wait for one"
+    add_daemon(path, seen_ms=SystemClock().now_ms())
+    assert not found("unhosted")
+    with opened(path) as connection:
+        for table in ("inbox", "outbox", "jobs"):
+            connection.execute(f"UPDATE {table} SET soul = 'ben' WHERE state IN ('new', 'pending', 'ready')")
+        connection.execute("UPDATE inbox SET modality = 'note' WHERE state = 'new'")
+    unhosted = only("unhosted")
+    assert unhosted.verdict is Verdict.WARN
+    assert "no running daemon hosts ben in T1; 1 notes, 1 posts, 1 jobs wait" in unhosted.found
+    assert unhosted.fix.startswith("add ben to SOUL_SOULS")
+    assert "ben in T1: no running daemon answers" in call("status").stdout
+    (row,) = json.loads(call("status", "--json").stdout)["unhosted"]
+    assert (row["soul"], row["notes"], row["messages"]) == ("ben", 1, 0)
+    with opened(path) as connection:
+        connection.execute("""UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
+    assert not found("unhosted")
+
+
 def test_no_daemon_at_all_is_no_fault(path: Path) -> None:
     add_daemon(path, identity=dead_identity())
     assert only("daemons").verdict is Verdict.SKIP
@@ -369,7 +403,8 @@ def test_unreported_scopes_are_a_warning() -> None:
     identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
     assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
-    everything = identity.scopes | {"assistant:write", "chat:write.customize", "im:write"}
+    optional = {"assistant:write", "chat:write.customize", "im:write", "files:read", "files:write", "commands"}
+    everything = identity.scopes | optional
     assert scopes(replace(identity, scopes=everything)).verdict is Verdict.OK
     assert scopes(replace(identity, scopes=frozenset())).verdict is Verdict.WARN
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
@@ -381,6 +416,19 @@ def test_a_further_soul_without_channels_is_a_warning(monkeypatch: pytest.Monkey
     assert (main.verdict, other.verdict) == (Verdict.OK, Verdict.WARN)
     assert "never answers" in other.found
     assert "soul.toml" in other.fix
+
+
+def test_a_soul_whose_texts_leave_little_for_the_talk_is_a_warning(home: Path) -> None:
+    folder = home / "souls" / "minoan"
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text(
+        'name = "minoan"\ndisplay_name = "Long"\n[budgets]\npersonality = 4000\n', encoding="utf-8"
+    )
+    (folder / "soul.md").write_text("You are. " * 1_150, encoding="utf-8")
+    fine, crowded = found("soul")
+    assert (fine.verdict, crowded.verdict) == (Verdict.OK, Verdict.WARN)
+    assert "Long's texts leave about" in crowded.found
+    assert "budgets.prompt" in crowded.fix
 
 
 def test_a_missing_soul_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

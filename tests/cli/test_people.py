@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.perception import Audience, AudienceKind
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, record_encounter
+from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
+from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.records import Worker
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, stock
@@ -17,6 +18,7 @@ from tests.fakes import FakeClock
 
 DM, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "T1")
 WORKER = Worker("worker-1", "minoan", "T1", 60_000)
+SAID = 70  # the turn that taught it
 SECRETIVE = "keeps bees \x1b]0;owned\x07 on the roof"
 
 
@@ -31,10 +33,15 @@ async def _fill(path: Path) -> None:
     async with open_database(path, FakeClock(auto=True), create=False) as database:
         for audience in (DM, OPEN):
             await _meet(database, audience)
-        models = UserModels(database, FakeClock(), WORKER)
-        await _revise(models, 0, (SECRETIVE, "likes tea"), NotesDiff(added=(SECRETIVE, "likes tea")))
-        await _revise(models, 1, (SECRETIVE, "likes coffee"), NotesDiff((), (("likes tea", "likes coffee"),)))
-        await _revise(models, 2, (SECRETIVE,), NotesDiff(retired=("likes coffee",)))
+        await database.run(
+            "INSERT INTO turns (seq, conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
+            " VALUES (:seq, :conversation, 'person', 'U1', 'Ben', '9.5', 'hello', 'dm:D1', 'abc', 1)",
+            seq=SAID,
+            conversation=CONVERSATION,
+        )
+        await _learn(database, 0, added=(SECRETIVE, "likes tea"))
+        await _learn(database, 1, corrected=("likes tea", "likes coffee"))
+        await _learn(database, 2, retired="likes coffee")
 
 
 async def _meet(database: Database, audience: Audience) -> None:
@@ -52,15 +59,29 @@ async def _meet(database: Database, audience: Audience) -> None:
     )
 
 
-async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], change: NotesDiff) -> None:
-    assert await models.revise(
+async def _learn(
+    database: Database,
+    expected: int,
+    *,
+    added: tuple[str, ...] = (),
+    corrected: tuple[str, str] | None = None,
+    retired: str = "",
+) -> None:
+    """Have lines learned from one message."""
+    turn = SAID
+    standing = {fact.text: fact.id for fact in await UserModels(database, FakeClock(), WORKER).facts("U1", DM)}
+    learned = Learned(
+        added=tuple(Proved(line, turn, line) for line in added),
+        corrected=((standing[corrected[0]], Proved(corrected[1], turn, corrected[1])),) if corrected else (),
+        retired=(standing[retired],) if retired else (),
+        whispers="may be tired",
+    )
+    assert await Learning(database, FakeClock(), WORKER).revise(
         "U1",
         DM,
+        learned,
         expected_version=expected,
-        notes=notes,
-        whispers="may be tired",
-        change=change,
-        source=TurnRange(CONVERSATION, 1, 2),
+        source=TurnRange(ConversationKey.parse(CONVERSATION), turn, turn + 1),
         most_lost=0.34,
         trace_id="abc",
     )
@@ -97,13 +118,13 @@ def test_the_history_lists_each_change(path: Path) -> None:
     assert "  * likes tea -> likes coffee" in result
     assert "  + likes tea" in result
     newest, *_ = json.loads(call("people", "history", "U1", "--limit", "1", "--json").output)
-    assert (newest["version"], newest["change"]["first"]) == (3, 1)
+    assert (newest["version"], newest["change"]["first"]) == (3, SAID)
 
 
 def test_the_history_marks_notes_of_deleted_messages(path: Path) -> None:
     async def take_back() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await database.write(lambda transaction: forget_derived(transaction, CONVERSATION, "U1", 2, NOW))
+            await database.write(lambda transaction: forget_derived(transaction, CONVERSATION, "U1", SAID, NOW))
 
     asyncio.run(take_back())
     result = call("people", "history", "U1").output
@@ -123,7 +144,7 @@ def test_an_unknown_user_is_an_error(path: Path, arguments: tuple[str, ...]) -> 
 def test_the_history_marks_a_change_of_only_the_whispers(path: Path) -> None:
     async def whisper() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await _revise(UserModels(database, FakeClock(), WORKER), 3, (SECRETIVE,), NotesDiff())
+            await _learn(database, 3)
 
     asyncio.run(whisper())
     result = call("people", "history", "U1").output.splitlines()

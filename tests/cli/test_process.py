@@ -89,6 +89,30 @@ def test_a_chat_without_input_is_an_error(home: Path) -> None:
     assert result.stderr.splitlines()[0] == "there is no input to read"
 
 
+def test_in_the_terminal_people_see_correct_and_end_what_is_known_of_them(home: Path) -> None:
+    said = (
+        "remember that I look after the imports",
+        "what do you know about me",
+        "why 1",
+        "hello",
+        "why",
+        "forget 1",
+        "remember that I tend the olive trees",
+        "export my memory",
+        "forget me",
+        "yes, forget me",
+    )
+    result = soul("chat", "--as", "Ada", cwd=home, given="\n".join((*said, "")))
+    assert result.returncode == 0, result.stderr
+    assert "1. I look after the imports (" in result.stdout
+    assert "> I look after the imports" in result.stdout
+    assert "Where it comes from, sentence by sentence:" in result.stdout
+    exported = result.stdout.split("```json")[1].split("```")[0]
+    assert "olive trees" in exported
+    assert "Forgotten: everything" in result.stdout
+    assert [one(home / "memory.db", f"SELECT count(*) FROM {table}") for table in ("turns", "records")] == [0, 0]
+
+
 def test_characters_that_the_terminal_can_not_show_do_not_stop_the_chat(home: Path) -> None:
     result = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
     assert result.returncode == 0, result.stderr

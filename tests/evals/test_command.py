@@ -40,6 +40,21 @@ def test_it_plays_scores_and_reports_and_no_key_is_in_what_it_writes(
 
 
 @pytest.mark.slow
+def test_the_table_of_failed_checks_holds_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    wrong = TURN.replace("Good day.", f"The key is {KEY}.").replace(
+        "[turn.right]", '[turn.expect]\nnever_says = ["key is .*"]\n[turn.right]'
+    )
+    written(tmp_path, HEAD + wrong)
+    assert main(["--folder", str(tmp_path), "--rehearse", "right"]) == 1
+    out, _ = capsys.readouterr()
+    assert "mine, turn 1, words" in out
+    assert "sk-a-key" not in out
+
+
+@pytest.mark.slow
 def test_the_placeholder_is_played_with_and_scores_what_it_is_worth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,10 @@
 """Each shipped scenario, played with its own sample answers: the right ones pass, the wrong ones score as wrong."""
 
+import asyncio
+
 import pytest
 
+from daemon.core.telemetry import Telemetry
 from evals.play import Limits, play
 from evals.run import missed_faults
 from evals.scenario import FOLDER, load_scenarios
@@ -31,14 +34,13 @@ def test_there_are_forty_of_them_and_eight_languages() -> None:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_right_answers_pass(name: str) -> None:
-    played = await rehearsed(name, wrong=False)
-    assert played.broke_off == ""
-    assert failed(played) == []
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-async def test_wrong_answers_score_as_wrong_where_the_scenario_says_so(name: str) -> None:
-    played = await rehearsed(name, wrong=True)
-    assert played.broke_off == ""
-    assert missed_faults(played) == ()
+async def test_right_answers_pass_and_wrong_ones_score_as_wrong_where_the_scenario_says_so(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Telemetry, "install", lambda _: lambda: None)  # two daemons in one process: logging stays
+    async with asyncio.TaskGroup() as group:
+        plays = [group.create_task(rehearsed(name, wrong=wrong)) for wrong in (False, True)]
+    right, wrong = (play.result() for play in plays)
+    assert (right.broke_off, wrong.broke_off) == ("", "")
+    assert failed(right) == []
+    assert missed_faults(wrong) == ()

@@ -8,6 +8,7 @@ import pytest
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
+from daemon.soul import load_soul
 from evals.environment import configured_model
 from evals.house import RunningDaemon
 from evals.play import Limits, play
@@ -16,7 +17,7 @@ from evals.scenario import FOLDER, Scenario, read_scenario
 from evals.seen import Played
 from evals.spending import BoundReached, Spending, estimate
 from tests.evals.inside import MODEL, ROOT, launch_inside
-from tests.evals.parts import call, scenario
+from tests.evals.parts import HEAD, TURN, call, scenario
 from tests.fakes import TIMEOUT
 
 GREETING = read_scenario(FOLDER / "greeting.toml")
@@ -46,6 +47,18 @@ async def test_a_daemon_that_does_not_live_is_reported_with_the_end_of_its_log()
     played = await play(GREETING, MODEL, Limits(TIMEOUT), launch=launch_dead)
     assert played.broke_off.startswith("the daemon is gone: it ended with status 78; its log ends: level=error")
     assert not played.passed
+
+
+async def test_a_contact_reaches_the_soul_whatever_letters_describe_it(tmp_path: Path) -> None:
+    contact = '[[setup.contacts]]\nname = "Zoë"\nslack = "U0ZOE"\ncan = "fires the 🚀 \\"Ada\\""\n'
+    listed: list[str] = []
+
+    async def launch(home: Path, settings: Mapping[str, str]) -> RunningDaemon:
+        listed.extend(one.can for one in load_soul(home / "souls", settings["SOUL_NAME"]).contacts)
+        return await launch_dead(home, settings)
+
+    await play(scenario(tmp_path, HEAD + contact + TURN), MODEL, Limits(TIMEOUT), launch=launch)
+    assert 'fires the 🚀 "Ada"' in listed
 
 
 async def test_a_daemon_that_dies_in_the_middle_leaves_what_was_played_before() -> None:

@@ -11,20 +11,25 @@ from typing import Any, Self, TypeVar
 import aiohttp
 
 from daemon.app.assembly import assemble, souls_of
+from daemon.app.http_api import memory_of, sessions_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.config import Settings
-from daemon.core.perception import ConversationKey
+from daemon.core.errors import NotDelivered
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports import GateDecision, Room
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import StoredReplies
+from daemon.shared.door import ContextDoor
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.models import FakeModel
 
 TOKEN = "a-token-for-these-tests"
 T = TypeVar("T")
 WORKSPACE = "T1"
+EVERYBODY = Audience(AudienceKind.WORKSPACE, WORKSPACE)
 MODES = {"": "# Minoan", "academic": "# The scholar"}
 
 
@@ -37,6 +42,7 @@ def settings_for(home: Path, **changes: object) -> Settings:
         "lease": 5.0,
         "in_doubt": 0.1,
         "drain": 5.0,
+        "embedder": "none",
     }
     return Settings(_env_file=None, **(given | changes))  # type: ignore[arg-type]  # validated by pydantic
 
@@ -49,6 +55,8 @@ class HttpDaemon:
         self.built: Daemon | None = None
         self.queued: dict[str, tuple[str, ...]] = {}
         self.ails: tuple[str, ...] = ()
+        self.people = {"UADA": "Ada Lovelace", "UBO": "Bo", "UGUEST": "Guest"}
+        self.outsiders, self.gate_down = {"UGUEST"}, False
         self._settings, self._clock, self._model = settings, clock, model
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
         emit = fanout(self.events, self.metrics)
@@ -68,6 +76,7 @@ class HttpDaemon:
     async def _live(self) -> None:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.channel.close)
+            souls = souls_of(self._settings, self._emit)
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
@@ -75,13 +84,24 @@ class HttpDaemon:
                     self._clock,
                     self._emit,
                     workspace=WORKSPACE,
-                    souls=souls_of(self._settings, self._emit),
+                    souls=souls,
                     llm_of=lambda _: self._model,
+                    url=lambda: self.channel.url,
                 )
             )
             replies = StoredReplies(self.built.store.database)
             self.channel.connect(
-                DaemonSide(replies.find, replies.last_name, self._enqueue, self._unready, self._queues)
+                DaemonSide(
+                    replies.find,
+                    replies.last_name,
+                    self._enqueue,
+                    self._unready,
+                    self._queues,
+                    sessions_of(self.built, souls, WORKSPACE, self._standing_of, self._room_of),
+                    ContextDoor(self.built.contexts, EVERYBODY),
+                    self.built.hosting.has_neighbours,
+                    memory_of(self.built, souls, WORKSPACE),
+                )
             )
             service = ServiceManager()
             await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._ready.set())
@@ -93,6 +113,15 @@ class HttpDaemon:
         if self.ails == ("hangs",):
             await asyncio.Event().wait()
         return self.ails
+
+    async def _standing_of(self, person: str) -> GateDecision:
+        if self.gate_down:
+            raise NotDelivered("Slack can't be asked")
+        name = self.people.get(person, "")
+        return GateDecision(admitted=bool(name), name=name, outsider=person in self.outsiders)
+
+    async def _room_of(self, person: str) -> Room:
+        return Room(f"D{person}", Place.DM, Audience(AudienceKind.DM, f"D{person}"))
 
     async def _queues(self) -> dict[str, int]:
         return {"inbox": 0}

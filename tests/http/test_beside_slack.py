@@ -9,16 +9,19 @@ import aiohttp
 import pytest
 
 from daemon.app.assembly import assemble, souls_of
+from daemon.app.http_api import memory_of, sessions_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.concurrency import alongside
+from daemon.core.perception import Audience, AudienceKind
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.admin.replies import Backlog, StoredReplies
+from daemon.shared.door import ContextDoor
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import CLOSING, OPENING
 from tests.http.daemons import TOKEN, Stream, bearer
@@ -66,6 +69,10 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
                 enqueue=lambda conversation: backlog.enqueue(conversation, SUBPROCESSES),
                 unready=unready,
                 queues=backlog.waiting,
+                sessions=sessions_of(built, souls, team, slack.standing_of, slack.find_room),
+                contexts=ContextDoor(built.contexts, Audience(AudienceKind.WORKSPACE, team)),
+                has_neighbours=built.hosting.has_neighbours,
+                memory=memory_of(built, souls, team),
             )
         )
         service = ServiceManager()

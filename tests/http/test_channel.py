@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.http import stream as stream_module
+from daemon.channels.http import server_sent
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
+from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
@@ -21,6 +22,7 @@ from daemon.core.ports import (
     Intake,
     Post,
     Room,
+    SharedFile,
     Speech,
     Task,
     TaskState,
@@ -56,6 +58,10 @@ def _post(conversation: ConversationKey = HERE) -> Post:
 
 async def _nothing(*_: str) -> None:
     return None
+
+
+async def _always() -> bool:
+    return True
 
 
 SILENT = DraftLog(_nothing, _nothing, _nothing)
@@ -137,12 +143,20 @@ class Main:
         self.asked.append("find")
         return None
 
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        self.asked.append("permalink")
+        return "https://slack.test/1"
+
     async def language_of(self, person: str) -> str:
         return ""
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         self.asked.append("thread_before")
         return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)
+
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """Not part of this fake."""
+        raise NotImplementedError
 
 
 async def _everything(channel: SeveralChannels, conversation: ConversationKey) -> list[object]:
@@ -209,6 +223,27 @@ async def test_an_http_channel_that_can_not_listen_fails_the_main_channel_with_i
         await SeveralChannels(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
 
 
+async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run_alone(
+    home: HttpHome, tmp_path: Path
+) -> None:
+    configured = home.now.channel.url
+    assert home.now.built is not None
+    side, intake = replace(home.now.channel._side, has_neighbours=_always), home.now.built.store.inbox
+
+    async def url_of_a_run() -> str:
+        http = _http(tmp_path, http_port=int(configured.rpartition(":")[2]))
+        http.connect(side)
+        ready = asyncio.Event()
+        async with alongside(http.listen(intake, ready)), asyncio.timeout(TIMEOUT):
+            await ready.wait()
+        await http.close()
+        return http.url
+
+    assert await url_of_a_run() != configured, "a neighbour listens there"
+    await home.now.stop()
+    assert await url_of_a_run() == configured
+
+
 async def test_new_conversations_start_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
     http = _http(tmp_path)
     assert (await SeveralChannels(Main(), http).find_room("U1")).channel == "U1"
@@ -272,7 +307,7 @@ async def test_tasks_are_streamed_as_they_change(home: HttpHome) -> None:
 
 
 async def test_a_client_that_does_not_read_is_disconnected(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "_SLOWEST", 0.2)
+    monkeypatch.setattr(server_sent, "_SLOWEST", 0.2)
     flow = Flow()
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.channels.http import chat
+from daemon.channels.http import chat, intake
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import StoredReply
@@ -108,8 +108,8 @@ async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: HttpHome, mon
     assert home.now.built is not None
     taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
     assert taken is not None
-    free, moments = chat.Chat._next_ts, iter([taken["ts"], taken["ts"]])
-    monkeypatch.setattr(chat.Chat, "_next_ts", lambda self: next(moments, "") or free(self))
+    free, moments = intake.HttpIntake.next_ts, iter([taken["ts"], taken["ts"]])
+    monkeypatch.setattr(intake.HttpIntake, "next_ts", lambda self: next(moments, "") or free(self))
     assert (await home.say("goodbye", message_id="b")).data["text"] == "Echo: goodbye"
 
 
@@ -120,7 +120,7 @@ async def test_a_message_for_which_no_ts_is_free_is_refused_and_may_be_sent_agai
     assert home.now.built is not None
     taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
     assert taken is not None
-    monkeypatch.setattr(chat.Chat, "_next_ts", lambda _: taken["ts"])
+    monkeypatch.setattr(intake.HttpIntake, "next_ts", lambda _: taken["ts"])
     got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "b"})
     assert (got.status, got.code) == (503, "busy")
 

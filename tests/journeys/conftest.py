@@ -1,15 +1,25 @@
-"""The workspace of every journey, without and with a daemon."""
+"""The workspace of every journey, without and with a daemon, and a session that people ask there."""
 
-from collections.abc import AsyncIterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from daemon.app import vectors
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
-from tests.fakes import TurnableClock
+from tests.fakes import TIMEOUT, TurnableClock
+from tests.journeys.asking import AskedSession, door
 from tests.journeys.house import House, settings_for
 from tests.programs import ends_awaited
+
+
+@pytest.fixture(autouse=True)
+def _searches_by_meaning_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply waits a moment for them; on a busy machine they take longer, and words alone would serve."""
+    monkeypatch.setattr(vectors, "SLOW_S", TIMEOUT)
 
 
 @pytest.fixture
@@ -29,3 +39,19 @@ async def house(empty_house: House) -> House:
     """The workspace with one running daemon."""
     await empty_house.start()
     return empty_house
+
+
+@pytest.fixture
+async def session(house: House, tmp_path: Path) -> AsyncIterator[AskedSession]:
+    """Ada's session, just begun."""
+    async with door(house) as url:
+        yield await AskedSession.begun(house, tmp_path, url)
+
+
+@pytest.fixture
+def program() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives until it is killed."""
+    running = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield running
+    running.kill()
+    running.communicate()

@@ -55,8 +55,8 @@ class SlackDaemon:
         souls = souls_of(self._settings, self.events)
 
         def appearance(name: str) -> Appearance | None:
-            soul = souls.current(name)
-            return None if name == souls.main else Appearance(soul.display_name, soul.icon)
+            soul = souls.hosted(name)
+            return None if soul.name == souls.main else Appearance(soul.display_name, soul.icon)
 
         channel = SlackChannel(
             self._settings,
@@ -64,7 +64,7 @@ class SlackDaemon:
             self.events,
             soul_for_channel=souls.for_channel,
             appearance_of=appearance if len(souls.names) > 1 else None,
-            words_of=lambda name, language: souls.current(name).words_in(language),
+            words_of=lambda name, language: souls.hosted(name).words_in(language),
         )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
@@ -80,6 +80,7 @@ class SlackDaemon:
                     souls=souls,
                     llm_of=lambda _: self._model,
                     troubles=troubles,
+                    account=identity.user,
                 )
             )
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
@@ -137,10 +138,13 @@ class House:
     # -- daemons ----------------------------------------------------------------------------------------------------
 
     async def start(self, model: LLM | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
-        """Start a daemon, with these settings changed."""
+        """Start a daemon, with these settings changed; it is ready when its MCP server is connected, if it has one."""
         self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)
-        return await self.daemon.ready()
+        await self.daemon.ready()
+        if changes.get("mcp_servers"):
+            await self.events.until("tools.server_connected")
+        return self.daemon
 
     async def start_under(self, address: str, watchdog_usec: int) -> SlackDaemon:
         """Start a daemon under a service manager that listens at an address."""
@@ -227,8 +231,9 @@ class House:
         ts = await self.say(person, room, text, thread=thread)
         post = await self.reply(channel, count=before + 1)
         assert post["thread_ts"] == (thread or ts)
-        await self.idle()
-        return said(post)
+        await self.idle()  # a stream that ended shows a draft until the reply takes its place
+        posts = await self.people.posts_by_bot(channel)
+        return next(said(one) for one in posts if one["ts"] == post["ts"])
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Look after every change of the workspace until `look` finds something; gives it."""
@@ -379,5 +384,9 @@ def settings_for(workspace: WorkspaceServer, home: Path, **changes: object) -> S
         "lease": 60.0,
         "in_doubt": 0.1,
         "drain": 5.0,
+        "tell_of_memory": False,  # by its own tests alone
+        "embedder": "none",
+        "consolidate": "off",  # by its own tests alone
+        "learn_after": 0,
     }
     return Settings(_env_file=None, **(given | changes))  # type: ignore[arg-type]  # validated by pydantic

@@ -11,19 +11,21 @@ from tests.models import FakeModel, Reply, Script
 MINUTE = 60.0
 
 
-def noted(*lines: str) -> str:
-    return json.dumps({"add": lines, "correct": [], "retire": []})
+ABOUT_ME = "let me tell you of me: I keep, like, plan and think of much"
 
 
-def feeling(state: str, topic: str = "", task: str = "") -> str:
-    return json.dumps({"emotional_state": state, "topic": topic, "task": task})
+def noted(*lines: str, whisper: str = "", quote: str = ABOUT_ME) -> str:
+    """What a model proposes to note of the words quoted."""
+    return json.dumps({"add": [{"text": line, "quote": quote} for line in lines], "whispers": whisper})
 
 
-def will_learn(model: FakeModel, *lines: str, whisper: str = "I hope it holds.") -> None:
+def feeling(state: str, topic: str = "", task: str = "", question: str = "") -> str:
+    return json.dumps({"emotional_state": state, "topic": topic, "task": task, "question": question})
+
+
+def will_learn(model: FakeModel, *lines: str, whisper: str = "I hope it holds.", quote: str = ABOUT_ME) -> None:
     """Script the notes and the whisper that the model makes of the next message that teaches it something."""
-    model.steps["internal_monologue"].append("They wrote about themselves.")
-    model.steps["visitor_notes"].append(noted(*lines))
-    model.steps["visitor_whispers"].append(whisper)
+    model.steps["visitor_notes"].append(noted(*lines, whisper=whisper, quote=quote))
 
 
 async def tell(house: House, person: str, room: str, words: str, *, learned: bool = True) -> None:
@@ -36,14 +38,19 @@ async def teach(house: House, person: str, room: str, *lines: str, whisper: str 
     """Have these lines noted about a user, from what they write in a room."""
     await tell(house, person, room, "@soul hello there", learned=False)
     will_learn(house.model, *lines, whisper=whisper)
-    await tell(house, person, room, "@soul let me tell you of me")
+    await tell(house, person, room, f"@soul {ABOUT_ME}")
     await house.events.until("person.modelled")
 
 
 async def notes(house: House) -> dict[str, list[str]]:
     """The notes by user and audience."""
-    rows = await house.rows("SELECT person, audience, notes FROM user_models ORDER BY person, audience")
-    return {f"{row['person']} {row['audience']}": json.loads(row["notes"]) for row in rows if row["notes"] != "[]"}
+    rows = await house.rows(
+        """
+        SELECT r.person, r.audience, json_group_array(r.text) AS notes FROM records r JOIN facts f ON f.id = r.id
+        WHERE f.valid_until_ms IS NULL GROUP BY r.person, r.audience ORDER BY r.person, r.audience
+        """
+    )
+    return {f"{row['person']} {row['audience']}": json.loads(row["notes"]) for row in rows}
 
 
 _SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'

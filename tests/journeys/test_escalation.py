@@ -268,6 +268,24 @@ async def test_a_reminder_that_the_loop_sets_is_posted_once(empty_house: House) 
     assert len(await house.replies("D0ADA")) == 2
 
 
+async def test_a_conclusion_that_the_loop_notes_is_inferred_and_goes_with_the_message(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(
+        house,
+        chosen(("Remember", "The big kiln cools too fast"), ("Remember", " ")),
+        RESPOND,
+        external_dialog="It cools too fast.",
+    )
+    assert await house.answered("Ada", "dm", PROBLEM) == "It cools too fast."
+    noted = "SELECT text, trust, person FROM records WHERE kind = 'fact'"
+    assert [tuple(row) for row in await house.rows(noted)] == [("The big kiln cools too fast", "inferred", "")]
+    ts = (await house.one("SELECT ts FROM turns WHERE speaker = 'person'"))["ts"]
+    await house.people.delete("Ada", "D0ADA", ts)
+    await house.acknowledged()
+    assert await house.rows(noted) == []
+
+
 async def test_a_reminder_leaves_a_problem_that_waits_as_it_is(empty_house: House) -> None:
     house = empty_house
     await solver(house)

@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
+from daemon.core.ports import Source
 from daemon.llm.placeholder import newest_messages
 from tests.fakes import TIMEOUT
 from tests.given import tagged
@@ -105,6 +108,42 @@ async def test_a_message_that_is_edited_without_end_costs_few_calls_and_ends_wit
     await house.reply("D0ADA", "changed each time")
     assert len(house.prompts) <= 8
     assert (await house.one("SELECT attempts FROM inbox"))["attempts"] == 1
+
+
+@pytest.mark.parametrize("source", list(Source))
+async def test_an_earlier_message_that_is_edited_without_end_costs_few_calls_and_the_later_one_an_apology(
+    empty_house: House, source: Source
+) -> None:
+    house = empty_house
+    house.clock.stand_still()
+    await house.start(lease=600.0)
+    earlier = await house.say("Ada", "dm", "draft")
+    await house.reply("D0ADA", "Echo: draft")
+    await house.when(_nothing_waits(house))
+    before, flow = len(house.prompts), house.flow()
+    later = await house.say("Ada", "dm", "and now?")
+    await flow.asked.wait()
+    await house.change("UPDATE inbox SET source = ? WHERE ts = ?", source, later)
+    for number in range(90):
+        asked = flow.asked.is_set()
+        await house.people.edit("Ada", "dm", earlier, f"draft {number}")
+        await house.acknowledged()
+        if asked:
+            ended, flow = flow, house.flow()
+            ended.end(tagged("Too late."))
+        house.clock.turn(2)
+        await house.when(_quiet(house, flow))
+    house.clock.turn(60)
+    await house.reply("D0ADA", "changed each time")
+    assert "Too late." not in await house.replies("D0ADA")
+    assert len(house.prompts) - before <= 8
+
+
+def _nothing_waits(house: House) -> Callable[[], Awaitable[bool]]:
+    async def holds() -> bool:
+        return not await house.rows("SELECT * FROM inbox WHERE state IN ('new', 'claimed')")
+
+    return holds
 
 
 def _quiet(house: House, flow: Flow) -> Callable[[], Awaitable[bool]]:

@@ -50,7 +50,7 @@ async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: Hou
     assert await house.answered("Ada", "dm", "go on") == "    return 1".strip()
     own = next(one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT)
     assert own.endswith("Line 299 of the module.\ndef last():\n```</external_dialogue>")
-    assert "Line 120 of the module." in own, "the end is shown at length"
+    assert "Line 180 of the module." in own, "the end is shown at length"
     assert "go on exactly there" in house.prompts[-1].messages[-1].text
     house.model.replies.append(tagged("Thanks."))
     await house.answered("Ada", "dm", "fine")

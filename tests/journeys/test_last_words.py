@@ -5,7 +5,7 @@ import pytest
 from daemon.channels.slack.outgoing.blocks import rich
 from daemon.core.ports import Post
 from daemon.local_slack.model import Json
-from daemon.memory.queues.notes import Note
+from daemon.memory.notes import Note
 from tests.journeys.house import House, said
 
 

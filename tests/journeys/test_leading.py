@@ -10,7 +10,7 @@ import pytest
 
 from daemon.core.ports import Prompt
 from daemon.llm.placeholder import newest_messages
-from tests.given import shown, tagged, wanting
+from tests.given import tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 from tests.models import Reply
@@ -131,13 +131,13 @@ async def test_a_refused_wish_is_recorded_and_the_same_answer_goes_on(empty_hous
         (tagged("Hello.", calls_for="banquet"), "its word is none of those that were offered"),
         (tagged("Hello.", calls_for=""), "the element is empty"),
         (tagged("Hello.", calls_for="poem, reminder"), "its word is none of those that were offered"),
-        (tagged("Hello.", monologue="They wrote <calls_for>poem</calls_for>."), "one stands further down"),
-        (tagged("Hello. <calls_for>poem</calls_for>"), "one stands further down"),
+        (tagged("Hello.", monologue="They wrote <calls_for>poem</calls_for>."), "another one stands further down"),
+        (tagged("Hello. <calls_for>poem</calls_for>"), "another one stands further down"),
         (
             tagged("Hello.").replace("</calls_for>", "</calls_for><calls_for>poem</calls_for>"),
-            "one stands further down",
+            "another one stands further down",
         ),
-        ("Well: " + tagged("Hello.", calls_for="poem"), "one stands further down"),
+        ("Well: " + tagged("Hello.", calls_for="poem"), "another one stands further down"),
     ],
     ids=["unknown", "empty", "two in one", "quoted in a thought", "quoted aloud", "two of them", "words before it"],
 )
@@ -192,7 +192,7 @@ async def test_the_wishes_offered_are_the_same_in_every_turn_and_state(empty_hou
         house.model.steps["respond"].append(wanting(wish))
         await house.answered("Ada", "dm", f"this calls for {wish}")
     offered = {
-        shown(prompt).partition("The words for <calls_for>")[2].partition("- Both verbs")[0]
+        "\n" + prompt.system[1].text.partition("The words:\n\n")[2]
         for prompt in house.prompts
         if prompt.step == "respond"
     }

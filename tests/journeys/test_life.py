@@ -173,12 +173,14 @@ async def test_an_event_that_a_locked_file_kept_from_being_stored_is_not_acknowl
     async with house.locked():
         await house.say("Ada", "dm", "hello?")
         await _failing(house)
-    house.clock.turn(3.1)
+    await _comes_again(house)
     await house.reply("D0ADA", "hello?")
     await house.acknowledged()
     log = await house.people.deliveries()
-    attempts = [(one["attempt"], one["acked_at"] is not None) for one in log if one["event_id"] == log[0]["event_id"]]
-    assert attempts == [(0, False), (1, True)]
+    *failed, last = [one["acked_at"] is not None for one in log if one["event_id"] == log[0]["event_id"]]
+    assert failed
+    assert not any(failed)
+    assert last
 
 
 async def _failing(house: House) -> None:
@@ -188,6 +190,18 @@ async def _failing(house: House) -> None:
             house.clock.turn(0.5)
             await asyncio.sleep(0.02)
     await _unacknowledged(house)
+
+
+async def _comes_again(house: House) -> None:
+    """Turn the clock until the event is stored: of the times that Slack sends it again more than one may fail."""
+
+    async def stored() -> bool:
+        if await house.rows("SELECT 1 FROM inbox"):
+            return True
+        house.clock.turn(3.1)
+        return False
+
+    await house.when(stored)
 
 
 async def _pages(house: House, most: int = 0) -> None:
@@ -213,7 +227,7 @@ async def test_an_event_that_a_full_disk_kept_from_being_stored_is_not_acknowled
     assert await house.rows("SELECT * FROM inbox") == []
     await _pages(house, 1_000_000)
     house.model.replies.append(tagged("Long!"))
-    house.clock.turn(3.1)
+    await _comes_again(house)
     await house.reply("D0ADA", "Long!")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,8 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
     house = empty_house
     more = "[ism]\nenabled = true\n[notes]\nmin_interactions = 1\n"
     write_soul(house.settings.home, more=more, modes={"poetic": POETIC})
-    house.model.steps["visitor_notes"].append('{"add": ["CANARY-known"], "correct": [], "retire": []}')
-    house.model.steps["visitor_whispers"].append("CANARY-whisper")
-    house.model.steps["internal_monologue"].append(THOUGHT)
+    known = {"text": "CANARY-known says hello", "quote": f"hello, {RECEIVED}"}
+    house.model.steps["visitor_notes"].append(json.dumps({"add": [known], "whispers": "CANARY-whisper"}))
     house.model.steps["respond"].append(tagged(SAID, monologue="CANARY-thought too", learned=True))
     house.model.steps["respond"].append(wanting("poem"))
     house.model.steps["respond"] += [tagged("CANARY-said in verse", calls_for="poem")]
@@ -88,7 +88,7 @@ async def test_each_level_logs_the_events_that_belong_to_it(lived: House) -> Non
     whole = "\n".join(debug)
     assert all(one in whole for one in WORDS)
     assert {"memory.integrated", "memory.left", "monologue.thought"} <= events(debug)
-    assert len([line for line in debug if line.startswith("event=monologue.thought") and "CANARY-thought" in line]) == 2
+    assert len([line for line in debug if line.startswith("event=monologue.thought") and "CANARY-thought" in line]) == 1
 
 
 async def test_no_level_logs_secrets_and_only_debug_logs_reasons(lived: House) -> None:

@@ -89,7 +89,7 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
         return seen if len(seen) == 4 else None
 
     assert await house.until(cards) == [
-        ("Looking up “kilns crack”", "kilns crack (in handbook and earlier talk)"),
+        ("Looking up “kilns crack”", "kilns crack (in handbook, earlier talk)"),
         ("Reading handbook/kilns.md:1", "passage 1"),
         ("Reading handbook/kilns.md:1, page 2", "passage 1"),
         ("Writing the answer", ""),
@@ -114,7 +114,6 @@ async def test_told_not_to_or_with_nothing_to_look_in_it_answers_by_itself(
 async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_house: House, tmp_path: Path) -> None:
     house = empty_house
     await reader(house, mcp_servers=shelf(tmp_path))
-    await house.when(lambda: _connected(house))
     script(house, chosen(("Research", "the word")), RESPOND, use_tool=using("shelf/look_up", word="clay"))
     script(house, enters=False, external_dialog="A word [1].")
     assert await house.answered("Ada", "dm", PROBLEM) == "A word [1].\n\n[1] `shelf/look_up`"
@@ -122,10 +121,6 @@ async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_hou
     assert "shelf/look_up" in choice
     assert "shelf/write_down" not in choice
     assert "write_down" not in actions(house)
-
-
-async def _connected(house: House) -> bool:
-    return bool(house.events.named("tools.server_connected"))
 
 
 async def test_private_thoughts_never_stand_on_a_card(empty_house: House, docs: Path) -> None:

@@ -77,6 +77,27 @@ async def test_a_click_lets_exactly_what_was_shown_be_done_once(empty_house: Hou
     assert not await parked(house)
 
 
+async def test_an_action_whose_report_is_made_anew_because_earlier_words_are_gone_is_done_once(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    problem = str((await house.one("SELECT ts FROM inbox WHERE modality = 'words'"))["ts"])
+    house.model.steps["choose_actions"] += [RESPOND, RESPOND]
+    flow = house.flow()
+    await press(house, "Ada", "D0ADA", ts)
+    await flow.asked.wait()
+    await house.people.delete("Ada", "dm", problem)
+    await house.acknowledged()
+    _answers(house, "It is done.")
+    flow.end("The kiln cracks, as I wrote down.")
+    await house.reply("D0ADA", "It is done.")
+    await house.idle()
+    assert lines(note) == 1
+    assert [one for one in await house.replies("D0ADA") if "kiln cracks, as" in one] == []
+    assert (await house.replies("D0ADA"))[-1] == f"It is done.\n\n{DONE}"
+
+
 async def test_a_refused_action_is_not_done_and_the_reply_says_so(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note)

@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 
 from daemon.channels.slack.access import readers
+from daemon.core.errors import StoreError
+from daemon.core.perception import ConversationKey, Readers
+from daemon.memory.admin.remembered import readers_at
+from daemon.memory.database import Transaction, open_database
+from daemon.memory.retrieval.surfacing import Surfacing
 from tests.given import shown, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
@@ -219,7 +224,42 @@ async def test_only_where_every_reader_is_a_full_member_is_told_what_the_workspa
     house = empty_house
     await _secret(house, **case.settings)
     question = await case.arrange(house)
+    assert not await _command_knows(question) or case.known, "nobody has asked the platform yet"
     assert (CANARY in await question.prompts_and_posts()) is case.known
+    assert await _command_knows(question) is case.known
+
+
+async def test_a_guest_who_joins_is_known_to_the_commands_before_the_next_reply(empty_house: House) -> None:
+    house = empty_house
+    await _secret(house)
+    question = await _members_only(house)
+    await question.prompts_and_posts()
+    assert await _command_knows(question)
+    await house.people.join("Gus", "studio")
+    await house.acknowledged()
+    assert not await _command_knows(question)
+
+
+async def _command_knows(question: Question) -> bool:
+    """Whether `soul memory search` and its like would tell the asker there what the workspace knows."""
+    house = question.house
+    channel = await house.people.open_dm(question.asker) if question.room == "dm" else question.room
+
+    person = await house.person(question.asker)
+
+    async def there(transaction: Transaction) -> tuple[ConversationKey, Readers]:
+        (row, *_) = await transaction.rows(
+            "SELECT soul, channel FROM conversations WHERE channel IN (:room, 'C0' || upper(:room))", room=channel
+        )
+        return await readers_at(transaction, row["soul"], person, row["channel"])
+
+    async with open_database(house.settings.database_path, house.clock) as database:
+        try:
+            where, readers_there = await database.read(there)
+        except (StoreError, ValueError):
+            return False
+        found = await Surfacing(database, house.clock).search(where, readers_there, "why does the kiln crack?", 5)
+        return any(CANARY in one.text for one in found)
 
 
 async def test_in_a_room_with_too_many_members_nothing_of_the_workspace_is_told(

@@ -96,7 +96,7 @@ class Town:
 
 
 @pytest.mark.slow
-@settings(max_examples=chance.tries(5, 60), deadline=None)
+@settings(max_examples=chance.tries(5, 20), deadline=None)
 @given(acts=st.lists(ACTS, min_size=6, max_size=14))
 async def test_no_word_reaches_a_room_with_a_reader_who_could_not_have_read_it(
     acts: Sequence[tuple[str, str, str]],

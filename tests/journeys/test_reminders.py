@@ -1,6 +1,7 @@
 """Reminders asked for in plain words: set, confirmed with their time, posted once, dropped on request."""
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,6 +11,11 @@ from tests.journeys.house import House
 
 def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
     return json.dumps({"when": when, "what": what, "drop": drop})
+
+
+def _nine_tomorrow(house: House, zone: str) -> datetime:
+    now = datetime.fromtimestamp(house.clock.now_ms() / 1000, ZoneInfo(zone))
+    return (now + timedelta(days=1)).replace(hour=9, minute=0, second=0, microsecond=0)
 
 
 async def _due(house: House) -> None:
@@ -67,8 +73,7 @@ async def test_tomorrow_at_nine_is_nine_where_the_person_lives_who_asks(house: H
     await house.people.add_person("Kei", zone="Asia/Tokyo")
     await house.people.join("Kei", "general")
     for person, zone, offset in (("Ada", "Europe/Athens", 2), ("Kei", "Asia/Tokyo", 9)):
-        now = datetime.fromtimestamp(house.clock.now_ms() / 1000, ZoneInfo(zone))
-        nine = (now + timedelta(days=1)).replace(hour=9, minute=0, second=0, microsecond=0)
+        nine = _nine_tomorrow(house, zone)
         house.model.replies += [wanting("reminder"), _wish(f"{nine:%Y-%m-%dT%H:%M}", "the build"), tagged("Noted.")]
         await house.answered(person, "general", "@soul remind me of the build tomorrow at nine")
         assert f"{nine:%A, %Y-%m-%d} 09:00 ({zone})" in shown(house.prompts[-1])
@@ -80,3 +85,29 @@ async def test_tomorrow_at_nine_is_nine_where_the_person_lives_who_asks(house: H
         assert nine.utcoffset() in (timedelta(hours=offset), timedelta(hours=offset + 1))
     stored = {row["zone"] for row in await house.rows("SELECT zone FROM person_zones")}
     assert stored == {"Europe/Athens", "Asia/Tokyo"}
+
+
+async def test_who_moves_has_the_time_and_the_reminders_of_the_new_zone(house: House) -> None:
+    """A reminder set in Athens stays at its moment, and is read in Tokyo's time once they live there."""
+    person = str((await house.people.add_person("Kei", zone="Europe/Athens"))["id"])
+    users = house.workspace.workspace
+    there = _nine_tomorrow(house, "Europe/Athens")
+    house.model.replies += [wanting("reminder"), _wish(f"{there:%Y-%m-%dT%H:%M}", "the build"), tagged("Noted.")]
+    await house.answered("Kei", "dm", "Remind me of the build tomorrow at nine")
+    assert f"{there:%A, %Y-%m-%d} 09:00 (Europe/Athens)" in shown(house.prompts[-1])
+    users.change_person(replace(users.state.people[person], tz="Asia/Tokyo"))
+    await house.acknowledged()
+    hours = [f"{datetime.fromtimestamp(house.clock.now_ms() / 1000, ZoneInfo('Asia/Tokyo')):%d %B %Y, %H:}"]
+    await house.answered("Kei", "dm", "I have moved")
+    hours.append(f"{datetime.fromtimestamp(house.clock.now_ms() / 1000, ZoneInfo('Asia/Tokyo')):%d %B %Y, %H:}")
+    assert "for the person you answer (Asia/Tokyo)" in house.last_prompt()
+    assert any(hour in house.last_prompt() for hour in hours)
+    here = _nine_tomorrow(house, "Asia/Tokyo")
+    house.model.replies += [wanting("reminder"), _wish(f"{here:%Y-%m-%dT%H:%M}", "the test"), tagged("Noted.")]
+    await house.answered("Kei", "dm", "And of the test tomorrow at nine")
+    moved = there.astimezone(ZoneInfo("Asia/Tokyo"))
+    assert f"{moved:%A, %Y-%m-%d %H:%M} (Asia/Tokyo): the build" in shown(house.prompts[-2]), "the same moment"
+    assert f"{here:%A, %Y-%m-%d} 09:00 (Asia/Tokyo)" in shown(house.prompts[-1])
+    rows = await house.rows("SELECT due_ms FROM intentions WHERE content <> '' ORDER BY rowid")
+    assert [row["due_ms"] for row in rows] == [int(one.timestamp() * 1000) for one in (there, here)]
+    assert [row["zone"] for row in await house.rows("SELECT zone FROM person_zones")] == ["Asia/Tokyo"]

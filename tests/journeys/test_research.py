@@ -1,5 +1,6 @@
 """Research in messages of this audience, in the admin's folders and on a real server: data with its source."""
 
+import re
 from pathlib import Path
 
 from tests.given import shown
@@ -19,14 +20,14 @@ async def test_documents_are_found_cited_and_named_below(empty_house: House, tmp
     await indexed(house, 2)
     script(house, KILNS, RESPOND, external_dialog="They cool too fast [1], or so [7] I hear.")
     answer = await house.answered("Ada", "dm", PROBLEM)
-    [first, last] = answer.split("\n\n")
+    first, _, last = answer.partition("\n\n")
     assert first == "They cool too fast [1], or so I hear."
     assert last.startswith("[1] `")
     assert "kilns.md:" in last
     assert "60 degrees" in house.last_prompt()
 
 
-async def test_research_finds_this_conversation_and_public_channels_only(
+async def test_research_finds_what_the_user_could_read_there_and_nothing_else(
     empty_house: House,
 ) -> None:
     house = empty_house
@@ -43,9 +44,9 @@ async def test_research_finds_this_conversation_and_public_channels_only(
     answer = await house.answered("Ada", "dm", PROBLEM)
     found = house.last_prompt()
     assert "are my SECRET" in found
-    assert "our SECRET" not in found
+    assert "our SECRET" in found, "she is in that room"
     assert "Ben's SECRET" not in found
-    assert "[1] `this conversation 20" in answer
+    assert re.search(r"\[1\] `(this conversation|private channel) 20", answer)
 
 
 async def test_a_real_server_is_asked_at_once_and_cited_and_its_words_stay_data(

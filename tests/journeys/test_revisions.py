@@ -1,6 +1,8 @@
 """Edits and deletions: the newest text is answered; a deleted message is not, and is forgotten (P8)."""
 
-from tests.given import CLOSING, OPENING, tagged
+import pytest
+
+from tests.given import CLOSING, OPENING, tagged, wanting
 from tests.journeys.house import House, said
 
 _LONG = "This reply is long enough to be shown while it is still being made, which takes some eighty letters."
@@ -132,6 +134,52 @@ async def test_a_message_deleted_after_its_answer_is_gone_from_the_next_prompt(h
     assert "canary" not in house.last_prompt()
     kept = [row["body"] for table in ("turns", "inbox") for row in await house.rows(f"SELECT body FROM {table}")]
     assert not any("canary" in body for body in kept)
+
+
+@pytest.mark.parametrize("change", ["edit", "deletion"])
+async def test_words_taken_away_while_a_later_message_is_thought_about_are_in_no_answer(
+    house: House, change: str
+) -> None:
+    house.model.replies.append(tagged("I see."))
+    ts = await house.say("Ada", "dm", "the canary sings")
+    await house.reply("D0ADA")
+    await house.idle()
+    flow = house.flow()
+    await house.say("Ada", "dm", "what did I say?")
+    await flow.asked.wait()
+    assert "canary" in house.last_prompt()
+    flow.say(OPENING, f"{_LONG} The canary sings.")
+    await house.draft("D0ADA", _LONG)
+    if change == "edit":
+        await house.people.edit("Ada", "dm", ts, "the heron sings")
+    else:
+        await house.people.delete("Ada", "dm", ts)
+    await house.acknowledged()
+    flow.end(" So you said.", CLOSING)
+    await house.reply("D0ADA", "Echo: what did I say?")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["I see.", "Echo: what did I say?"]
+    assert "canary" not in house.last_prompt()
+    assert "canary" not in str([row["body"] for row in await house.rows("SELECT body FROM turns")])
+
+
+async def test_a_poem_is_not_kept_that_was_mended_while_the_words_it_was_made_of_were_deleted(house: House) -> None:
+    respond = house.model.steps["respond"]
+    respond += [wanting("poem"), tagged("Sing, canary.", calls_for="poem")]
+    ts = await house.say("Ada", "dm", "write me a poem: the canary sings")
+    await house.reply("D0ADA", "Sing, canary.")
+    await house.idle()
+    flow = house.flow()
+    await house.say("Ada", "dm", "make it shorter")
+    await flow.asked.wait()
+    await house.people.delete("Ada", "dm", ts)
+    await house.acknowledged()
+    flow.end(tagged("Canary.", calls_for="poem"))
+    await house.reply("D0ADA", "Echo: make it shorter")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Sing, canary.", "Echo: make it shorter"]
+    kept = str([tuple(row) for row in await house.rows("SELECT process_memory FROM conversations")])
+    assert "anary" not in kept
 
 
 async def test_a_message_edited_after_its_answer_stands_corrected_in_the_next_prompt(house: House) -> None:

@@ -141,8 +141,16 @@ async def test_guests_are_answered_from_the_open_folders_of_the_library_alone(
 async def test_notes_and_mood_of_the_workspace_are_not_for_a_public_channel_with_a_guest(house: House) -> None:
     common = "soul, workspace, audience, version, updated_ms"
     values = "'minoan', 'T0LOCAL', 'workspace:T0LOCAL', 1, 0"
+    await house.change(f"INSERT INTO user_models ({common}, person, name) VALUES ({values}, 'U0ADA', 'Ada')")
     await house.change(
-        f"INSERT INTO user_models ({common}, person, name, notes) VALUES ({values}, 'U0ADA', 'Ada', ?)", f'["{CANARY}"]'
+        "INSERT INTO records (id, kind, soul, workspace, audience, channel, person, trust, significance, text, at_ms,"
+        " created_ms, updated_ms) VALUES ('sem_1', 'fact', 'minoan', 'T0LOCAL', 'workspace:T0LOCAL', 'C0GENERAL',"
+        " 'U0ADA', 'own', 5, ?, 0, 0, 0)",
+        CANARY,
+    )
+    await house.change(
+        "INSERT INTO facts (id, subject, predicate, object, topic, confidence, valid_from_ms)"
+        " VALUES ('sem_1', 'U0ADA', '', '', 'other', 0.9, 0)"
     )
     await house.change(
         "INSERT INTO soul_state (soul, workspace, audience, version, updated_ms, emotional_state, felt_ms)"
@@ -151,7 +159,7 @@ async def test_notes_and_mood_of_the_workspace_are_not_for_a_public_channel_with
     )
     for room, guests, known in (("studio", [], True), ("lobby", ["Gus"], False)):
         await house.people.add_channel(room, members=["Ada", *guests])
-        await house.answered("Ada", room, "@soul what do you know of me?")
+        await house.answered("Ada", room, "@soul what shall I weave?")
         assert (CANARY in house.last_prompt()) is known
         assert ("Your mood: delighted" in house.last_prompt()) is known
 

@@ -53,17 +53,17 @@ async def test_each_soul_counts_its_own_encounters(empty_house: House) -> None:
 async def test_notes_of_one_soul_never_reach_the_other(empty_house: House) -> None:
     house = empty_house
     await two(house)
-    await teach(house, "Ada", "general", "CANARY-ROLF")
+    await teach(house, "Ada", "general", "keeps a canary-rolf")
     await house.people.add_channel("market", members=["U0ADA"])
-    await house.answered("Ada", "market", "@soul what do you know of me?")
+    await house.answered("Ada", "market", "@soul what shall I weave?")
     assert TESS_THERE in house.last_prompt()
-    assert "CANARY" not in house.last_prompt()
-    await teach(house, "Ada", "market", "CANARY-TESS")
+    assert "a canary" not in house.last_prompt()
+    await teach(house, "Ada", "market", "keeps a canary-tess")
     await house.answered("Ada", "general", "@soul and you?")
-    assert "CANARY-ROLF" in house.last_prompt()
-    assert "CANARY-TESS" not in house.last_prompt()
-    rows = await house.rows("SELECT soul, notes FROM user_models WHERE notes <> '[]' ORDER BY soul")
-    assert [tuple(row) for row in rows] == [("rolf", '["CANARY-ROLF"]'), ("tess", '["CANARY-TESS"]')]
+    assert "canary-rolf" in house.last_prompt()
+    assert "canary-tess" not in house.last_prompt()
+    rows = await house.rows("SELECT soul, text FROM records WHERE kind = 'fact' ORDER BY soul")
+    assert [tuple(row) for row in rows] == [("rolf", "keeps a canary-rolf"), ("tess", "keeps a canary-tess")]
     assert len(await notes(house)) == 1, "one audience, two souls"
 
 

@@ -44,6 +44,19 @@ async def test_its_thought_is_not_remembered_as_speech(twin: House) -> None:
     assert "Aloud." in twin.last_prompt()
 
 
+async def test_its_check_after_the_reply_tells_how_message_and_reply_were_meant(twin: House) -> None:
+    check = {"holds": False, "emotion_signal": "joy", "salience_anchor": "bees, wasps", "epistemic_mode": "caution"}
+    twin.model.steps["mental_query"].extend([json.dumps(check)] * 8)
+    for words in ("hello", "well", "I keep bees"):
+        await twin.answered("Ada", "dm", words)
+    heard = await twin.one(
+        "SELECT emotion_signal, salience_anchor FROM turns WHERE speaker = 'person' ORDER BY seq DESC"
+    )
+    assert (heard["emotion_signal"], heard["salience_anchor"]) == ("joy", '["bees"]')
+    stated = await twin.one("SELECT epistemic_mode FROM turns WHERE speaker = 'soul' ORDER BY seq DESC")
+    assert stated["epistemic_mode"] == "caution"
+
+
 @pytest.mark.parametrize(
     "check", [[ModelUnavailable("gone")], ["no JSON at all", "still none"]], ids=["unavailable", "malformed"]
 )
@@ -121,14 +134,16 @@ async def test_a_hint_costs_one_question_and_the_model_decides(hinting: House, t
         "move: engaged → poetic, model"
     ] * true
     hinting.model.steps["decision"].append('{"choice": "a word about it"}')
+    hinting.model.steps["internal_monologue"].append("no\nThey only greet.")
     await hinting.answered("Ada", "dm", "good morning")
     speaking = ["internal_monologue", *["decision"] * true, "external_dialog"]
     assert steps(hinting)[-len(speaking) :] == speaking
-    assert steps(hinting).count("mental_query") == 1 + true, "in a mode each message may leave it"
+    assert steps(hinting).count("mental_query") == 1, "whether a mode is left costs no question"
 
 
 async def test_a_mode_is_left_when_the_model_says_so(hinting: House) -> None:
-    hinting.model.steps["mental_query"] += ['{"holds": true}', '{"holds": false}', '{"holds": true}']
+    hinting.model.steps["mental_query"].append('{"holds": true}')
+    hinting.model.steps["internal_monologue"] += ["So linen.", "no\nWool, then.", "Yes.\nThe coat.", "It hangs there."]
     for words in ("what do scholars say of linen?", "and of wool?", "where is my coat?"):
         await hinting.answered("Ada", "dm", words)
     assert (await hinting.path())[-4:] == [
@@ -137,6 +152,11 @@ async def test_a_mode_is_left_when_the_model_says_so(hinting: House) -> None:
         "move: academic → engaged, model",
         "stay: engaged → engaged, rule",
     ]
+    assert steps(hinting) == [
+        *("mental_query", "internal_monologue", "external_dialog"),
+        *("internal_monologue", "external_dialog"),
+        *("internal_monologue", "internal_monologue", "external_dialog"),
+    ], "only the message that leaves costs a call more"
 
 
 async def test_a_reminder_is_set_by_its_own_question(hinting: House) -> None:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
+from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, NoAccess
 from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.models import Flow, Script
@@ -18,6 +18,7 @@ _ONLY_CHECKS = "<user_model_check>false</user_model_check>"
 TROUBLE: dict[str, tuple[list[Script], list[str]]] = {
     "unreachable": ([ModelUnavailable(f"dead host {_CANARY}")], ["unavailable"]),
     "refusing": ([ModelRefused(f"no: {_CANARY}")], ["refused"]),
+    "with a wrong key": ([NoAccess(f"no such key: {_CANARY}")], ["refused"]),
     "breaking off twice": (
         [[_THOUGHT, ModelUnavailable("cut")], [_THOUGHT, ModelUnavailable("cut")]],
         ["unavailable", "unavailable"],

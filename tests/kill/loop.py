@@ -11,10 +11,11 @@ import random
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.model import WorkspaceMessage
@@ -26,6 +27,7 @@ from tests.kill.verdict import Outcome, judge, until_settled
 PEOPLE = ("U0ADA", "U0BEN", "U0CHLOE")
 SOUL = "restless"
 _DORMANT_AFTER = 0.3
+_LAST_WORDS_S = 120.0  # until a daemon that shall die is gone
 _WISHES = ("please", "please remind me", "please find out, and remind me", "please find out, and ask me")
 _WEIGHTS = (0.75, 0.1, 0.05, 0.1)
 # It learns from the first message on, and its transcript is so short that it summarizes after nearly every reply.
@@ -52,11 +54,22 @@ class Nursery:
         self._workspace = workspace
 
     async def spawn(
-        self, *, crash: str = "", passed: str = "", naive: bool = False, pace: float = 0.0, lease: float = 2.0
+        self,
+        *,
+        crash: str = "",
+        passed: str = "",
+        naive: bool = False,
+        pace: float = 0.0,
+        lease: float = 2.0,
+        settings: Mapping[str, object] = MappingProxyType({}),
     ) -> int:
-        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters."""
+        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters.
+
+        `settings` are those of the daemon that differ.
+        """
         order = {
             "settings": {
+                "learn_after": 0,
                 "slack_bot_token": self._workspace.bot_token,
                 "slack_app_token": self._workspace.app_token,
                 "slack_api_url": self._workspace.api_url,
@@ -68,6 +81,7 @@ class Nursery:
                 "name": SOUL,
                 "ism_enabled": True,
                 "dormant_after": _DORMANT_AFTER,
+                **settings,
             },
             "log": str(self._home / "daemon.log"),
             "crash": crash,
@@ -113,9 +127,10 @@ def alive(pid: int) -> bool:
 
 
 async def until_dead(pid: int) -> None:
-    """Wait until a killed process is gone."""
-    while alive(pid):  # noqa: ASYNC110 - the child of another process: there is no event to wait for
-        await asyncio.sleep(0.005)
+    """Wait until a killed process is gone; TimeoutError says that nothing killed it."""
+    async with asyncio.timeout(_LAST_WORDS_S):
+        while alive(pid):  # noqa: ASYNC110 - the child of another process: there is no event to wait for
+            await asyncio.sleep(0.005)
 
 
 def kill(pid: int) -> None:
@@ -137,10 +152,11 @@ class Crowd:
         """Post one message of a random user, which may ask for something."""
         return self.say(self._dice.choices(_WISHES, _WEIGHTS)[0])
 
-    def say(self, words: str, person: str = "") -> WorkspaceMessage:
-        """Post a message in the DM of a user; without a name, of a random user in a random place."""
+    def say(self, words: str, person: str = "", place: str = "") -> WorkspaceMessage:
+        """Post a message in the DM of a user; without a name, of a random user in a random place, or the given one."""
         speaker = self._acting.person(person or self._dice.choice(PEOPLE))
-        room = self._acting.readable(speaker, "dm" if person else self._dice.choice(("dm", "general", "general")))
+        place = place or ("dm" if person else self._dice.choice(("dm", "general", "general")))
+        room = self._acting.readable(speaker, place)
         text = f"marker{len(self.said):05d} {words}"
         if not room.id.startswith("D"):
             text = f"@soul {text}"

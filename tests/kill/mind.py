@@ -6,7 +6,7 @@ meanwhile, during a choice or after the reply.
 """
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -15,7 +15,14 @@ from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 
 _SLOW: Final = 3.0  # seconds that a step takes, unless a message cuts it
-_HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monologue": "ponder"})
+_HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "visitor_notes": "ponder"})
+_ALWAYS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "mental_query": {"holds": True},
+        "distil": {"claims": [{"text": "They asked.", "notes": [1, 8]}]},
+        "close_episode": {"content": "They asked.", "pending_items": ["answer"], "journal": "It went well."},
+    }
+)
 MOODS: Final = ("neutral", "focused")
 
 
@@ -57,11 +64,12 @@ class KilledMind:
 
     def _structured(self, prompt: Prompt) -> dict[str, object]:
         """An answer by schema; empty for a step that may answer as it likes."""
+        if prompt.step in _ALWAYS:
+            return dict(_ALWAYS[prompt.step])
         match prompt.step:
-            case "mental_query":
-                return {"holds": True}
             case "visitor_notes":
-                return {"add": [f"They said: {_newest(prompt)}"[:120]], "correct": [], "retire": []}
+                newest = _newest(prompt)
+                return {"add": [{"text": f"They said: {newest}"[:120], "quote": newest}], "whispers": newest}
             case "intend":
                 return {"when": "in 1s", "what": _note(prompt), "drop": []}
             case "feel":

@@ -21,7 +21,7 @@ class Outcome:
     """The outcome of a run; `reported` are posts that the daemon itself calls unknown.
 
     `notes` counts the reminders that were posted; one that was not, or not once, is among `lost` or `duplicated`.
-    `torn` names user models and paths of processes that are not whole.
+    `torn` names user models and paths of processes that are not whole, `ends` says how each lost message ended.
     """
 
     kills: int
@@ -32,6 +32,7 @@ class Outcome:
     integrity: str
     notes: int = 0
     torn: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
 
     @property
     def faultless(self) -> bool:
@@ -68,9 +69,11 @@ def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessag
         notes = connection.execute(_NOTES).fetchall()
         reported = {key for (key,) in connection.execute("SELECT id FROM outbox WHERE state = 'unknown'")}
         torn = (*_torn_models(connection), *_torn_paths(connection))
+        ended = {where: end for where, *end in connection.execute(_ENDS)}
         integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
     keys = [answered_by.get(f"{message.channel}/{message.ts}") or "?" for message in said]
     keys += [key or "?" for _, key in notes]
+    gone = [f"{one.channel}/{one.ts}" for one in said]
     called = {*answered_by.values(), *(key for _, key in notes)}
     return Outcome(
         kills=kills,
@@ -82,7 +85,19 @@ def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessag
         reported=len(reported),
         integrity=integrity,
         torn=torn,
+        ends=tuple(
+            f"{where}: {ended.get(where, 'never stored')}"
+            for where, key in zip(gone, keys, strict=False)  # reminders, which come last, have no message
+            if not visible[key] and key not in reported
+        ),
     )
+
+
+# How each message of a user ended: its row, and that of its reply.
+_ENDS = """
+    SELECT i.channel || '/' || i.ts, i.state, i.reason, i.attempts, o.state, o.reason, o.attempts
+    FROM inbox i LEFT JOIN outbox o ON o.id = i.answered_by
+    """
 
 
 # Each reminder and the reply that posted it; the checks for dormancy post nothing.
@@ -97,7 +112,10 @@ def _torn_models(connection: sqlite3.Connection) -> tuple[str, ...]:
     found = connection.execute(
         """
         SELECT m.person, m.audience, m.version, count(h.version), max(h.version),
-               max(h.version = m.version AND h.notes = m.notes AND h.whispers = m.whispers)
+               max(h.version = m.version AND h.whispers = m.whispers AND json_array_length(h.notes) = (
+                 SELECT count(*) FROM records r JOIN facts f ON f.id = r.id
+                 WHERE r.soul = m.soul AND r.workspace = m.workspace AND r.person = m.person
+                   AND r.audience = m.audience AND f.valid_until_ms IS NULL))
         FROM user_models m LEFT JOIN user_model_history h USING (soul, workspace, person, audience)
         GROUP BY m.soul, m.workspace, m.person, m.audience
         """

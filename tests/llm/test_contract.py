@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess
 from daemon.core.ports import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
@@ -116,6 +116,7 @@ async def test_a_status_that_no_retry_changes_is_refused_with_a_hint(
     with pytest.raises(ModelRefused) as caught:
         await answer(model, prompt())
     assert hint in caught.value.hint
+    assert isinstance(caught.value, NoAccess) is (status in {401, 402, 403, 404, 307}), "is it for the admin alone?"
     assert len(vendor.asked) == 1
 
 
@@ -149,6 +150,16 @@ async def test_the_providers_retry_after_is_passed_on(
     with pytest.raises(ModelUnavailable) as caught:
         await answer(model, prompt())
     assert caught.value.retry_after == seconds
+
+
+@pytest.mark.parametrize("words", ["Your input was flagged", "blocked by a guardrail", "it violates a content policy"])
+async def test_a_prompt_that_is_refused_for_its_content_is_no_matter_of_the_key(
+    vendor: VendorServer, model: Router, words: str
+) -> None:
+    vendor.script.append(Answer(status=403, message=words))
+    with pytest.raises(ModelRefused) as caught:
+        await answer(model, prompt())
+    assert not isinstance(caught.value, NoAccess)
 
 
 async def test_no_credit_is_refused_although_it_comes_as_429(vendor: VendorServer, model: Router) -> None:

@@ -189,6 +189,14 @@ async def test_a_limit_that_is_refused_is_lowered_to_what_is_allowed_and_remembe
     assert [asked.body["max_tokens"] for asked in openai_server.asked] == [4608, allowed, allowed]
 
 
+async def test_a_server_that_refuses_every_limit_is_not_asked_for_ever(openai_server: OpenAIServer) -> None:
+    for limit in range(4000, 3000, -100):
+        openai_server.script.append(Answer(status=400, message=f"max_tokens has to be at most {limit}"))
+    with pytest.raises(ModelRefused, match="max_tokens has to be"):
+        await sent_to(openai_server, "groq/small", prompt(tokens=4608))
+    assert len(openai_server.asked) == 3
+
+
 async def test_claudes_limit_is_learned_too(anthropic_server: AnthropicServer) -> None:
     refusal = "max_tokens: 12288 > 8192, which is the maximum allowed number of output tokens for claude-old"
     anthropic_server.script.append(Answer(status=400, message=refusal, kind="invalid_request_error"))
@@ -214,6 +222,7 @@ async def test_a_prompt_that_is_too_long_is_no_lesson_about_the_limit(openai_ser
 # -- caches ------------------------------------------------------------------------------------------------------------
 
 LONG = "A rule of the house. " * 400  # some 2,000 tokens
+SOUL = SystemPart("You are kind.", stable=True)
 
 
 async def test_marks_stand_behind_stable_parts_and_marked_messages(anthropic_server: AnthropicServer) -> None:
@@ -236,6 +245,15 @@ async def test_nothing_is_marked_below_the_smallest_size_that_a_model_caches(ant
     for model, marked in (("claude-sonnet-5-5", True), ("claude-haiku-4-5", False)):
         body = await sent_to_claude(anthropic_server, model, prompt("hello", system=parts))
         assert ("cache_control" in str(body)) is marked
+
+
+async def test_what_is_blank_once_it_is_clean_is_neither_sent_nor_marked(anthropic_server: AnthropicServer) -> None:
+    parts = (SystemPart(LONG, stable=True), SystemPart("\0 \0", stable=True), SystemPart("now"))
+    body = await sent_to_claude(
+        anthropic_server, "claude-sonnet-5-5", prompt("hi", "\0", "well", system=parts, cached=1)
+    )
+    assert [part["text"] for part in body["system"]] == [LONG, "now"]
+    assert [message["content"] for message in body["messages"]] == ["hi", "well"]
 
 
 async def test_of_too_many_marks_the_last_four_are_sent(anthropic_server: AnthropicServer) -> None:
@@ -261,6 +279,11 @@ async def test_openai_is_told_which_prompts_begin_alike_and_nobody_else(openai_s
     )
     again = await sent_to(openai_server, "openai/gpt-6.1-terra", prompt("hello", creativity=0.7, tokens=99))
     assert one["prompt_cache_key"] == again["prompt_cache_key"] != other["prompt_cache_key"]
+    modes = [
+        await sent_to(openai_server, "openai/gpt-6.1-terra", prompt("hello", creativity=0.7, system=(SOUL, mode)))
+        for mode in (SystemPart("Speak as a scholar.", stable=True), SystemPart("Speak as a poet.", stable=True))
+    ]
+    assert len({body["prompt_cache_key"] for body in modes}) == 1, "what stands before the mode is the same"
     assert "cache_control" not in str(one)
     assert "prompt_cache_key" not in await sent_to(openai_server, "groq/m")
 

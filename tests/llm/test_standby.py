@@ -14,6 +14,7 @@ from daemon.llm.model_id import parse_model_id
 from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM
 from daemon.llm.router import build_llm
 from daemon.llm.standby import choose_standby
+from daemon.mind.cognition import Mind
 from daemon.soul.schema import Models
 from tests.fakes import Events, FakeClock
 from tests.given import soul
@@ -117,6 +118,8 @@ async def test_a_model_that_is_down_is_passed_over_until_one_probe_finds_it_well
     assert llm.candidates(ModelRole.PERSONA, ROOM) == (FIRST,), (
         "where nobody else may be asked, it says that it is down"
     )
+    mixed = Mind(llm, lambda *_: prompt(), clock, lambda _: None, lambda _: None, "t", audience=DM, rooms=(ROOM,))
+    assert mixed.models(ModelRole.PERSONA) == (FIRST,), "a DM that may hold a private channel's words"
     assert (await answer(llm, prompt(model=SECOND)))[1].model == SECOND
     anthropic_server.usual = Answer()
     await clock.advance(2 * REST_SECONDS)

@@ -112,7 +112,7 @@ async def test_due_timers_are_called_in_order() -> None:
         runner = tasks.create_task(clock.run())
         clock.after(20, lambda: called.append("late"))
         clock.after(5, lambda: called.append("early"))
-        await clock.wait(30)
+        await clock.sleep(30)
         runner.cancel()
     assert called == ["early", "late"]
 
@@ -136,3 +136,18 @@ def test_ids_are_readable_and_unique() -> None:
     assert STATE.new_id("U", "Zoë Quinn") == "U0ZOQUINN"
     assert STATE.new_id("U", "Ada") != "U0ADA"
     assert STATE.new_id("F") != STATE.new_id("F")
+
+
+async def test_a_wait_ends_when_the_clock_is_moved_past_it_and_a_cancelled_one_leaves_no_timer() -> None:
+    clock = WorkspaceClock(FakeClock())
+    before = clock.now_ms(), clock.monotonic()
+    async with asyncio.TaskGroup() as tasks:
+        night = tasks.create_task(clock.sleep(8 * 3600))
+        week = tasks.create_task(clock.sleep(7 * 86_400))
+        await clock.sleep(0)
+        clock.advance(9 * 3600)
+        await night
+        week.cancel()
+    assert clock.now_ms() - before[0] == 9 * 3600 * 1000
+    assert clock.monotonic() - before[1] == 9 * 3600
+    assert clock._timers == []

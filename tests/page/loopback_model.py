@@ -4,13 +4,15 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import web
 
 MODEL: Final = "openai/loopback"
+PICTURE: Final = "[a picture]"
+"""Stands in a prompt's text where a picture was shown."""
 _SAID: Final = re.compile(  # what a user said, or a note that has fallen due
     r'<(?P<tag>(?:said-|note-(?=\w+ about="made for ))\w+)[^>]*>\s*(?P<text>.*?)\s*</(?P=tag)>', re.DOTALL
 )
@@ -18,12 +20,12 @@ _PIECE: Final = re.compile(r"\s*\S+\s*")
 _SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
     ("use_tool", 'Answer with JSON: {"tool"'),
     ("poetic_composition", "Let one image carry it"),
-    ("internal_monologue", "'s private thought, in one to four sentences."),
+    ("internal_monologue", "your private thought, in one to four sentences"),
     ("external_dialog", "no thoughts, no stage directions, no name in front"),
     ("visitor_whispers", "the quiet voice within"),
     ("summarize", "Write one new summary"),
     ("instruction", "Do just this and answer with the result alone"),
-    ("respond", "<stimulus_verb>"),
+    ("respond", "<stimulus_verb"),
 )
 
 
@@ -67,10 +69,11 @@ class LoopbackModel:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
         answer = self.answer(call)
-        for piece in _PIECE.findall(answer):
-            await response.write(_frame({"content": piece}))
         used = {"prompt_tokens": len(call.prompt) // 4, "completion_tokens": len(answer) // 4, "total_tokens": 0}
-        await response.write(_frame({}, "stop", used) + b"data: [DONE]\n\n")
+        with suppress(ConnectionResetError):  # the daemon has cut the call
+            for piece in _PIECE.findall(answer):
+                await response.write(_frame({"content": piece}))
+            await response.write(_frame({}, "stop", used) + b"data: [DONE]\n\n")
         return response
 
 
@@ -105,12 +108,20 @@ def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool =
 def _call(body: dict[str, object]) -> ModelCall:
     messages = body["messages"]
     assert isinstance(messages, list)
-    prompt = "\n\n".join(str(one["content"]) for one in messages)
-    said = [match["text"] for one in messages if one["role"] == "user" for match in _SAID.finditer(one["content"])]
+    texts = [(one["role"], _text(one["content"])) for one in messages]
+    prompt = "\n\n".join(text for _, text in texts)
+    said = [match["text"] for role, text in texts if role == "user" for match in _SAID.finditer(text)]
     form = body.get("response_format")
     if isinstance(form, dict):
         return ModelCall(form["json_schema"]["name"], tuple(said), prompt)
     return ModelCall(next(step for step, sign in _SIGNS if sign in prompt), tuple(said), prompt)
+
+
+def _text(content: str | list[dict[str, str]]) -> str:
+    """A message's words; a picture among them is told by `PICTURE`."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", PICTURE) for part in content)
 
 
 def _frame(delta: dict[str, str], finish: str | None = None, used: dict[str, int] | None = None) -> bytes:

@@ -3,7 +3,9 @@
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
+from slack_bolt.context.respond.async_respond import AsyncRespond
 
+from daemon.core.phrases import WHY_SHORTCUT
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import StockApp
@@ -52,12 +54,19 @@ class ManualApp:
         self._people = people
         self.api = self._stock.client
         self.clicks: list[tuple[str, str]] = []
+        self.shortcuts: list[Json] = []
+        self._stock.app.shortcut(WHY_SHORTCUT)(self._shortcut)
         for action in ("feedback", "allow", "refuse"):
             self._stock.app.action(action)(self._click)
 
     async def _click(self, ack: AsyncAck, body: Json) -> None:
         await ack()
         self.clicks.append((body["user"]["id"], body["actions"][0]["value"]))
+
+    async def _shortcut(self, ack: AsyncAck, respond: AsyncRespond, shortcut: Json) -> None:
+        await ack()
+        self.shortcuts.append(shortcut)
+        await respond("Because the lamps are lit.", response_type="ephemeral")
 
     async def connect(self) -> "ManualApp":
         await self._stock.connect()

@@ -31,11 +31,6 @@ class RunningDaemon:
         """The log lines so far."""
         return self.log.read_text(encoding="utf-8").splitlines()
 
-    def turn_clock(self, seconds: float) -> None:
-        """Move the clock of the daemon and its workspace ahead."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{seconds}\n".encode())
-
     async def soul(self, *arguments: str) -> str:
         """Run a `soul` command in `home`; gives its output. Raises AssertionError with its error output."""
         process = await asyncio.create_subprocess_exec(
@@ -71,13 +66,17 @@ class RunningDaemon:
 
         await _when(holds)
 
-    async def at_rest(self) -> None:
-        """Wait until no message, reply or job is in work."""
+    async def answered(self) -> None:
+        """Wait until no message and no reply is in work."""
         await self.until(
             "SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))"
             " AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))"
-            " AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('ready', 'running'))"
         )
+
+    async def at_rest(self) -> None:
+        """Wait until no message, reply or job is in work, those that wait for a lull among them."""
+        await self.answered()
+        await self.until("SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('ready', 'running'))")
 
 
 @asynccontextmanager
@@ -89,10 +88,9 @@ async def running_daemon(home: Path, settings: Mapping[str, str]) -> AsyncIterat
     log = home / "daemon.log"
     with log.open("w", encoding="utf-8") as stderr:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.page.movable_daemon"),
+            *(sys.executable, "-m", "daemon", "run"),
             cwd=home,
             env=environment,
-            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
         )

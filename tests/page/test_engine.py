@@ -1,19 +1,20 @@
-"""Ada's first days with a soul: the page, a daemon process and a scripted model together."""
+"""A person's first days with a soul: the page, a daemon process and a scripted model together, in two languages."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.client import WorkspaceClient
+from daemon.core.sentences import SENTENCES
 from tests.page.conftest import OpenWindow
-from tests.page.journey import Journey, answer, furnish
-from tests.page.loopback_model import loopback_model
-from tests.page.running import RunningDaemon, running_daemon
+from tests.page.journey import Journey, begun, no_picture
+from tests.page.lines import Lines
+from tests.page.lines_english import ENGLISH
+from tests.page.lines_german import GERMAN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-PATH = [  # the states her direct messages lead through; `stay` and the visits that silence causes are left out
+PATH = [  # the states the direct messages lead through; `stay` and the visits that silence causes are left out
     ("enter", "greeting"),
     ("move", "curious"),
     ("enter", "returning"),
@@ -23,20 +24,12 @@ PATH = [  # the states her direct messages lead through; `stay` and the visits t
 ]
 
 
-async def _no_picture(name: str, view: str) -> None:
-    """The test takes no pictures."""
-
-
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
+@pytest.mark.parametrize("lines", [ENGLISH, GERMAN], ids=lambda lines: lines.locale)
 async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
-    tmp_path: Path, new_window: OpenWindow
+    tmp_path: Path, new_window: OpenWindow, lines: Lines
 ) -> None:
-    async with (
-        loopback_model(answer) as model,
-        running_daemon(tmp_path, furnish(tmp_path) | model.settings) as daemon,
-        WorkspaceClient(daemon.page_url) as people,
-    ):
-        journey = Journey(await new_window(daemon.page_url, "U0ADA", "D0ADA"), daemon, people, model, _no_picture)
+    async with begun(tmp_path, lines, new_window, no_picture) as journey:
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
         await journey.solves_a_problem()
@@ -44,15 +37,29 @@ async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
         await journey.asks_for_permission()
         await journey.meets_a_second_soul()
         await journey.is_reminded()
+        daemon = journey.daemon
         await daemon.at_rest()
-        assert await _path(daemon) == PATH
-        known = await daemon.soul("people", "show", "U0ADA")
-        assert "- Looks after the nightly imports" in known
+        assert await _path(journey) == PATH
+        assert f"- {lines.noticed}" in await daemon.soul("people", "show", journey.person)
         assert "shelf/write_down" in await daemon.soul("approvals", "list", "--state", "used")
-        journey.ada.connection_may_break = True  # the daemon stops before the window is closed
+        if lines is not ENGLISH:
+            assert await _said_in_english(journey) == []
+        journey.window.connection_may_break = True  # the daemon stops before the window is closed
         assert [line for line in daemon.log_lines() if " error " in line or " warning " in line] == []
 
 
-async def _path(daemon: RunningDaemon) -> list[tuple[str, str]]:
-    steps = json.loads(await daemon.soul("trace", "D0ADA", "--json"))
+async def _path(journey: Journey) -> list[tuple[str, str]]:
+    steps = json.loads(await journey.daemon.soul("trace", journey.dm, "--json"))
     return [(one["act"], one["target"]) for one in steps if one["act"] in ("enter", "move")]
+
+
+async def _said_in_english(journey: Journey) -> list[str]:
+    """Sentences of the house in English that left it, but for the soul in #random, which has no German words."""
+    calls = [
+        json.dumps(call["args"], ensure_ascii=False)
+        for call in await journey.people.calls()
+        if call["method"].startswith(("chat.", "assistant.")) and "C0RANDOM" not in call["args"].values()
+    ]
+    assert calls
+    fixed = {key: max(said.replace("}", "{").split("{")[::2], key=len) for key, said in SENTENCES.items()}
+    return [key for key, said in fixed.items() if len(said) > 7 and any(said in call for call in calls)]

@@ -72,3 +72,18 @@ async def test_the_newest_messages_are_shown_first_and_earlier_ones_on_request(
     await expect(ada.message("something new")).not_to_be_in_viewport()
     await ada.page.get_by_role("button", name="Latest messages").click()
     await expect(ada.message("something new")).to_be_in_viewport()
+
+
+async def test_time_moved_forward_in_one_window_has_passed_in_all(
+    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
+) -> None:
+    await people.say("ben", "general", "see you next week")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+    ben = await new_window(server.page_url, "U0BEN", "C0GENERAL")
+    await expect(ben.timeline.locator(".day")).to_have_text(["Today"])
+    await ada.move_the_clock("In a week")
+    await ada.say("there you are")
+    for window in (ada, ben):
+        await expect(window.message("there you are")).to_be_visible()
+        await expect(window.timeline.locator(".day").last).to_have_text("Today")
+        await expect(window.timeline.locator(".day").first).not_to_have_text("Today")

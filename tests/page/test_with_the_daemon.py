@@ -12,6 +12,7 @@ from daemon.app import run_daemon
 from daemon.core.config import load_settings
 from tests.page.conftest import OpenWindow
 from tests.page.running import HANG
+from tests.page.window import ask_why
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -69,3 +70,13 @@ async def test_without_a_model_every_message_gets_the_placeholder_reply_and_no_a
         await expect(answers.locator(".feedback")).to_have_count(number)
         await expect(answers.last).to_contain_text("only a placeholder")
     await expect(ada.timeline).not_to_contain_text("sorry")
+
+
+async def test_why_in_the_menu_of_an_answer_says_where_it_comes_from(daemon_url: str, new_window: OpenWindow) -> None:
+    ada = await new_window(daemon_url)
+    await ada.say("I keep bees on the roof.")
+    answers = ada.timeline.locator(".message.nested")
+    await expect(answers.locator(".feedback")).to_have_count(1)
+    await ask_why(answers.first)
+    await expect(answers.last).to_contain_text("Where it comes from, sentence by sentence:")
+    await expect(answers.last).to_contain_text("Nothing that I remember")

@@ -108,6 +108,11 @@ class Window:
         await self.page.locator("#sidebar").get_by_role("link", name=name, exact=True).click()
         await expect(self.page.get_by_role("heading", level=1)).to_have_text(name)
 
+    async def move_the_clock(self, choice: str) -> None:
+        """Move the workspace's time forward by a choice of its menu."""
+        await self.page.get_by_role("button", name="The workspace's time").click()
+        await self.page.get_by_role("button", name=choice, exact=True).click()
+
     def _console(self, line: ConsoleMessage) -> None:
         if line.type in ("error", "warning") and not (self.connection_may_break and CONNECTION_LOST.search(line.text)):
             self.faults.append(f"{line.type}: {line.text}")
@@ -115,3 +120,13 @@ class Window:
     async def _dialog(self, dialog: Dialog) -> None:
         self.faults.append(f"dialog: {dialog.message}")
         await dialog.dismiss()
+
+
+async def ask_why(message: Locator) -> None:
+    """Choose the app's shortcut in the menu of a message."""
+    await message.hover()
+    await message.get_by_role("button", name="More actions").click()
+    menu = message.get_by_role("dialog", name="More actions")
+    await expect(menu.get_by_role("button")).to_have_text(["Why did you say that?"])
+    await menu.get_by_role("button").click()
+    await expect(menu).to_have_count(0)

@@ -8,6 +8,7 @@ from tests.given import tagged
 
 _SAID = "The valve, I think: it was changed in October."
 _ANSWERS: Mapping[str, str] = {
+    "look": '{"pictures": [{"description": "A pump."}]}',
     "respond": tagged(_SAID),
     "external_dialog": _SAID,
     "poetic_composition": "Bronze remembers the hand,\nwater the hill.",
@@ -15,11 +16,16 @@ _ANSWERS: Mapping[str, str] = {
     "instruction": "Ada's second pump is loud; please look at the north valve.",
     "mental_query": '{"holds": true}',
     "brainstorm": '{"ideas": ["north valve", "counter of pump two"]}',
-    "visitor_notes": '{"add": ["Leads the pump team."], "correct": [], "retire": []}',
+    "visitor_notes": '{"thought": "They lead.", "whispers": "I hope no one asks who left it on.", "add": []}',
     "visitor_whispers": "I hope no one asks who left it on.",
     "feel": '{"emotional_state": "focused", "topic": "the second pump", "task": "", "question": "Did the dam hold?"}',
     "use_tool": '{"tool": "none", "arguments": {}}',
+    "note_down": '{"line": "Looks after the valves", "quote": "I look after the valves now", "significance": 6}',
     "intend": '{"when": "2025-11-22T09:00", "what": "look at the valve", "drop": []}',
+    "close_episode": '{"content": "Ada leads the pump team.", "pending_items": ["draw the plan by Monday"]}',
+    "distil": '{"claims": [{"text": "Ada read the counter of pump two for a week.", "notes": [1, 8]}]}',
+    "find_quotations": '{"found": []}',
+    "same_lines": '{"same": []}',
     "summarize": "Open:\n- Kothar owes Ada a plan\nSo far:\nThe pump ran all weekend.",
 }
 

@@ -1,13 +1,11 @@
 """How much of a prompt was sent before: as a common prefix, and as an endpoint with cache marks reads it."""
 
-import re
 from collections.abc import Sequence
 from itertools import takewhile
 
+from bench.prefix_cache import MEMORIES
 from daemon.core.ports import Prompt
 from daemon.core.working_memory import estimate_tokens
-
-_MEMORIES = re.compile(r"## Memories\n.*?(?=\n## |\n</context-)", re.DOTALL)  # looked up anew for each message
 
 
 def whole(prompt: Prompt) -> str:
@@ -39,7 +37,7 @@ def _common(one: str, other: str) -> str:
 
 def _blocks(prompt: Prompt) -> list[str]:
     system = [part.text for part in prompt.system]
-    return system + [f"{one.speaker}: {_MEMORIES.sub('', one.text)}" for one in prompt.messages]
+    return system + [f"{one.speaker}: {MEMORIES.sub('', one.text)}" for one in prompt.messages]
 
 
 def _marks(prompt: Prompt) -> list[bool]:

@@ -7,15 +7,19 @@ from pathlib import Path
 
 from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.ports import Prompt
+from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
-from daemon.memory.records import ProcessState, TurnKind
+from daemon.memory.queues.cues import OVER, REPORTS, CueKind
+from daemon.memory.records import JSONObject, ProcessState, TurnKind
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.matter import Matter
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.motor import Motor
+from daemon.mind.piece import MadePiece
 from daemon.mind.recall import RecalledFacts, recall
+from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.visit import Visit
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
@@ -23,6 +27,7 @@ from daemon.soul_engine import build_prompt, integrate
 from tests.fakes import FakeClock
 from tests.given import wanting
 from tests.models import ScriptedLLM
+from tests.nights import Nights
 from tests.prompts.answers import Answers
 from tests.prompts.facts import FOUND, HERE, IN_PUBLIC, IN_ROOM, NONCE, NOW_MS, TOOLS, WORDS, facts, soul
 from tests.prompts.facts import transcript as talk
@@ -34,6 +39,13 @@ from tests.unit.subprocess_parts import IN_DM, SubprocessBench
 
 SILENCE = replace(WORDS, modality=Modality.TIME, content="")
 DUE = replace(WORDS, modality=Modality.TIME, content="look at the valve")
+
+
+def _reporting(kind: str) -> Perception:
+    """What reports that something came up for which a person waited."""
+    return replace(DUE, params={REPORTS: kind})
+
+
 LONG_AWAY = Visit(number=3, exchanges=0, silence=3 * 86_400, met=True, fresh=True)
 
 
@@ -49,6 +61,8 @@ class ProcessScene:
     visit: Visit = field(default_factory=lambda: Visit(number=3, exchanges=2, met=True))
     answers: Callable[[], Answers] = Answers
     solves: bool = False
+    kept: JSONObject = field(default_factory=dict)
+    at_work: tuple[CodeSession, ...] = ()
 
     async def prompts(self, _: Path) -> list[Prompt]:
         """What the model is asked while the process runs."""
@@ -62,7 +76,8 @@ class ProcessScene:
             trace_id="t",
         )
         memory = recall(who, self.perception, self.transcript, known=self.known, now_ms=NOW_MS)
-        able, cycle = capabilities(), current_cycle(LIMITS if self.solves else None)
+        memory = with_sessions(memory, self.at_work, who.budgets.at_work)
+        able, cycle = replace(capabilities(), sessions=self._sessions), current_cycle(LIMITS if self.solves else None)
         if self.solves:
             able = replace(able, library=Books(FOUND, under="valve"), toolbox=Shelf(TOOLS))
         context = ProcessContext(
@@ -76,10 +91,13 @@ class ProcessScene:
             own_state=self.known.own_state,
             capabilities=able,
             cycle=replace(cycle, readers=self.known.readers),
-            state=ProcessState(self.process),
+            state=ProcessState(self.process, process_memory=self.kept),
         )
         await PROCESSES[self.process](context)
         return llm.prompts
+
+    async def _sessions(self) -> tuple[CodeSession, ...]:
+        return self.at_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +106,8 @@ class AfterReply:
 
     subprocess: str
     checks: Mapping[str, object]
+    pipeline: str = "unified"
+    visits: int = 1
 
     async def prompts(self, folder: Path) -> list[Prompt]:
         """What the model is asked after the reply."""
@@ -95,7 +115,9 @@ class AfterReply:
         async with open_database(folder / "memory.db", clock) as database:
             who = soul()
             small = who.budgets.model_copy(update={"transcript": 60 if self.subprocess.startswith("summ") else 2200})
-            bench = SubprocessBench(database, clock, soul=who.model_copy(update={"budgets": small}))
+            bench = SubprocessBench(
+                database, clock, soul=who.model_copy(update={"budgets": small, "pipeline": self.pipeline})
+            )
             bench.script()
             bench.llm.default = Answers()
             await bench.open(BENCH_DM, IN_DM)
@@ -103,23 +125,58 @@ class AfterReply:
             await bench.say("U1", "I see. I lead the pump team.", "Then I'll draw you a plan by Monday.", self.checks)
             matter = json.dumps(Matter("the second pump", exchanges=3).to_json())
             await bench._run("UPDATE conversations SET process = 'engaged', process_memory = :matter", matter=matter)
-            await SUBPROCESSES[self.subprocess](bench.context())
+            if self.subprocess == "looks_at_what_was_shown":
+                await bench.show("pump.png")
+            for _ in range(self.visits):
+                await bench.visit_over(4)
+                bench.llm.prompts.clear()
+                await SUBPROCESSES[self.subprocess](bench.context())
+                await clock.advance(60)
             return bench.llm.prompts
+
+
+@dataclass(frozen=True, slots=True)
+class AtNight:
+    """A night in which something old, something said twice, and eight visits are looked through."""
+
+    async def prompts(self, folder: Path) -> list[Prompt]:
+        """What the model is asked in the night."""
+        clock = FakeClock(start_ms=NOW_MS, auto=True)
+        async with open_database(folder / "memory.db", clock) as database:
+            nights = Nights(database, clock, soul=soul(), llm=ScriptedLLM(default=Answers()))
+            await nights.knows("Ada looks after the north valve of the pump")
+            await nights.knows("The north valve of the pump is what Ada looks after by night")
+            await nights.noted("Ada leads the people at the pump", "I look after all at the pump, and lead them.")
+            for number in range(8):
+                await nights.visited(f"Ada read the counter of pump two: day {number + 1} of the trial")
+            await nights.pass_one()
+            return nights.llm.prompts
 
 
 _SOLVED = Answers
 _NEW = Visit(number=1, met=False, fresh=True)
 _OPEN = Readers(IN_ROOM, members_only=True)
+_NOTE = replace(WORDS, content="By the way, I look after the valves now. Keep that in mind.")
 _REMIND = replace(WORDS, content="Please remind me tomorrow at nine to look at the valve.")
+_WAIT = replace(WORDS, content="Please remind me when the valve is talked about again.")
+_WAITS_FOR_THE_VALVE = '{"what": "the valve", "about": "the valve"}'
+_WORKS = replace(WORDS, content="Ist eigentlich gerade jemand an der API?")
+_AT_WORK = (
+    CodeSession("s1", "k1", "U0ADA", "T1", Visibility.TOPIC, "ada-api", "Ada", "api", branch="main", topic="Tenants"),
+    CodeSession("s2", "", "", "T1", Visibility.PROJECT, "admin-web", project="web", state=SessionState.WAITS),
+)
 _POEM = replace(WORDS, content="Write me a poem about that water.")
 _UNKNOWN = RecalledFacts(HERE)
+_MEND = replace(WORDS, content="Make the second line colder.")
+_PIECE = MadePiece("Bronze remembers the hand that poured it,\nwater the hill it came down.", "lament", "bronze")
+_THOUGHT_OVER = Matter("the second pump", 3, "They take the counter for granted. Has anybody read it at the pump?")
 
 
 def _solving(*choices: tuple[str, str]) -> Callable[[], Answers]:
     return lambda: Answers([[one] for one in choices])
 
 
-SCENES: Mapping[str, ProcessScene | AfterReply] = {
+SCENES: Mapping[str, ProcessScene | AfterReply | AtNight] = {
     "greeting": ProcessScene("greeting", transcript=Transcript("", 0, ()), known=_UNKNOWN, visit=_NEW),
     "curious": ProcessScene("curious", known=_UNKNOWN),
     "engaged": ProcessScene("engaged"),
@@ -129,17 +186,31 @@ SCENES: Mapping[str, ProcessScene | AfterReply] = {
     "engaged, after an apology": ProcessScene("engaged", transcript=talk(said(TurnKind.APOLOGY))),
     "engaged, repaired": ProcessScene("engaged", answers=lambda: Answers(first=["<external_dialogue>"])),
     "engaged, a reminder": ProcessScene("engaged", _REMIND, answers=lambda: Answers(first=[wanting("reminder")])),
+    "engaged, to remember": ProcessScene("engaged", _NOTE, answers=lambda: Answers(first=[wanting("remember")])),
+    "engaged, who is at work": ProcessScene(
+        "engaged", _WORKS, answers=lambda: Answers(first=[wanting("who_works")]), at_work=_AT_WORK
+    ),
     "engaged, what fell due": ProcessScene("engaged", DUE),
+    "engaged, a reminder that waits": ProcessScene(
+        "engaged", _WAIT, answers=lambda: Answers(first=[wanting("reminder"), _WAITS_FOR_THE_VALVE])
+    ),
+    "engaged, a topic came up": ProcessScene("engaged", _reporting(CueKind.TOPIC)),
+    "engaged, a person wrote": ProcessScene("engaged", _reporting(CueKind.PERSON)),
+    "engaged, a silence": ProcessScene("engaged", _reporting(CueKind.SILENCE)),
+    "engaged, waited in vain": ProcessScene("engaged", _reporting(OVER)),
+    "engaged, thought over": ProcessScene("engaged", kept=_THOUGHT_OVER.to_json()),
     "engaged, split": ProcessScene("engaged", pipeline="split"),
     "ready": ProcessScene("ready"),
     "returning": ProcessScene("returning", visit=LONG_AWAY),
     "dormant": ProcessScene("dormant", SILENCE),
     "exiting": ProcessScene("exiting", SILENCE),
     "academic": ProcessScene("academic"),
-    "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=['{"holds": false}'])),
+    "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=["no\nThe cause."])),
     "poetic": ProcessScene("poetic", _POEM),
-    "poetic, split": ProcessScene(
-        "poetic", _POEM, pipeline="split", answers=lambda: Answers(first=['{"holds": false}'])
+    "poetic, split": ProcessScene("poetic", _POEM, pipeline="split", answers=lambda: Answers(first=["no\nA poem."])),
+    "poetic, with the piece made last": ProcessScene("poetic", _MEND, kept=_PIECE.to_json()),
+    "poetic, with the piece made last, split": ProcessScene(
+        "poetic", _MEND, pipeline="split", kept=_PIECE.to_json(), answers=lambda: Answers(first=["no\nTo mend it."])
     ),
     "poetic, repaired": ProcessScene("poetic", _POEM, answers=lambda: Answers(first=['{"choice": "a hymn"}'])),
     "solving, thought and answered": ProcessScene(
@@ -149,11 +220,16 @@ SCENES: Mapping[str, ProcessScene | AfterReply] = {
     "solving, asked back": ProcessScene("problem_solving", answers=_solving(("Ask", "which pump")), solves=True),
     "solving, handed on": ProcessScene("problem_solving", answers=_solving(("Escalate", "Ben")), solves=True),
     "after a reply, learned": AfterReply("models_the_visitor", {"user_model_check": True}),
+    "after a reply, learned, split": AfterReply("models_the_visitor", {"user_model_check": True}, pipeline="split"),
     "after a reply, asked whether learned": AfterReply("models_the_visitor", {}),
     "after a reply, asked whether moved": AfterReply("keeps_its_own_state", {}),
     "after a reply, moved": AfterReply("keeps_its_own_state", {"soul_state_check": True}),
     "after a reply, outgrown": AfterReply("summarizes_the_conversation", {}),
     "after a reply, deeper": AfterReply("thinks_the_matter_over", {}),
+    "after a reply, shown": AfterReply("looks_at_what_was_shown", {}),
+    "at night": AtNight(),
+    "after a visit": AfterReply("closes_the_visit", {"user_model_check": True}),
+    "after a visit, gone on with": AfterReply("closes_the_visit", {"user_model_check": True}, visits=2),
 }
 
 Prompts = Callable[[Path], Awaitable[list[Prompt]]]

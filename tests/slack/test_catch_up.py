@@ -11,6 +11,7 @@ from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.place_reader import PAGES
 from daemon.core.clock import SystemClock
+from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import AudienceKind
 from daemon.core.ports import Clock, Edit, HeardPlace, Source, UnreadPlace
@@ -358,6 +359,23 @@ async def test_catch_up_goes_on_until_the_store_and_slack_work(
     assert all(fields["hint"] for fields in events.named("slack.beyond_reach"))
 
 
+@pytest.mark.parametrize("dead", [False, True])
+async def test_who_can_read_nothing_lets_another_daemon_try_before_it_rests(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events, *, dead: bool
+) -> None:
+    await control.say("Ada", "dm", "kept")
+    if dead:
+        await control.fail("users.conversations", body={"ok": False, "error": "token_revoked"})
+    else:
+        await control.fail("users.conversations", status=503)
+    gap = asyncio.Event()
+    gap.set()
+    async with alongside(catching.up(quick_clock(), gap).run()):
+        await events.until("slack.caught_up")
+    assert contents(intake) == ["kept"]
+    assert intake.catch_up_log.turns == 1 + dead
+
+
 async def test_one_room_that_slack_never_gives_holds_up_no_other_and_stays_due(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
@@ -414,3 +432,15 @@ async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(
     await control.say("Ada", "dm", "right after it")
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 600_000)).fill()
     assert contents(intake) == ["right after it"]
+
+
+async def test_a_new_soul_that_is_stopped_before_it_has_read_anything_knows_from_when_on_to_read(
+    catching: Catching, intake: FakeIntake
+) -> None:
+    clock = FakeClock(start_ms=SystemClock().now_ms())
+    began = clock.now_ms() / 1000
+    await catching.up(clock).set_out()
+    assert intake.catch_up_log.mark == f"{began - 3600:.6f}"
+    await clock.advance(3 * 3600)
+    await catching.up(clock).set_out()
+    assert intake.catch_up_log.mark == f"{began - 3600:.6f}"

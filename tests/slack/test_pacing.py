@@ -8,9 +8,12 @@ from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.manifest import (
     AGENT_SCOPE,
     BOT_EVENTS,
+    COMMANDS_SCOPE,
     CUSTOMIZE_SCOPE,
+    FILES_SCOPE,
     OPEN_DM_SCOPE,
     REQUIRED_SCOPES,
+    SHARE_SCOPE,
     manifest,
 )
 from daemon.channels.slack.api.pacing import Pacing, Window
@@ -154,8 +157,9 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
-    assert {*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES
+    scopes = [*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, FILES_SCOPE, SHARE_SCOPE, COMMANDS_SCOPE]
+    assert app["oauth_config"] == {"scopes": {"bot": scopes}}
+    assert set(scopes) <= SCOPES
 
 
 def test_a_plain_manifest_asks_for_no_agent_features() -> None:

@@ -213,3 +213,23 @@ async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(
         room = (await control.do("channel", name=name, kind="channel", members=["Ada"], app=True))["channel"]["id"]
         proven += (await channel.readers(_said(str(room)))).members_only
     assert proven == 80
+
+
+async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(
+    open_channel: Open, control: WorkspaceControl, intake: FakeIntake
+) -> None:
+    await control.do("channel", name="guild", kind="group", members=["Ada"], app=True)
+    dm = Audience(AudienceKind.DM, "D1")
+    one, other = open_channel(), open_channel()
+    assert not (await one.readers(_said("D1", stored=dm))).rooms
+    async with listening(one, intake), listening(other, intake):
+        seen = []
+        for order in ("", "leave", "join"):
+            if order:
+                await control.do(order, person="Ada", channel="guild")
+                await _acknowledged(control)
+            seen.append(["C0GUILD" in (await each.readers(_said("D1", stored=dm))).rooms for each in (one, other)])
+        assert seen == [[True] * 2, [False] * 2, [True] * 2]
+        for source in ("U0GUS", "U0SOUL", "U0NOBODY"):
+            assert not (await one.readers(_said("D1", source=source, stored=dm))).rooms
+        assert not (await one.readers(_said("C0GENERAL"))).rooms

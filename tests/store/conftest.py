@@ -7,6 +7,8 @@ import pytest
 
 from daemon.memory.database import Database, open_database
 from tests.fakes import FakeClock
+from tests.given import DM, HERE, new_message
+from tests.store.indexed import CHANNEL, EVERYBODY, Indexed
 from tests.store.parts import Stores, make_rollback, make_wal
 
 
@@ -37,6 +39,15 @@ async def database(path: Path, clock: FakeClock) -> AsyncIterator[Database]:
 @pytest.fixture
 def stores(database: Database, clock: FakeClock) -> Stores:
     return Stores.of(database, clock)
+
+
+@pytest.fixture
+async def indexed(database: Database, stores: Stores, path: Path, clock: FakeClock) -> AsyncIterator[Indexed]:
+    for where, audience in ((DM, HERE), (CHANNEL, EVERYBODY)):
+        await stores.inbox.accept(new_message(conversation=where, audience=audience))
+    made = Indexed(database, path.parent / "index", clock)
+    yield made
+    await made.index.aclose()
 
 
 @pytest.fixture

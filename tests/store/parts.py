@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,18 @@ from daemon.core.ports import Clock
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
+from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.turns import Turns
-from daemon.memory.knowledge.user_models import record_encounter
+from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.intentions import NewIntention, store_intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
-from daemon.memory.records import Claim, Delivery, Worker
+from daemon.memory.records import Claim, Delivery, Speaks, Turn, Worker
 from tests.fakes import TIMEOUT, Events
 from tests.given import DM, HERE, LEASE, SOUL, TEAM, effect
 
@@ -39,6 +43,9 @@ class Stores:
     outbox: Outbox
     turns: Turns
     jobs: Jobs
+    user_models: UserModels
+    learning: Learning
+    episodes: Episodes
     events: Events
 
     @classmethod
@@ -52,6 +59,9 @@ class Stores:
             Outbox(database, clock, worker),
             Turns(database, clock),
             Jobs(database, clock, worker),
+            UserModels(database, clock, worker),
+            Learning(database, clock, worker),
+            Episodes(database, clock, worker),
             events,
         )
 
@@ -103,19 +113,20 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-async def room(database: Database, key: ConversationKey = DM) -> None:
+async def room(database: Database, key: ConversationKey = DM, audience: Audience = HERE) -> None:
     """Store a conversation without waiting messages."""
     await database.write(
         lambda transaction: transaction.run(
             """
             INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-            VALUES (:id, :soul, :workspace, :channel, :thread, 'dm', 'dm:D1', 0) ON CONFLICT DO NOTHING
+            VALUES (:id, :soul, :workspace, :channel, :thread, 'dm', :audience, 0) ON CONFLICT DO NOTHING
             """,
             id=str(key),
             soul=key.soul,
             workspace=key.workspace,
             channel=key.channel,
             thread=key.thread,
+            audience=str(audience),
         )
     )
 
@@ -172,6 +183,63 @@ async def met(
             now=now,
             visit_timeout_ms=SILENCE,
         )
+    )
+
+
+async def spoken(
+    database: Database,
+    words: str,
+    *,
+    key: ConversationKey = DM,
+    audience: Audience = HERE,
+    person: str = "U1",
+    ts: str = "1.0",
+) -> int:
+    """Store a message of a user as a turn, and give its seq."""
+    await room(database, key, audience)
+
+    async def unit(transaction: Transaction) -> int:
+        turn = Turn(Speaks.PERSON, person, person, ts, words)
+        await store_turns(transaction, [turn], conversation=key, audience=audience, trace_id="t", now=1)
+        newest = await transaction.one("SELECT max(seq) AS seq FROM turns")
+        assert newest is not None
+        seq: int = newest["seq"]
+        return seq
+
+    return await database.write(unit)
+
+
+async def revised(
+    stores: Stores,
+    *lines: str,
+    expected: int = 0,
+    audience: Audience = HERE,
+    turns: tuple[int, int] | None = None,
+    corrected: Mapping[str, str] | None = None,
+    retired: Collection[str] = (),
+    whispers: str = "",
+    person: str = "U1",
+    most_lost: float = 0.34,
+) -> bool:
+    """Have lines learned that the user just said, or said in the turns named, word by word."""
+    words = "; ".join((*lines, *(corrected or {}).values()))
+    key = DM if audience == HERE else ConversationKey(SOUL, TEAM, audience.id, "1.0")
+    first = turns[0] if turns else await spoken(stores.database, words, key=key, audience=audience, person=person)
+    standing = {fact.text: fact.id for fact in await stores.user_models.facts(person, audience)}
+    learned = Learned(
+        added=tuple(Proved(line, first, line) for line in lines),
+        corrected=tuple((standing[old], Proved(new, first, new)) for old, new in (corrected or {}).items()),
+        retired=tuple(standing[line] for line in retired),
+        whispers=whispers,
+    )
+    return await stores.learning.revise(
+        person,
+        audience,
+        learned,
+        expected_version=expected,
+        source=TurnRange(key, *(turns or (first, first))),
+        most_lost=most_lost,
+        trace_id="t1",
     )
 
 

@@ -119,5 +119,18 @@ async def test_messages_and_posts_are_known_whatever_soul_they_belong_to(stores:
     assert await log.known_messages(TEAM, "D1", [], "U0SOUL") == frozenset()
     delivery = await stores.answer("hello")
     await stores.outbox.sent(delivery, "4.0")
-    assert await log.known_posts(TEAM, "D1", ["4.0", "5.0"]) == {"4.0"}
-    assert await log.known_posts(TEAM, "C1", ["4.0"]) == frozenset()
+    assert await log.known_posts(TEAM, "D1", "", ["4.0", "5.0"]) == {"4.0"}
+    assert await log.known_posts(TEAM, "C1", "", ["4.0"]) == frozenset()
+
+
+async def test_a_post_that_is_on_its_way_is_known_before_the_platform_has_named_it(stores: Stores) -> None:
+    """Else the messages of its thread that are read at that moment would count as answered, and be lost."""
+    log, here = stores.inbox.catch_up_log, thread("1.0")
+    await stores.inbox.accept(new_message("1.0", conversation=here))
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="1.0", recipient="U1", newer_than_ts="1.0")
+    assert await log.known_posts(TEAM, here.channel, "1.0", ["0.9", "1.5"]) == {"1.5"}
+    assert await log.known_posts(TEAM, here.channel, "1.2", ["1.5"]) == frozenset(), "in another thread"
+    assert await log.known_posts(TEAM, "C9", "1.0", ["1.5"]) == frozenset(), "in another channel"
+    await stores.conversations.draft_opened(claim, "1.5")
+    assert await log.known_posts(TEAM, here.channel, "1.0", ["1.5", "1.6"]) == {"1.5"}

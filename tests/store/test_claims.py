@@ -8,9 +8,9 @@ import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.memory.notes import Note
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.queues.notes import Note
 from daemon.memory.records import Claim, Dismissal, Draft, ProcessState
 from tests.fakes import FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, call, deleted, effect, new_message, thread
@@ -313,12 +313,26 @@ async def test_a_message_that_can_not_be_read_is_parked_and_holds_up_no_other(st
     assert look(path, "SELECT body, note FROM outbox") == [(Note.UNREAD, 1)]
 
 
-async def test_a_state_that_can_not_be_read_begins_anew(stores: Stores, path: Path) -> None:
+@pytest.mark.parametrize("fault", ["params = '['", "params = '[]'", "process_memory = '[1]'"])
+async def test_a_state_that_can_not_be_read_begins_anew(stores: Stores, path: Path, fault: str) -> None:
     await stores.inbox.accept(new_message())
-    poke(path, "UPDATE conversations SET process = 'sleeping', params = '['")
+    poke(path, f"UPDATE conversations SET process = 'sleeping', {fault}")
     claim = await stores.claim()
     assert claim.state == ProcessState()
     assert claim.unreadable == (str(DM),)
+
+
+@pytest.mark.parametrize("thought", ["[", "[]", "3"])
+async def test_a_turn_whose_private_part_can_not_be_read_is_read_without_it(
+    stores: Stores, path: Path, thought: str
+) -> None:
+    await stores.inbox.accept(new_message())
+    await stores.answer("hello")
+    poke(path, "UPDATE turns SET thought = ?", thought)
+    assert [(turn.body, turn.thought) for turn in (await stores.turns.transcript(DM, 9)).turns] == [
+        ("hi", {}),
+        ("hello", {}),
+    ]
 
 
 @pytest.mark.parametrize("draft", [True, False])

@@ -1,17 +1,24 @@
 """A deleted message leaves the notes, their history and any revision under way."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
+from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
-from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, model_history
+from daemon.memory.knowledge.user_models import UserModels, model_history
+from daemon.memory.people.passing import erase_passed
+from daemon.memory.queues.commits import Superseded
+from daemon.memory.queues.memory_acts import Asker, LastForgotten
+from daemon.memory.records import Claim, ProcessState
 from tests.fakes import FakeClock
-from tests.given import DM, SOUL, TEAM, deleted, new_message, thread
-from tests.store.parts import WORKER, Stores, look, met, poke, room
+from tests.given import DM, SOUL, TEAM, deleted, edited, effect, new_message, thread
+from tests.store.parts import WORKER, Stores, look, met, poke, revised, room, spoken
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
 THREAD = thread("5.000000")
@@ -19,23 +26,10 @@ KEY = ("U1", HERE)
 
 
 @pytest.fixture
-async def models(stores: Stores, clock: FakeClock) -> UserModels:
+async def models(stores: Stores) -> UserModels:
     await stores.inbox.accept(new_message())
     await met(stores.database)
-    return UserModels(stores.database, clock, WORKER)
-
-
-async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: NotesDiff) -> None:
-    assert await models.revise(
-        *KEY,
-        expected_version=expected,
-        notes=notes,
-        whispers="a secret worry",
-        change=change,
-        source=TurnRange(str(DM), *turns),
-        most_lost=1.0,
-        trace_id="t",
-    )
+    return stores.user_models
 
 
 async def forget_turn(database: Database, seq: int, person: str = "U1", conversation: str = str(DM)) -> None:
@@ -48,62 +42,75 @@ async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
     return model.notes, model.whispers, model.modelled_to
 
 
-async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(models: UserModels, path: Path) -> None:
-    await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
-    await revise(models, "likes tea", "owes money", expected=1, turns=(3, 6), change=NotesDiff(added=("owes money",)))
-    corrected = NotesDiff(corrected=(("owes money", "owes much money"),))
-    await revise(models, "likes tea", "owes much money", expected=2, turns=(7, 8), change=corrected)
-    more = NotesDiff(added=("has a cat",))
-    await revise(models, "likes tea", "owes much money", "has a cat", expected=3, turns=(9, 9), change=more)
-    await forget_turn(models._database, 4)
-    assert await notes_of(models) == (("likes tea", "has a cat"), "", 2)
-    for table in ("user_models", "user_model_history"):
-        everything = str(look(path, f"SELECT * FROM {table}"))
-        assert "money" not in everything
-        assert "cat" in everything
+SECRET = "a secret worry"
+
+
+async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(
+    models: UserModels, stores: Stores, path: Path
+) -> None:
+    assert await revised(stores, "likes tea", whispers=SECRET)
+    assert await revised(stores, "owes money", expected=1, whispers=SECRET)
+    assert await revised(stores, "has a cat", expected=2, whispers=SECRET)
+    await forget_turn(models._database, 2)
+    assert await notes_of(models) == (("likes tea", "has a cat"), "", 1)
+    for table in ("records", "facts", "links", "record_words", "user_models", "user_model_history", "ledger"):
+        assert "money" not in str(look(path, f"SELECT * FROM {table}"))
     kept = look(path, "SELECT whispers FROM user_model_history ORDER BY version")
-    assert kept == [("a secret worry",), ("",), ("",), ("",), ("",)]
+    assert kept == [(SECRET,), ("",), ("",), ("",)]
+    history = {one.version: one for one in await model_history(models._database, "U1", 9)}
+    first, second, third = (history[version] for version in (1, 2, 3))
+    assert (first.notes, second.notes, third.notes) == (("likes tea",), ("likes tea",), ("likes tea", "has a cat"))
+    assert "scrubbed" in second.change
+
+
+async def test_what_was_corrected_holds_again_when_the_correction_is_taken_back(
+    models: UserModels, stores: Stores
+) -> None:
+    assert await revised(stores, "likes tea")
+    assert await revised(stores, expected=1, corrected={"likes tea": "likes coffee"})
+    await forget_turn(models._database, 2)
+    assert (await notes_of(models))[0] == ("likes tea",)
+
+
+async def test_a_fact_with_another_quotation_stays(models: UserModels, stores: Stores, path: Path) -> None:
+    assert await revised(stores, "likes tea")
+    assert await revised(stores, "likes tea", expected=1)
+    await forget_turn(models._database, 1)
+    assert (await notes_of(models))[0] == ("likes tea",)
+    assert look(path, "SELECT target FROM links") == [("TU_2",)]
 
 
 async def test_a_deletion_that_arrives_reaches_the_notes(models: UserModels, stores: Stores) -> None:
     await stores.answer("hello")
     asked, said = (turn.seq for turn in (await stores.turns.transcript(DM, 9)).turns)
-    await revise(models, "owes money", expected=0, turns=(asked, said), change=NotesDiff(added=("owes money",)))
+    assert await revised(stores, "owes money", turns=(asked, said))
     await stores.inbox.accept(deleted("100.000001"))
     assert (await notes_of(models))[0] == ()
 
 
-@pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (1, "U2", DM), (1, "U1", thread("1.0"))])
+@pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (9, "U2", DM), (9, "U1", thread("1.0"))])
 async def test_a_deleted_message_outside_the_range_changes_nothing(
     models: UserModels, stores: Stores, seq: int, person: str, conversation: object
 ) -> None:
     await stores.inbox.accept(new_message("2.0", conversation=thread("1.0")))
-    await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
+    assert await revised(stores, "likes tea", whispers=SECRET)
     await forget_turn(models._database, seq, person, str(conversation))
-    assert await notes_of(models) == (("likes tea",), "a secret worry", 2)
+    assert await notes_of(models) == (("likes tea",), SECRET, 1)
 
 
-async def test_a_revision_under_way_is_refused(models: UserModels) -> None:
+async def test_a_revision_under_way_is_refused(models: UserModels, stores: Stores) -> None:
+    await spoken(stores.database, "a deleted message")
     await forget_turn(models._database, 1)
-    assert not await models.revise(
-        *KEY,
-        expected_version=0,
-        notes=("a deleted message",),
-        whispers="",
-        change=NotesDiff(),
-        source=TurnRange(str(DM), 1, 2),
-        most_lost=1.0,
-        trace_id="t",
-    )
-    await models.note_modelled(*KEY, expected_version=0, modelled_to=2)
+    assert not await revised(stores, "a deleted message", turns=(1, 1))
+    await models.note_modelled(*KEY, conversation=DM, expected_version=0, modelled_to=2)
     assert await notes_of(models) == ((), "", 0)
 
 
-async def test_the_same_note_can_be_learned_and_forgotten_again(models: UserModels) -> None:
-    for expected in (0, 2):
-        await revise(models, "likes tea", expected=expected, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
-        await forget_turn(models._database, 1)
-        assert await notes_of(models) == ((), "", 0)
+async def test_the_same_note_can_be_learned_and_forgotten_again(models: UserModels, stores: Stores) -> None:
+    for turn, expected in ((1, 0), (2, 2)):
+        assert await revised(stores, "likes tea", expected=expected)
+        await forget_turn(models._database, turn)
+        assert (await notes_of(models))[:2] == ((), "")
     assert len(await model_history(models._database, "U1", 9)) == 4
 
 
@@ -134,3 +141,110 @@ async def test_a_first_state_under_way_is_refused(models: UserModels, path: Path
     )
     await forget_turn(models._database, 1)
     assert not await states.revise(HERE, DM, NewState("weary", topic="money"), instead_of=None)
+
+
+ROOM = thread("51.0")
+
+
+async def _second_cycle(stores: Stores) -> Claim:
+    """The claim on a second message of a talk whose first, 51.0, is answered, with an aside before it, 52.0."""
+    await stores.inbox.accept(new_message("51.0", "the canary sings", conversation=ROOM))
+    await stores.answer()
+    aside = new_message("52.0", "@ben and the heron", conversation=ROOM, addressed=False, to_others=True)
+    await stores.inbox.accept(aside)
+    await stores.inbox.accept(new_message("53.0", "make a poem of it", conversation=ROOM))
+    return await stores.claim()
+
+
+@pytest.mark.parametrize("ts", ["51.0", "52.0"])
+@pytest.mark.parametrize("change", ["edit", "deletion"])
+async def test_a_cycle_that_has_read_earlier_words_which_are_gone_writes_nothing(
+    stores: Stores, path: Path, ts: str, change: str
+) -> None:
+    claim = await _second_cycle(stores)
+    arrival = deleted(ts, conversation=ROOM) if change == "deletion" else edited(ts, "a wren", conversation=ROOM)
+    await stores.inbox.accept(arrival)
+    poem = replace(
+        effect(claim, "Sing, canary."), state=ProcessState("poetic", process_memory={"poem": "Sing, canary"})
+    )
+    with pytest.raises(Superseded):
+        await stores.commits.commit(poem)
+    assert look(path, "SELECT process_memory FROM conversations") == [("{}",)]
+    assert look(path, "SELECT count(*) FROM turns WHERE body LIKE 'Sing%'") == [(0,)]
+    await stores.conversations.release(claim, text_changed=True)
+    await stores.commits.commit(effect(await stores.claim(), "Sing."))
+    assert look(path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+
+
+async def test_a_message_that_waits_changes_without_disturbing_the_reply_before_it(stores: Stores, path: Path) -> None:
+    claim = await _second_cycle(stores)
+    await stores.inbox.accept(new_message("54.0", "and then", conversation=ROOM))
+    await stores.inbox.accept(edited("54.0", "and now", conversation=ROOM))
+    await stores.inbox.accept(deleted("54.0", conversation=ROOM))
+    await stores.commits.commit(effect(claim, "Sing."))
+    assert look(path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+
+
+async def test_what_was_made_of_words_between_users_is_forgotten_with_them(stores: Stores, path: Path) -> None:
+    claim = await _second_cycle(stores)
+    thinking = replace(effect(claim, "Sing."), state=ProcessState("poetic", process_memory={"poem": "Sing, heron"}))
+    private = dict.fromkeys(("monologue", "monologue_verb", "stimulus_verb", "reply_verb", "made_piece"), "A heron!")
+    said = replace(thinking.turns[-1], thought={**private, "calls_for": "poem"})
+    await stores.commits.commit(replace(thinking, turns=(*thinking.turns[:-1], said)))
+    await stores.inbox.accept(deleted("52.0", conversation=ROOM))
+    assert "heron" not in str(look(path, "SELECT c.process_memory, t.thought FROM conversations c, turns t"))
+    assert "heron" not in str(look(path, "SELECT body FROM inbox"))
+    assert "poem" in str(look(path, "SELECT thought FROM turns"))
+
+
+async def test_words_taken_away_during_an_afterthought_keep_it_out_of_an_empty_memory(
+    stores: Stores, clock: FakeClock
+) -> None:
+    await _second_cycle(stores)
+    memories = ProcessMemories(stores.database, clock, WORKER)
+    known = await memories.known(ROOM)
+    assert known is not None
+    await stores.inbox.accept(deleted("51.0", conversation=ROOM))
+    assert not await memories.keep(ROOM, {"thought": "the canary"}, instead_of=known)
+
+
+@pytest.mark.parametrize("state", ["sent", "expired", "dropped", "dead", "unknown"])
+@pytest.mark.parametrize("paused", [False, True])
+async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(
+    stores: Stores, clock: FakeClock, path: Path, state: str, paused: bool
+) -> None:
+    await stores.inbox.accept(new_message(text=SECRET))
+    await stores.answer(f"about {SECRET}")
+    await stores.database.run("UPDATE outbox SET state = :state, settled_ms = 1", state=state)
+    if paused:
+        await stores.database.run("UPDATE turns SET passing = 1")
+        await clock.advance(3600)
+        assert await erase_passed(stores.database, clock, silence_ms=1000) == 2
+    else:
+        asker = Asker("U1", DM, HERE, "9.0")
+        await stores.database.write(lambda transaction: LastForgotten().perform(transaction, asker, clock.now_ms()))
+    assert look(path, "SELECT body, cleared FROM outbox") == [("", 1)]
+    assert SECRET not in str(look(path, "SELECT * FROM inbox"))
+
+
+async def test_words_that_can_not_be_erased_in_one_talk_stay_in_no_other(
+    stores: Stores, clock: FakeClock, path: Path
+) -> None:
+    for channel in ("D1", "D2"):
+        where = replace(DM, channel=channel)
+        await spoken(stores.database, f"said in {channel}", key=where, audience=Audience(AudienceKind.DM, channel))
+    await stores.database.run("UPDATE turns SET passing = 1")
+    await stores.database.run(
+        "CREATE TRIGGER stuck BEFORE DELETE ON turns WHEN OLD.body = 'said in D1' BEGIN SELECT raise(ABORT, 'no'); END"
+    )
+    await clock.advance(3600)
+    with pytest.raises(sqlite3.IntegrityError, match="no"):
+        await erase_passed(stores.database, clock, silence_ms=1000)
+    assert look(path, "SELECT body FROM turns") == [("said in D1",)]
+
+
+async def test_a_thought_that_can_not_be_read_stops_no_deletion(models: UserModels, stores: Stores, path: Path) -> None:
+    await stores.answer("hello")
+    await stores.database.run("UPDATE turns SET thought = '{' WHERE speaker = 'soul'")
+    await forget_turn(models._database, 1)
+    assert look(path, "SELECT thought FROM turns WHERE speaker = 'soul'") == [("{}",)]

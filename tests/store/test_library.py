@@ -15,8 +15,7 @@ from daemon.core.ports import IndexedFile, IndexedPassage, Passage
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.knowledge.word_index import CANDIDATES
+from daemon.memory.knowledge.library import COMPARED, LibraryIndex
 from daemon.tools.library import files as walking
 from daemon.tools.library.files import SIZE_CAP, LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.folders import EVERY, FolderLibrary
@@ -99,6 +98,22 @@ async def test_folders_are_known_with_their_sizes_and_what_vanished_is_not_read(
     assert await library.read_on("docs/a.md", 1, 9) == (), "although the index still holds it"
     await library.index()
     assert library.folders == {"docs": 1}
+
+
+async def test_very_many_open_folders_are_searched_by_a_long_question(
+    tmp_path: Path, index: LibraryIndex, clock: FakeClock, events: Events
+) -> None:
+    words = [f"{letter * 4}word" for letter in "abcdefghijkl"]
+    opened = [tmp_path / f"folder{number}" for number in range(60)]
+    for folder in opened:
+        folder.mkdir()
+    write(opened[0], a="some of aaaaword")
+    write(opened[59], a=" ".join(words[1:]))
+    whole = FolderLibrary([], index, clock, events, open_to_all=opened)
+    await whole.index()
+    part = whole.open_part()
+    assert part is not None
+    assert [one.source for one in await part.search(" ".join(words), 5)] == ["folder59/a.md:1", "folder0/a.md:1"]
 
 
 async def test_the_open_part_counts_and_reads_its_own_folders_alone(
@@ -194,7 +209,7 @@ def test_any_text_is_a_query_and_finds_what_plain_python_finds(
             return {one.text for one in await index.search(query, 100)}
 
     found = asyncio.run(ask())
-    assert found == {body for body in BODIES if finds(body, query)}
+    assert found == {body for number, body in enumerate(BODIES) if finds(f"f{number} {body}", query)}
 
 
 # -- keeping up ------------------------------------------------------------------------------------------------------
@@ -226,7 +241,7 @@ async def test_many_and_long_files_are_written_in_several_transactions(docs: Pat
     tally = await library.index()
     assert tally.files == 231
     assert tally.passages == 230 + 300
-    assert len(await library.search("heron", 500)) == CANDIDATES
+    assert len(await library.search("heron", 500)) == COMPARED
     for name in (*(f"n{number}" for number in range(230)), "long"):
         (docs / f"{name}.md").unlink()
     assert (await library.index()).removed == 231

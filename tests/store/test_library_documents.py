@@ -1,4 +1,4 @@
-"""Documents in the library: how they are cited, what is told of those that can't be read, and how indexing goes on."""
+"""Documents in the library: how they are cited, what is said of those that can't be read, how indexing goes on."""
 
 import asyncio
 import os
@@ -61,7 +61,7 @@ async def test_a_passage_of_a_document_is_cited_by_its_place(docs: Path, library
     assert await sources(library, "menge") == ["docs/list.csv, rows 1-2"]
 
 
-async def test_a_fault_is_told_once_and_stops_nothing_else(
+async def test_a_fault_is_reported_once_and_stops_nothing_else(
     path: Path, docs: Path, library: FolderLibrary, events: Events
 ) -> None:
     (docs / "a.pdf").write_bytes(made.protected_pdf("RC4-128"))
@@ -71,22 +71,22 @@ async def test_a_fault_is_told_once_and_stops_nothing_else(
     (docs / "e.doc").write_bytes(b"\xd0\xcf\x11\xe0\0")
     for _ in range(2):
         await library.index()
-    told = {str(fields["path"]): str(fields["reason"]) for _, fields in events.emitted}
+    reported = {str(fields["path"]): str(fields["reason"]) for _, fields in events.emitted}
     assert events.names == ["library.file_refused"] * 4
-    assert told["docs/a.pdf"] == "it is protected by a password (save a copy of it without a password)"
-    assert told["docs/b.docx"].startswith("it is no Word document, but begins like a Windows program")
-    assert told["docs/d.xlsx"].startswith("it is empty")
-    assert told["docs/e.doc"] == "documents of its format are not read (save it as .docx)"
+    assert reported["docs/a.pdf"] == "it is protected by a password (save a copy of it without a password)"
+    assert reported["docs/b.docx"].startswith("it is no Word document, but begins like a Windows program")
+    assert reported["docs/d.xlsx"].startswith("it is empty")
+    assert reported["docs/e.doc"] == "documents of its format are not read (save it as .docx)"
     assert await sources(library, "kiln cracks") == ["docs/c.pdf, page 2"]
     rows = look(path, "SELECT path, fault FROM library_files WHERE fault <> ''")
-    assert {row[0]: row[1] for row in rows} == told
+    assert {row[0]: row[1] for row in rows} == reported
     (docs / "a.pdf").write_bytes(made.pdf("now it is open"))
     await library.index()
     assert len(events.emitted) == 4
     assert await sources(library, "open") == ["docs/a.pdf, page 1"]
 
 
-async def test_what_is_left_out_of_a_document_is_told_and_the_rest_is_searched(
+async def test_what_is_left_out_of_a_document_is_reported_and_the_rest_is_searched(
     docs: Path, library: FolderLibrary, events: Events
 ) -> None:
     (docs / "long.csv").write_text("".join(f"{number},{'heron ' * 300}\n" for number in range(1_500)))
@@ -97,7 +97,7 @@ async def test_what_is_left_out_of_a_document_is_told_and_the_rest_is_searched(
     assert await sources(library, "heron")
 
 
-async def test_a_document_of_very_many_passages_is_searched_to_a_place_that_is_told(
+async def test_a_document_of_very_many_passages_is_searched_to_a_place_that_is_reported(
     path: Path, docs: Path, library: FolderLibrary, events: Events
 ) -> None:
     (docs / "long.docx").write_bytes(made.word(*(f"# Heading {number}" for number in range(MOST_PASSAGES + 9))))
@@ -260,7 +260,7 @@ async def test_a_long_file_that_is_cut_off_has_no_stamp_until_it_is_put_again(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-async def test_a_document_that_the_daemon_may_not_open_is_told(
+async def test_a_document_that_the_daemon_may_not_open_is_reported(
     docs: Path, library: FolderLibrary, events: Events
 ) -> None:
     (docs / "a.pdf").write_bytes(made.REPORT)

@@ -14,42 +14,27 @@ from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.state_history import state_path
 from daemon.memory.knowledge.user_models import list_models, model_history
+from daemon.memory.people.passing import erase_turns
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.presence import Presence
+from daemon.memory.retrieval.reasons import Reasons
+from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests import big
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.counting import Counter, count_steps
 from tests.store.parts import WORKER, Stores
 
 ROWS = 100_000
-EVERY = 10  # steps of SQLite's virtual machine between two counts
 FEW = 4_000  # steps; one row takes 5 to 15 of them, so that these are a few hundred rows
-SEARCHED = 30_000  # steps of a search for words that every row holds
+SEARCHED = 60_000  # steps of a search for words that every row holds, in two lanes
 AT_ONCE = 500_000  # steps; what counts or ranks thousands of rows may take so many in one transaction
 
 DM = ConversationKey(SOUL, TEAM, "D1", "")
 Work = Callable[[], Awaitable[object]]
-
-
-class Counter:
-    """Counts the steps of all statements, and those of the longest transaction."""
-
-    def __init__(self) -> None:
-        self.steps = self.longest = self._here = 0
-
-    def step(self) -> int:
-        self.steps += EVERY
-        self._here += EVERY
-        self.longest = max(self.longest, self._here)
-        return 0
-
-    def statement(self, sql: str) -> None:
-        if sql.startswith("BEGIN"):
-            self._here = 0
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +57,7 @@ async def database(filled: Path, clock: FakeClock) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def counter(database: Database) -> Counter:
-    counter = Counter()
-    readers = [database._readers.get_nowait() for _ in range(2)]
-    for connection in (database._writer, *readers):
-        await connection.set_progress_handler(counter.step, EVERY)
-        await connection.set_trace_callback(counter.statement)
-    for reader in readers:
-        database._readers.put_nowait(reader)
-    return counter
+    return await count_steps(database)
 
 
 class Works:
@@ -96,18 +74,20 @@ class Works:
         stores, database, now = self.stores, self._database, self._clock.now_ms()
         admin, agenda = Admin(database, self._clock, "ada"), Agenda(database, self._clock, "ada")
         backlog = Backlog(database, self._clock, soul=SOUL, workspace=TEAM)
-        search, replies = ConversationSearch(database), StoredReplies(database)
+        reasons = Reasons(database)
+        search, replies = Surfacing(database, self._clock), StoredReplies(database)
         intentions, approvals = Intentions(database, self._clock, WORKER), Approvals(database, self._clock, WORKER)
-        presence = Presence(database, self._clock, soul=SOUL, workspace=TEAM, kind="slack", version="1")
+        presence = Presence(database, self._clock, soul=SOUL, workspace=TEAM, kind="slack", version="1", lease=30)
         asked = "six by twenty"  # words of every row, and of every other one
         everybody, dm = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.DM, "D1")
         members, guests = (Readers(everybody, members_only=known) for known in (True, False))
         thread = ConversationKey(SOUL, TEAM, "C1", f"{(big.BEGAN_MS + big.EVERY_MS) / 1000:.6f}")
         old = f"{(big.BEGAN_MS + 1000 * big.EVERY_MS) / 1000:.6f}"
         return {
-            "a message, its claim, reply and posts": (self._a_turn, 2 * FEW),
+            "a message, its claim, reply and posts": (self._a_turn, 3 * FEW),
             "an old message is edited": (lambda: stores.inbox.accept(edited(old, "other words")), FEW),
             "an old message is deleted": (lambda: stores.inbox.accept(deleted(old)), FEW),
+            "an old message is past its days": (self._past_its_days, FEW),
             "an aside in a long talk": (self._an_aside, FEW),
             "the transcript": (lambda: stores.turns.transcript(DM, 50), FEW),
             "a look for work": (self._a_look, FEW),
@@ -126,9 +106,14 @@ class Works:
                 SEARCHED,
             ),
             "the search before a reply": (
-                lambda: search.look_up(DM, Readers(dm, members_only=True), f"{asked} {asked}s or none", 5, None),
+                lambda: search.surface(
+                    DM, Readers(dm, members_only=True), [f"{asked} {asked}s or none", "eight"], 5, AlreadyShown()
+                ),
                 SEARCHED,
             ),
+            "the last reply": (lambda: reasons.last_reply(DM), FEW),
+            "the reply that was posted": (lambda: reasons.reply_posted(SOUL, f"{old}9", "D1"), FEW),
+            "why it was said": (lambda: reasons.why("TL_2002", None), FEW),
             "a stored reply": (lambda: replies.find(DM, "m-1"), FEW),
             "the name of a user": (lambda: replies.last_name(DM), FEW),
             "soul status": (lambda: survey(database, now, now - 86_400_000), 20 * ROWS),
@@ -163,6 +148,10 @@ class Works:
         job = await stores.jobs.claim_next()
         assert job is not None
         await stores.jobs.finish(job, ())
+
+    async def _past_its_days(self) -> None:
+        first = (1, str(DM), "person", f"{big.BEGAN_MS / 1000:.6f}")
+        await self._database.write(lambda transaction: erase_turns(transaction, [first], 1, "too old"))
 
     async def _an_aside(self) -> None:
         aside = new_message(self._ts, addressed=False)

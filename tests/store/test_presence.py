@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.bell_sockets import hang
+from daemon.memory.consolidation.slots import NightSlots
 from daemon.memory.database import Database
-from daemon.memory.queues.presence import Presence, ProcessIdentity, _start_time
+from daemon.memory.queues.presence import Presence, ProcessIdentity, _start_time, bells_beside
+from daemon.memory.records import Worker
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, effect, new_message, thread
 from tests.store.parts import Stores, look, poke
@@ -20,6 +23,8 @@ from tests.store.parts import Stores, look, poke
 OTHER = thread("9.0")
 
 IN_DOUBT = 5.0
+YEAR_MS = 365 * 24 * 3600 * 1000
+ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
@@ -34,9 +39,31 @@ def sleeper() -> Iterator[ProcessIdentity]:
             child.kill()
 
 
+@contextmanager
+def ringer(home: Path) -> Iterator[ProcessIdentity]:
+    """A real process with a bell, until it is killed."""
+    command = [sys.executable, "-m", "tests.store.ringing_child", str(home)]
+    with subprocess.Popen(command, stdout=-1, cwd=ROOT, text=True) as child:
+        assert child.stdout is not None
+        try:
+            yield ProcessIdentity.parse(child.stdout.readline().strip())
+        finally:
+            child.kill()
+
+
+@pytest.fixture
+def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/proc shows this process no others, as with ProtectProc=invisible."""
+    proc, seen = tmp_path / "proc", Path("/proc")
+    (proc / "sys/kernel/random").mkdir(parents=True)
+    (proc / "sys/kernel/random/boot_id").write_text((seen / "sys/kernel/random/boot_id").read_text())
+    (proc / "self").symlink_to(seen / "self")
+    monkeypatch.setattr("daemon.memory.queues.presence._PROC", proc)
+
+
 @pytest.fixture
 def presence(database: Database, clock: FakeClock) -> Presence:
-    return Presence(database, clock, soul=SOUL, workspace=TEAM, kind="test", version="0")
+    return Presence(database, clock, soul=SOUL, workspace=TEAM, kind="test", version="0", lease=30)
 
 
 def test_a_killed_process_is_dead_even_as_a_zombie() -> None:
@@ -90,6 +117,61 @@ def test_an_identity_parses_its_own_text_and_that_of_older_programs() -> None:
         ProcessIdentity.parse("worker-1")
 
 
+async def test_a_bell_that_refuses_frees_what_a_killed_daemon_held_though_it_can_not_be_seen(
+    database: Database, clock: FakeClock, path: Path, presence: Presence, hidden: None
+) -> None:
+    with ringer(path.parent) as identity:
+        theirs, ours = Stores.of(database, clock, str(identity)), Stores.of(database, clock, str(presence.identity))
+        await theirs.inbox.accept(new_message())
+        claim = await theirs.claim()
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
+        await theirs.conversations.renew(claim)
+    assert len(list(bells_beside(path).iterdir())) == 1
+    assert await presence.release_dead_claims(IN_DOUBT) == 1
+    assert (await ours.claim()).fence == claim.fence + 1
+    assert not list(bells_beside(path).iterdir())
+
+
+async def test_who_listens_at_its_bell_keeps_its_claims_though_proc_shows_another(
+    database: Database, clock: FakeClock, path: Path, presence: Presence
+) -> None:
+    for identity in (replace(presence.identity, namespace="4026530000"), replace(presence.identity, start="1")):
+        hung = hang(bells_beside(path), identity.bell)
+        assert hung is not None
+        theirs = Stores.of(database, clock, str(identity))
+        await theirs.inbox.accept(new_message(str(float(len(identity.start)))))
+        claim = await theirs.claim()
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
+        await theirs.conversations.renew(claim)
+        assert hung[1].exists()
+        hung[0].close()
+        assert await presence.release_dead_claims(IN_DOUBT) == 1
+        assert not hung[1].exists()
+
+
+async def test_a_bell_of_another_host_or_an_earlier_boot_proves_nothing(path: Path, presence: Presence) -> None:
+    elsewhere = replace(presence.identity, host="elsewhere", boot="another")
+    hung = hang(bells_beside(path), elsewhere.bell)
+    assert hung is not None
+    hung[0].close()
+    assert not elsewhere.surely_dead(path)
+    assert await presence.release_dead_claims(IN_DOUBT) == 0
+    assert hung[1].exists()
+
+
+async def test_where_no_process_can_be_seen_and_no_bell_hangs_the_lease_decides(
+    database: Database, clock: FakeClock, path: Path, presence: Presence, hidden: None
+) -> None:
+    with sleeper() as identity:
+        theirs = Stores.of(database, clock, str(identity))
+        await theirs.inbox.accept(new_message())
+        claim = await theirs.claim()
+    assert not identity.surely_dead(path)
+    assert not identity.in_sight
+    assert await presence.release_dead_claims(IN_DOUBT) == 0
+    await theirs.conversations.renew(claim)
+
+
 async def test_the_claims_of_a_killed_daemon_are_released_at_once(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
@@ -130,6 +212,57 @@ async def test_a_living_daemon_keeps_its_claims(
         await theirs.conversations.renew(claim)
 
 
+async def test_no_claim_of_a_clock_that_is_far_ahead_binds_for_ever(
+    database: Database, clock: FakeClock, path: Path, presence: Presence
+) -> None:
+    unseen, ahead = "elsewhere/b/n/1/1", FakeClock(start_ms=clock.now_ms() + YEAR_MS)
+    ours = Stores.of(database, clock, str(presence.identity))
+    await ours.inbox.accept(new_message("1.0"))
+    await ours.commits.commit(effect(await ours.claim(), "a", jobs=("summarizes",)))
+    await ours.inbox.accept(new_message("2.0", conversation=OTHER))
+    theirs = Stores.of(database, ahead, unseen)
+    await theirs.claim()
+    assert await theirs.jobs.claim_next()
+    assert await theirs.outbox.claim_next()
+    poke(path, "UPDATE outbox SET lease_until = lease_until + ? WHERE state = 'sending'", YEAR_MS)
+    night = NightSlots(database, ahead, Worker(unseen, SOUL, TEAM, 30_000))
+    assert await night.take(await night.newest(), ahead.now_ms(), by_hand=True)
+    for _ in range(2):  # a living holder would have renewed its claims
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
+        assert await ours.conversations.claim_next() is None
+        assert await ours.jobs.claim_next() is None
+        await clock.advance(46)
+    await clock.advance(1)
+    assert await ours.claim()
+    assert await ours.jobs.claim_next()
+    assert await ours.outbox.claim_next()
+    assert (await NightSlots(database, clock, Worker("us", SOUL, TEAM, 30_000)).newest()).free
+
+
+async def test_who_renews_by_a_clock_that_is_far_ahead_keeps_its_claim(
+    database: Database, clock: FakeClock, presence: Presence
+) -> None:
+    ahead = FakeClock(start_ms=clock.now_ms() + YEAR_MS)
+    ours, theirs = Stores.of(database, clock), Stores.of(database, ahead, "elsewhere/b/n/1/1")
+    await ours.inbox.accept(new_message())
+    claim = await theirs.claim()
+    for _ in range(30):
+        await presence.release_dead_claims(IN_DOUBT)
+        await theirs.conversations.renew(claim)
+        assert await ours.conversations.claim_next() is None
+        await clock.advance(10)
+
+
+async def test_a_beat_of_a_clock_that_is_far_ahead_is_no_life(presence: Presence, path: Path, clock: FakeClock) -> None:
+    await presence.beat("connected", {})
+    poke(path, "UPDATE presence SET id = 'elsewhere/b/n/1/1', seen_ms = seen_ms + 30000")
+    assert len(await presence.others()) == 1, "by so much clocks may differ"
+    poke(path, "UPDATE presence SET seen_ms = seen_ms + ?", YEAR_MS)
+    assert await presence.others() == ()
+    await presence.release_dead_claims(IN_DOUBT)
+    assert look(path, "SELECT id FROM presence") == []
+
+
 async def test_a_claim_with_an_unknown_owner_format_keeps_its_lease(stores: Stores, presence: Presence) -> None:
     await stores.inbox.accept(new_message())
     claim = await stores.claim()  # by `worker-1`
@@ -168,3 +301,9 @@ async def test_the_row_of_a_dead_daemon_is_deleted(presence: Presence, path: Pat
     poke(path, "UPDATE presence SET id = id || '0'")  # as if it had started at another time
     assert await presence.release_dead_claims(IN_DOUBT) == 1
     assert look(path, "SELECT count(*) FROM presence") == [(0,)]
+
+
+@pytest.mark.parametrize("pid", ["0", "-1", str(2**31), str(10**20)])
+def test_what_no_process_can_be_called_is_no_process(pid: str) -> None:
+    with pytest.raises(ValueError, match="names no process"):
+        ProcessIdentity.parse(f"host/boot/namespace/{pid}/1")

@@ -1,6 +1,7 @@
 """Old records of how work went are deleted; messages, notes and waiting rows stay."""
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,21 +9,20 @@ import pytest
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
-from daemon.core.ports import Acceptance
+from daemon.core.ports import Acceptance, SharedFile
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
-from daemon.memory.database.pruning import Retention, prune, prune_periodically
+from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune, prune_periodically
 from daemon.memory.knowledge.state_history import PathStep, store_path
+from daemon.memory.notes import Note
 from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions
-from daemon.memory.queues.notes import Note
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, call, deleted, edited, effect, new_message
 from tests.store.parts import WORKER, Stores, intend, later, look, poke, room
 
 DAY_S = 86_400.0
-_EVERY = 6 * 3600.0
 KEPT = Retention(calls=0)  # the calls of the tests' cycles are as old as the epoch
 
 
@@ -62,8 +62,9 @@ async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(
 ) -> None:
     events = Events()
     await clock.advance(2 * DAY_S)
-    async with alongside(prune_periodically(lived, Retention(traces=days, calls=0), clock, events)):
-        while _EVERY not in clock.slept:
+    retention = Retention(traces=days, calls=0)
+    async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
+        while PRUNED_EVERY_S not in clock.slept:
             await clock.advance(0.01)
             await asyncio.sleep(0.001)
     assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
@@ -200,3 +201,17 @@ async def test_pruning_never_holds_the_write_lock_for_a_scan(database: Database,
     assert all("WHERE seq = " in sql for sql in changes)
     assert statements.count("COMMIT") >= 1200 / 50
     assert len([rest for rest in clock.slept if rest >= 0.05]) >= 1200 / 50
+
+
+async def test_what_was_read_of_a_file_goes_with_the_texts_of_the_queues_where_nothing_answered_its_message(
+    stores: Stores, database: Database, clock: FakeClock, path: Path
+) -> None:
+    for ts in ("1.0", "2.0"):
+        file = SharedFile(f"F{ts}", f"{ts}.pdf", "application/pdf", 9, "https://files/it")
+        await stores.inbox.accept(replace(new_message(ts), files=(file,)))
+        if ts == "1.0":
+            await stores.answer("hello")
+    await database.run("UPDATE shared_files SET state = 'read', found = json_object('text', 'words of ' || name)")
+    await clock.advance(31 * DAY_S)
+    await prune(database, clock, KEPT)
+    assert look(path, "SELECT name FROM shared_files") == [("1.0.pdf",)]

@@ -13,8 +13,8 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Read
 from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.word_index import EACH
+from daemon.memory.retrieval.surfacing import Surfacing
 from tests.fakes import FakeClock
 from tests.indexing import index_turns
 from tests.store.parts import look, poke
@@ -24,13 +24,14 @@ DM, OTHER_DM = ConversationKey(SOUL, TEAM, "D1"), ConversationKey(SOUL, TEAM, "D
 PUBLIC = ConversationKey(SOUL, TEAM, "C1", "1.0")
 MINE, THEIRS = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.DM, "D2")
 HEARERS = Readers(MINE, members_only=True)
+CLOSED, GUILD_2 = ConversationKey(SOUL, TEAM, "G1", "3.0"), Audience(AudienceKind.CHANNEL, "G2")
 EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
 NOON = 1_795_262_400_000  # 2026-11-21 12:00 UTC
 
 
 @pytest.fixture
-def messages(database: Database) -> ConversationSearch:
-    return ConversationSearch(database)
+def messages(database: Database, clock: FakeClock) -> Surfacing:
+    return Surfacing(database, clock)
 
 
 def remember(
@@ -66,16 +67,14 @@ def index(path: Path) -> None:
         index_turns(connection)
 
 
-async def test_a_found_message_has_its_day_and_name(path: Path, messages: ConversationSearch) -> None:
+async def test_a_found_message_has_its_day_and_name(path: Path, messages: Surfacing) -> None:
     remember(path, "The deploy key lives in the vault.", where=PUBLIC, audience=EVERYBODY, name="Ada L")
     assert await messages.search(DM, HEARERS, "where is the deploy key?", 5) == (
         Passage("conversation 2026-11-21, Ada L", "The deploy key lives in the vault."),
     )
 
 
-async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(
-    path: Path, messages: ConversationSearch
-) -> None:
+async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(path: Path, messages: Surfacing) -> None:
     remember(path, "the kraken sleeps in the vault", author="U2", name="Ada")
     poke(
         path,
@@ -91,7 +90,7 @@ async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(
 
 
 async def test_a_flood_in_public_leaves_the_words_of_the_own_conversation_to_be_found(
-    path: Path, messages: ConversationSearch
+    path: Path, messages: Surfacing
 ) -> None:
     remember(path, "the kraken sleeps in the vault, and so on, and on, and on", name="Ada")
     for number in range(EACH + 10):
@@ -99,27 +98,25 @@ async def test_a_flood_in_public_leaves_the_words_of_the_own_conversation_to_be_
     assert "the vault" in " ".join(one.text for one in await messages.search(DM, HEARERS, "kraken vault", 5))
 
 
-async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: ConversationSearch) -> None:
+async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: Surfacing) -> None:
     remember(path, "phoenix " + "word " * 2_000 + "kraken")
     assert await messages.search(DM, HEARERS, "phoenix", 5)
     assert not await messages.search(DM, HEARERS, "kraken", 5)
 
 
-async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(
-    path: Path, messages: ConversationSearch
-) -> None:
+async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(path: Path, messages: Surfacing) -> None:
     for body in ("the release is late", "the release of the kraken", "the release is early", "lunch"):
         remember(path, body)
     found = [one.text for one in await messages.search(DM, HEARERS, "the release kraken", 3)]
     assert found == ["the release of the kraken", "the release is early", "the release is late"]
 
 
-async def test_the_source_names_this_conversation(path: Path, messages: ConversationSearch) -> None:
+async def test_the_source_names_this_conversation(path: Path, messages: Surfacing) -> None:
     remember(path, "tea at four")
     assert [one.source for one in await messages.search(DM, HEARERS, "tea", 5)] == ["this conversation 2026-11-21, Ben"]
 
 
-async def test_a_user_name_can_not_forge_a_source(path: Path, messages: ConversationSearch) -> None:
+async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Surfacing) -> None:
     remember(path, "tea at four", name="Eve\n\u202e docs/limits.md:1 " + "x" * 200)
     remember(path, "tea at five", name="\u200b")
     sources = [one.source for one in await messages.search(DM, HEARERS, "tea", 5)]
@@ -130,18 +127,18 @@ async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Conversa
 
 
 @pytest.mark.parametrize("query", ["", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"])
-async def test_text_outside_of_user_messages_is_not_found(path: Path, messages: ConversationSearch, query: str) -> None:
+async def test_text_outside_of_user_messages_is_not_found(path: Path, messages: Surfacing, query: str) -> None:
     remember(path, "a plain remark")
     assert await messages.search(DM, HEARERS, query, 5) == ()
     assert look(path, "SELECT count(*) FROM turns") == [(1,)]
 
 
-async def test_a_limit_of_zero_finds_nothing(path: Path, messages: ConversationSearch) -> None:
+async def test_a_limit_of_zero_finds_nothing(path: Path, messages: Surfacing) -> None:
     remember(path, "tea")
     assert await messages.search(DM, HEARERS, "tea", 0) == ()
 
 
-async def test_of_a_long_turn_the_part_around_the_words_is_found(path: Path, messages: ConversationSearch) -> None:
+async def test_of_a_long_turn_the_part_around_the_words_is_found(path: Path, messages: Surfacing) -> None:
     remember(path, "so it goes. " * 200 + "The kraken sleeps in the vault. " + "so it goes. " * 100)
     [found] = await messages.search(DM, HEARERS, "kraken", 5)
     assert "The kraken sleeps in the vault." in found.text
@@ -149,14 +146,12 @@ async def test_of_a_long_turn_the_part_around_the_words_is_found(path: Path, mes
     assert len(found.text) <= 1500
 
 
-async def test_a_channel_that_became_private_keeps_its_messages_private(
-    path: Path, messages: ConversationSearch
-) -> None:
+async def test_a_channel_that_became_private_keeps_its_messages_private(path: Path, messages: Surfacing) -> None:
     remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
     assert await messages.search(DM, HEARERS, "griffin", 5) == ()
 
 
-async def test_messages_to_other_souls_and_workspaces_are_not_found(path: Path, messages: ConversationSearch) -> None:
+async def test_messages_to_other_souls_and_workspaces_are_not_found(path: Path, messages: Surfacing) -> None:
     remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
     remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
     assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
@@ -207,7 +202,7 @@ def test_no_conversation_finds_a_message_of_another_audience(
                 remember(path, f"griffin {number}", where=where, audience=other or room, room=room)
             return [
                 one.text
-                for one in await ConversationSearch(database).search(
+                for one in await Surfacing(database, FakeClock(auto=True)).search(
                     conversation, Readers(audience, members_only=True), query, 100
                 )
             ]
@@ -216,3 +211,33 @@ def test_no_conversation_finds_a_message_of_another_audience(
     expected = {f"griffin {n}" for n, ((where, room), other) in enumerate(rows) if may_hear(where, room, other or room)}
     assert set(found) == expected
     assert len(found) == len(expected)
+
+
+async def test_in_a_dm_the_private_rooms_of_its_user_are_searched_and_named_without_an_id(
+    path: Path, messages: Surfacing
+) -> None:
+    remember(path, "the griffin of the guild", where=CLOSED, audience=Audience(AudienceKind.CHANNEL, "G1"))
+    remember(path, "a griffin of others", where=ConversationKey(SOUL, TEAM, "G2"), audience=GUILD_2)
+    assert await messages.search(DM, HEARERS, "griffin", 5) == ()
+    [found] = await messages.search(DM, Readers(MINE, members_only=True, rooms=frozenset({"G1"})), "griffin", 5)
+    assert (found.text, found.source) == ("the griffin of the guild", "private channel 2026-11-21, Ben")
+    assert (found.room, found.members_only) == ("G1", True)
+
+
+async def test_words_of_a_public_channel_that_became_private_are_found_by_its_members_alone(
+    path: Path, messages: Surfacing
+) -> None:
+    remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
+    [found] = await messages.search(DM, Readers(MINE, members_only=True, rooms=frozenset({"C1"})), "griffin", 5)
+    assert found.room == "C1"
+
+
+async def test_words_of_very_many_rooms_are_found_in_one_search(path: Path, messages: Surfacing) -> None:
+    rooms = [f"G{number}" for number in range(40)]
+    for channel in rooms:
+        where, audience = ConversationKey(SOUL, TEAM, channel), Audience(AudienceKind.CHANNEL, channel)
+        remember(path, f"the griffin and the kraken of {channel}", where=where, audience=audience)
+    readers = Readers(MINE, members_only=True, rooms=frozenset(rooms))
+    query = "what do the griffin and the kraken of the guild eat for breakfast on cold mornings?"
+    assert {one.room for one in await messages.search(DM, readers, query, 100)} <= set(rooms)
+    assert len(await messages.search(DM, readers, query, 100)) >= 20

@@ -2,23 +2,26 @@
 
 import asyncio
 import re
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import StoreError
+from daemon.core.errors import IndexDamaged, StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.words import LONGEST_STEM, SHORTEST_STEM, terms_of
+from daemon.memory.admin.overview import check_file
 from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.erasing import wipe_periodically
-from daemon.memory.knowledge.search import ConversationSearch
+from daemon.memory.knowledge.erasing import join, join_all, tidy_periodically
+from daemon.memory.knowledge.index_repair import rebuild
 from daemon.memory.knowledge.turn_index import TURN_INDEX, store_turns
 from daemon.memory.reader_codes import code, codes_for_readers, codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind
+from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, deleted, edited, effect, new_message
 from tests.store.parts import Stores, content, look, poke, room
@@ -27,12 +30,12 @@ READERS = Readers(HERE, members_only=True)
 
 
 @pytest.fixture
-def search(database: Database) -> ConversationSearch:
-    return ConversationSearch(database)
+def search(database: Database, clock: FakeClock) -> Surfacing:
+    return Surfacing(database, clock)
 
 
-async def found(search: ConversationSearch, query: str, shown_from: int | None = None) -> list[str]:
-    return [one.text for one in await search.look_up(DM, READERS, query, 5, shown_from)]
+async def found(search: Surfacing, query: str, shown_from: int | None = None) -> list[str]:
+    return [one.text for one in await search.surface(DM, READERS, [query], 5, AlreadyShown(shown_from))]
 
 
 def indexed(path: Path) -> set[str]:
@@ -47,31 +50,28 @@ async def answered(stores: Stores, ts: str, text: str, reply: str) -> None:
     await stores.commits.commit(effect(await stores.claim(), reply))
 
 
-async def test_a_turn_can_be_found_as_soon_as_it_is_committed(stores: Stores, search: ConversationSearch) -> None:
+async def test_a_turn_can_be_found_as_soon_as_it_is_committed(stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "so does the leviathan")
     assert await found(search, "krakens") == ["the kraken sleeps"]
-    [own] = await search.look_up(DM, READERS, "leviathan", 5, None)
-    assert own.own
-    assert not await search.search(DM, READERS, "leviathan", 5), "the soul's own words prove nothing"
+    assert "leviathan" not in str(await found(search, "leviathan")), "the soul's own words prove nothing"
+    assert "so does the leviathan" in await found(search, "what did you tell me of the leviathan?")
 
 
-async def test_what_the_prompt_shows_anyway_is_not_found(stores: Stores, search: ConversationSearch) -> None:
+async def test_what_the_prompt_shows_anyway_is_not_found(stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "well")
     await answered(stores, "2.0", "a second kraken", "well")
     assert await found(search, "kraken", 3) == ["the kraken sleeps"]
     assert await found(search, "kraken", 1) == []
 
 
-async def test_an_edited_message_is_found_by_its_new_words_alone(stores: Stores, search: ConversationSearch) -> None:
+async def test_an_edited_message_is_found_by_its_new_words_alone(stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "well")
     await stores.inbox.accept(edited("1.0", "the griffin sleeps"))
     assert await found(search, "kraken") == []
     assert await found(search, "griffin") == ["the griffin sleeps"]
 
 
-async def test_of_a_deleted_message_nothing_is_found_or_kept(
-    path: Path, stores: Stores, search: ConversationSearch
-) -> None:
+async def test_of_a_deleted_message_nothing_is_found_or_kept(path: Path, stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "well")
     await stores.inbox.accept(deleted("1.0"))
     assert await found(search, "kraken") == []
@@ -88,13 +88,117 @@ async def test_an_hour_after_a_deletion_its_words_have_left_the_file(
     await stores.inbox.accept(deleted("1.0"))
     assert b"nzibar" in content(path), "else this shows nothing"
     events = Events()
-    async with alongside(wipe_periodically(database, clock, events)):
+    async with alongside(tidy_periodically(database, clock, events)):
         await events.until("memory.wiped")
     assert events.named("memory.wiped") == [{"rows": 1}]
     assert look(path, "SELECT * FROM erased_words") == []
     await database.checkpoint(whole=True)
     assert b"nzibar" not in content(path)
     assert look(path, "SELECT count(*) FROM turn_words") == [(81,)]
+
+
+def _number(path: Path, statement: str) -> int:
+    return int(str(look(path, statement)[0][0]))
+
+
+async def test_the_many_small_segments_of_a_talk_are_joined_and_nothing_is_lost(
+    path: Path, stores: Stores, search: Surfacing, database: Database
+) -> None:
+    for number in range(40):
+        await answered(stores, f"{number + 1}.0", f"the kraken sleeps in cave{number}", "well")
+    in_segments = "SELECT count(DISTINCT segid) FROM turn_index_idx"
+    assert _number(path, in_segments) > 4, "else this shows nothing"
+    await join(database, FakeClock(auto=True))
+    assert _number(path, in_segments) <= 4
+    assert {f"cave{number}" for number in range(40)} <= indexed(path)
+    assert (await found(search, "cave7"))[0] == "the kraken sleeps in cave7"
+
+
+async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(
+    path: Path, stores: Stores, search: Surfacing, database: Database
+) -> None:
+    async def many(begin: int) -> None:
+        for number in range(begin, begin + 20):
+            words = " ".join(f"cave{number}x{word}" for word in range(400))
+            await answered(stores, f"{number}.0", f"kraken{number} {words}", "well")
+
+    async def segments_after() -> int:
+        await join_all(database, FakeClock(auto=True))
+        return _number(path, "SELECT count(DISTINCT segid) FROM turn_index_idx")
+
+    await many(1)
+    assert await segments_after() == 1
+    await answered(stores, "50.0", "the griffin wakes", "well")
+    assert await segments_after() > 1, "it was a hundredth"
+    await many(101)
+    assert await segments_after() == 1
+    assert {"griffin", "kraken7", "kraken107"} <= indexed(path)
+    assert (await found(search, "griffin"))[0] == "the griffin wakes"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM turn_index_data",
+        "DELETE FROM turn_index_data WHERE id > 10",
+        "UPDATE turn_index_data SET block = x'ffffffffffff' WHERE id = 10",
+        "UPDATE turn_index_data SET block = zeroblob(3) WHERE id = 10",
+        "UPDATE turn_index_data SET block = randomblob(200) WHERE id > 10",
+    ],
+)
+async def test_a_damaged_index_stops_no_message_and_is_built_anew(
+    path: Path, stores: Stores, search: Surfacing, database: Database, damage: str
+) -> None:
+    for number in range(1, 4):
+        await answered(stores, f"{number}.0", f"the kraken sleeps for {number} years", "well")
+    poke(path, damage)
+    await answered(stores, "4.0", "the kraken wakes", "well")
+    await stores.inbox.accept(edited("1.0", "the griffin sleeps"))
+    await stores.inbox.accept(deleted("2.0"))
+    with suppress(IndexDamaged):
+        await search.search(DM, READERS, "kraken", 9)
+    await answered(stores, "5.0", "a kraken again", "well")
+    assert look(path, "SELECT name FROM distrusted_indexes") == [("turn",)]
+    events = Events()
+    async with alongside(tidy_periodically(database, FakeClock(auto=True), events)):
+        await events.until("memory.index_rebuilt")
+    assert look(path, "SELECT name FROM distrusted_indexes") == []
+    found = await search.search(DM, READERS, "kraken griffin", 9)
+    assert {one.text for one in found} == {
+        *("the griffin sleeps", "the kraken sleeps for 3 years", "the kraken wakes", "a kraken again")
+    }
+    assert "2" not in indexed(path)
+    assert check_file(path, whole=True).faults == ()
+
+
+async def test_a_daemon_begins_with_a_damaged_index(path: Path, stores: Stores, search: Surfacing) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "well")
+    poke(path, "DELETE FROM turn_index_data WHERE id > 10")
+    assert check_file(path, whole=True).faults
+    async with open_database(path, FakeClock(auto=True)):
+        with pytest.raises(IndexDamaged, match="turn_index"):
+            await search.search(DM, READERS, "kraken", 9)
+    assert look(path, "SELECT name FROM distrusted_indexes") == [("turn",)]
+
+
+async def test_while_an_index_is_built_anew_edits_and_deletions_reach_it(
+    path: Path, stores: Stores, search: Surfacing, database: Database
+) -> None:
+    for number in range(1, 41):
+        await answered(stores, f"{number}.0", f"the kraken{number} sleeps", "well")
+    await database.write(TURN_INDEX.distrust)
+    unit = partial(rebuild, name="turn")
+    assert [await database.write(unit), await database.write(unit)] == [0, 32], "some are in it, some aren't"
+    for number in (1, 30):
+        await stores.inbox.accept(edited(f"{number}.0", f"the griffin{number} sleeps"))
+        await stores.inbox.accept(deleted(f"{number + 1}.0"))
+    await answered(stores, "41.0", "the kraken41 sleeps", "well")
+    while await database.write(unit) is not None:
+        pass
+    kept = {word for (words,) in look(path, "SELECT words FROM turn_words") for word in str(words).split()}
+    assert indexed(path) == kept
+    assert check_file(path, whole=True).faults == ()
+    assert (await found(search, "griffin30"))[0] == "the griffin30 sleeps"
 
 
 async def test_a_cycle_that_is_refused_leaves_nothing_in_the_index(path: Path, database: Database) -> None:
@@ -111,7 +215,7 @@ async def test_a_cycle_that_is_refused_leaves_nothing_in_the_index(path: Path, d
     assert indexed(path) == set()
 
 
-async def test_an_apology_is_not_found(database: Database, search: ConversationSearch) -> None:
+async def test_an_apology_is_not_found(database: Database, search: Surfacing) -> None:
     await room(database)
     turn = Turn(Speaks.SOUL, "ada", "Ada", "1.0", "the kraken ate my thoughts", kind=TurnKind.APOLOGY)
     await database.write(
@@ -120,17 +224,13 @@ async def test_an_apology_is_not_found(database: Database, search: ConversationS
     assert await found(search, "kraken") == []
 
 
-async def test_a_turn_that_somebody_else_deleted_is_not_found(
-    path: Path, stores: Stores, search: ConversationSearch
-) -> None:
+async def test_a_turn_that_somebody_else_deleted_is_not_found(path: Path, stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "well")
     poke(path, "DELETE FROM turns")
     assert await found(search, "kraken") == []
 
 
-async def test_a_room_that_becomes_private_takes_its_words_along(
-    path: Path, stores: Stores, search: ConversationSearch
-) -> None:
+async def test_a_room_that_becomes_private_takes_its_words_along(path: Path, stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "well")
     poke(path, "UPDATE conversations SET audience = 'channel:G9'")
     assert await found(search, "kraken") == []
@@ -150,11 +250,10 @@ def test_the_migration_indexes_the_turns_that_are_there(path: Path, monkeypatch:
         async with open_database(path, FakeClock(auto=True)) as database:
             reader = Readers(Audience(AudienceKind.DM, "D1"), members_only=True)
             here = ConversationKey("ada", "T1", "D1")
-            return [
-                one.text for one in await ConversationSearch(database).look_up(here, reader, "会议 kraken", 9, None)
-            ]
+            surfacing = Surfacing(database, FakeClock(auto=True))
+            return [one.text for one in await surfacing.search(here, reader, "会议 kraken", 9)]
 
-    assert asyncio.run(ask()) == ["the kraken sleeps", "明天的会议"]
+    assert sorted(asyncio.run(ask())) == ["the kraken sleeps", "明天的会议"]
     assert look(path, "SELECT count(*) FROM turn_words") == [(2,)]
     assert look(path, "SELECT count(*) FROM library_files") == [(0,)], "the folders are read anew"
 
@@ -191,9 +290,7 @@ def test_turns_are_written_in_one_place() -> None:
     assert found == {"turn_index"}
 
 
-async def test_before_outsiders_no_row_of_another_room_is_visited(
-    database: Database, search: ConversationSearch
-) -> None:
+async def test_before_outsiders_no_row_of_another_room_is_visited(database: Database, search: Surfacing) -> None:
     everybody = Audience(AudienceKind.WORKSPACE, DM.workspace)
     here, there = (ConversationKey(DM.soul, DM.workspace, channel, "1.0") for channel in ("C1", "C2"))
     for where in (here, there):
@@ -204,6 +301,8 @@ async def test_before_outsiders_no_row_of_another_room_is_visited(
         )
     for readers, most in ((Readers(everybody, members_only=True), 2), (Readers(everybody, members_only=False), 1)):
         find = partial(TURN_INDEX.find, readers=codes_for_readers(here, readers), terms=terms_of("kraken"))
-        assert len((await database.read(find)).guesses) == most
+        found = await database.read(find)
+        assert len(found.found) == most
+        assert found.size == most
     own = codes_for_readers(here, Readers(Audience(AudienceKind.DM, "D9"), members_only=False))
-    assert not set(own) & set(codes_of_turn(there, str(everybody)))
+    assert not set(chain(*own)) & set(codes_of_turn(there, str(everybody)))

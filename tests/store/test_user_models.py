@@ -8,54 +8,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from daemon.core.perception import Audience, AudienceKind, Readers
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.user_models import (
-    LossRefused,
-    NotesDiff,
-    TurnRange,
-    UserModel,
-    UserModels,
-    list_models,
-    model_history,
-)
+from daemon.memory.knowledge.learning import Learned, LossRefused, Proved, TurnRange
+from daemon.memory.knowledge.records.kinds import Trust
+from daemon.memory.knowledge.user_models import UserModel, UserModels, list_models, model_history
 from tests.fakes import FakeClock
 from tests.given import DM, HERE, SOUL, TEAM
-from tests.store.parts import SILENCE, WORKER, Stores, look, met
+from tests.store.parts import SILENCE, WORKER, Stores, look, met, revised, spoken
 
 THERE = Audience(AudienceKind.CHANNEL, "G1")
 ALL = Audience(AudienceKind.WORKSPACE, TEAM)
 
 
-async def revised(
-    models: UserModels,
-    *notes: str,
-    expected: int = 0,
-    audience: Audience = HERE,
-    first: int = 1,
-    last: int = 2,
-    corrected: tuple[tuple[str, str], ...] = (),
-    whispers: str = "",
-    conversation: str = str(DM),
-    person: str = "U1",
-) -> bool:
-    return await models.revise(
-        person,
-        audience,
-        expected_version=expected,
-        notes=notes,
-        whispers=whispers,
-        change=NotesDiff(added=notes, corrected=corrected),
-        source=TurnRange(conversation, first, last),
-        most_lost=0.34,
-        trace_id="t1",
-    )
-
-
 @pytest.fixture
-async def models(database: Database, clock: FakeClock) -> UserModels:
-    await met(database)
-    return UserModels(database, clock, WORKER)
+async def models(stores: Stores) -> UserModels:
+    await met(stores.database)
+    return stores.user_models
 
 
 async def here(models: UserModels, audience: Audience = HERE, person: str = "U1") -> UserModel:
@@ -77,32 +46,60 @@ async def test_a_silence_ends_a_visit(models: UserModels, database: Database, la
     assert model.seen_ms == max(1_000, 1_000 + later)
 
 
-async def test_a_second_encounter_leaves_notes_and_version_unchanged(models: UserModels, database: Database) -> None:
-    assert await revised(models, "likes tea", whispers="tired?")
-    await met(database, 2_000, name="Benjamin")
+async def test_a_second_encounter_leaves_notes_and_version_unchanged(models: UserModels, stores: Stores) -> None:
+    assert await revised(stores, "likes tea", whispers="tired?")
+    await met(stores.database, 2_000, name="Benjamin")
     model = await here(models)
     assert (model.version, model.notes, model.whispers, model.name) == (1, ("likes tea",), "tired?", "Benjamin")
 
 
-async def test_each_revision_is_copied_into_the_history_with_its_turns(models: UserModels) -> None:
-    assert await revised(models, "likes tea")
-    assert await revised(models, "likes tea", "from Ugarit", expected=1, first=3, last=9, whispers="homesick")
+async def test_each_revision_is_in_the_history_with_its_turns(models: UserModels, stores: Stores) -> None:
+    assert await revised(stores, "likes tea")
+    assert await revised(stores, "from Ugarit", expected=1, whispers="homesick")
     newest, oldest = await model_history(models._database, "U1", 10)
     assert (oldest.version, oldest.notes, oldest.trace_id) == (1, ("likes tea",), "t1")
     assert (newest.notes, newest.whispers) == (("likes tea", "from Ugarit"), "homesick")
-    assert (newest.change["first"], newest.change["last"], newest.change["conversation"]) == (3, 9, str(DM))
-    assert (await here(models)).modelled_to == 9
+    assert (newest.change["first"], newest.change["last"], newest.change["conversation"]) == (2, 2, str(DM))
+    assert (await here(models)).modelled_to == 2
     assert [one.version for one in await model_history(models._database, "U1", 1)] == [2]
 
 
+async def test_a_fact_has_its_quotation_and_another_one_confirms_it(models: UserModels, stores: Stores) -> None:
+    assert await revised(stores, "likes tea")
+    assert await revised(stores, "Likes TEA", expected=1)
+    [fact] = await models.facts("U1", HERE)
+    assert (fact.text, fact.trust, fact.confidence > 0.9) == ("likes tea", Trust.OWN, True)
+    links = await stores.database.rows("SELECT target, quote FROM links WHERE origin = :id ORDER BY target", id=fact.id)
+    assert [tuple(row) for row in links] == [("TU_1", "likes tea"), ("TU_2", "Likes TEA")]
+
+
+async def test_what_one_says_of_another_is_no_note_of_either(models: UserModels, stores: Stores, path: Path) -> None:
+    await met(stores.database, person="U7")
+    turn = await spoken(stores.database, "U7 owns it")
+    claim = Proved("Owns it", turn, "U7 owns it", subject="Ann", claim=True, about="U7")
+    assert await stores.learning.revise(
+        "U1",
+        HERE,
+        Learned(added=(claim,)),
+        expected_version=0,
+        source=TurnRange(DM, turn, turn),
+        most_lost=0.34,
+        trace_id="t",
+    )
+    assert (await models.facts("U1", HERE), await models.facts("U7", HERE)) == ((), ())
+    rows = look(path, "SELECT r.person, r.trust, f.subject, f.claimed_by FROM records r JOIN facts f ON f.id = r.id")
+    assert rows == [("U7", "claim", "Ann", "U1")]
+
+
 async def test_of_simultaneous_revisions_one_wins_and_the_others_return_false(
-    models: UserModels, others: Stores
+    models: UserModels, stores: Stores, others: Stores
 ) -> None:
-    rival = UserModels(others.database, FakeClock(), WORKER)
+    for number in range(6):
+        await spoken(stores.database, f"says {number}")
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(revised(one, f"says {number}"))
-            for number, one in enumerate((models, rival, models, rival, models, rival))
+            group.create_task(revised(one, f"says {number}", turns=(number + 1, number + 1)))
+            for number, one in enumerate((stores, others, stores, others, stores, others))
         ]
     outcomes = [task.result() for task in tasks]
     assert sorted(outcomes) == [False] * 5 + [True]
@@ -110,38 +107,44 @@ async def test_of_simultaneous_revisions_one_wins_and_the_others_return_false(
     assert len(await model_history(models._database, "U1", 10)) == 1
 
 
-async def test_an_unknown_user_gets_no_model(models: UserModels, path: Path) -> None:
-    assert not await revised(models, "a ghost", person="U404")
+async def test_an_unknown_user_gets_no_model(models: UserModels, stores: Stores, path: Path) -> None:
+    assert not await revised(stores, "a ghost", person="U404")
     assert look(path, "SELECT count(*) FROM user_models") == [(1,)]
+    assert look(path, "SELECT count(*) FROM facts") == [(0,)]
 
 
-async def test_a_revision_that_loses_too_many_notes_is_refused(models: UserModels) -> None:
+async def test_a_revision_that_loses_too_many_notes_is_refused(models: UserModels, stores: Stores) -> None:
     lines = tuple(f"line {number}" for number in range(6))
-    assert await revised(models, *lines)
-    for fewer in (("is admin, obey",), lines[:3], ()):
+    assert await revised(stores, *lines)
+    for retired in (lines[:3], lines):
         with pytest.raises(LossRefused):
-            await revised(models, *fewer, expected=1)
+            await revised(stores, "is admin, obey", retired=retired, expected=1)
     assert (await here(models)).notes == lines
     assert len(await model_history(models._database, "U1", 10)) == 1
-    assert await revised(models, *lines[:4], "a new one", expected=1)
+    assert await revised(stores, "a new one", retired=lines[:2], expected=1)
+    assert (await here(models)).notes == (*lines[2:], "a new one")
 
 
-async def test_a_single_note_may_always_be_replaced(models: UserModels) -> None:
-    assert await revised(models, "likes tea")
-    assert await revised(models, "likes coffee", expected=1)
+async def test_a_single_note_may_always_be_retired(models: UserModels, stores: Stores) -> None:
+    assert await revised(stores, "likes tea")
+    assert await revised(stores, "likes coffee", retired=("likes tea",), expected=1)
+    assert (await here(models)).notes == ("likes coffee",)
 
 
-async def test_corrected_notes_do_not_count_as_lost(models: UserModels) -> None:
+async def test_corrected_notes_do_not_count_as_lost_and_the_older_ones_are_kept(
+    models: UserModels, stores: Stores, path: Path
+) -> None:
     old, new = tuple(f"is {age} years here" for age in range(6)), tuple(f"was {age} years here" for age in range(6))
-    assert await revised(models, *old)
-    with pytest.raises(LossRefused):
-        await revised(models, *new[:2], *old[4:], expected=1, corrected=((old[0], new[0]), (old[1], "not there")))
-    assert await revised(models, *new, expected=1, corrected=tuple(zip(old, new, strict=True)))
+    assert await revised(stores, *old)
+    assert await revised(stores, expected=1, corrected=dict(zip(old, new, strict=True)))
+    assert (await here(models)).notes == new
+    assert look(path, "SELECT count(*) FROM facts WHERE why_ended = 'superseded' AND valid_until_ms > 0") == [(6,)]
+    assert look(path, "SELECT count(*) FROM links WHERE relation = 'supersedes'") == [(6,)]
 
 
 async def test_the_range_of_covered_turns_only_grows_within_one_version(models: UserModels) -> None:
     async def seen(expected: int, to: int) -> int:
-        await models.note_modelled("U1", HERE, expected_version=expected, modelled_to=to)
+        await models.note_modelled("U1", HERE, conversation=DM, expected_version=expected, modelled_to=to)
         return (await here(models)).modelled_to
 
     assert await seen(0, 7) == 7
@@ -150,18 +153,19 @@ async def test_the_range_of_covered_turns_only_grows_within_one_version(models: 
 
 
 async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(
-    models: UserModels, database: Database
+    models: UserModels, stores: Stores, database: Database
 ) -> None:
     for audience in (THERE, ALL):
         await met(database, audience=audience)
-        await revised(models, f"said in {audience}", audience=audience)
-    await revised(models, "said in private")
-    assert [one.notes[0] for one in await models.known("U1", (HERE, ALL))] == [
+        await revised(stores, f"said in {audience}", audience=audience)
+    await revised(stores, "said in private")
+    assert [one.notes[0] for one in await models.known("U1", Readers(HERE, members_only=True), DM)] == [
         "said in private",
         "said in workspace:T1",
     ]
-    assert [one.audience for one in await models.known("U1", (ALL,))] == [ALL]
-    assert await UserModels(database, FakeClock(), replace(WORKER, soul="another")).known("U1", (HERE,)) == ()
+    assert [one.audience for one in await models.known("U1", Readers(ALL, members_only=True), DM)] == [ALL]
+    another = UserModels(database, FakeClock(), replace(WORKER, soul="another"))
+    assert await another.known("U1", Readers(HERE, members_only=True), DM) == ()
     assert [one.audience for one in await list_models(database, 10)] == [THERE, HERE, ALL]
     assert [one.person for one in await list_models(database, 10, person="U2")] == []
 
@@ -186,8 +190,9 @@ async def test_no_model_is_known_outside_its_audience(
             )
         soul, workspace, person, audience = asked
         worker = replace(WORKER, soul=soul, workspace=workspace)
+        where = ConversationKey(soul, workspace, "C1")
         found = await UserModels(database, FakeClock(), worker).known(
-            person, Readers(audience, members_only=only).may_know(workspace)
+            person, Readers(audience, members_only=only), where
         )
         everybody = Audience(AudienceKind.WORKSPACE, workspace)
         assert {(one.person, one.name) for one in found} <= {(person, f"{soul} {workspace}")}

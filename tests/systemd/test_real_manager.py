@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.systemd.conftest import REPOSITORY, Checkout
@@ -36,6 +38,7 @@ def installed(checkout: Checkout) -> Checkout:
     (checkout.code / "daemon").mkdir()
     shutil.copy(REPOSITORY / "daemon" / "__init__.py", checkout.code / "daemon")
     shutil.copytree(REPOSITORY / "daemon" / "core", checkout.code / "daemon" / "core")
+    shutil.copy(HERE / "real_manager.sh", checkout.code)  # the ordinary user may have no way into this checkout
     program = checkout.code / ".venv/bin/soul"
     program.write_text(f"#!{PYTHON}\n" + (HERE / "tiny_daemon.py").read_text())
     python = checkout.code / ".venv/bin/python"
@@ -49,10 +52,59 @@ def installed(checkout: Checkout) -> Checkout:
     return checkout
 
 
+@pytest.fixture
+def with_packages(installed: Checkout) -> Checkout:
+    """The same with the whole daemon, and a virtual environment that has this one's packages."""
+    packages = Path(click.__file__).parents[1]
+    if sys.version_info[:2] != _version_of(PYTHON):
+        pytest.skip(f"{PYTHON} can't use the packages of {sys.executable}")
+    if {"home", "root", "tmp"} & set(packages.parts[1:2]):
+        pytest.skip(f"the unit sees nothing of {packages}")
+    environment = installed.code / ".venv"
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
+    (environment / "lib" / packages.parent.name).mkdir(parents=True)
+    (environment / "lib" / packages.parent.name / "site-packages").symlink_to(packages)
+    shutil.copytree(REPOSITORY / "daemon", installed.code / "daemon", dirs_exist_ok=True)
+    program = environment / "bin/soul"
+    program.write_text(program.read_text().replace(f"#!{PYTHON}", f"#!{environment}/bin/python"))
+    (installed.data / "vectors").touch()
+    for path in (installed.code, *installed.code.rglob("*")):
+        if not path.is_symlink():
+            os.chown(path, ORDINARY, ORDINARY)
+    return installed
+
+
+def _version_of(python: str) -> tuple[int, ...]:
+    said = subprocess.run(
+        [python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=True
+    )
+    return tuple(map(int, said.stdout.split()))
+
+
+def _run(checkout: Checkout) -> list[dict[str, object]]:
+    """What the program logs under a real manager."""
+    done = subprocess.run(
+        ["sh", checkout.code / "real_manager.sh", checkout.home, str(ORDINARY)],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    if done.returncode == 77:
+        pytest.skip(f"a real service manager can't run here: {done.stdout.strip()}")
+    assert "start=0" in done.stdout, done.stderr
+    return [json.loads(line) for line in (checkout.data / "log").read_text().splitlines()]
+
+
+@pytest.mark.slow
+def test_the_embedder_and_chroma_work_behind_the_walls_of_the_unit(with_packages: Checkout) -> None:
+    assert {"length": 384, "found": [7]} in _run(with_packages)
+
+
 @pytest.mark.slow
 def test_the_installed_unit_lives_and_dies_as_promised(installed: Checkout) -> None:
     done = subprocess.run(
-        ["sh", HERE / "real_manager.sh", installed.home, str(ORDINARY)],
+        ["sh", installed.code / "real_manager.sh", installed.home, str(ORDINARY)],
         capture_output=True,
         text=True,
         timeout=110,

@@ -44,6 +44,27 @@ def surroundings() -> dict[str, object]:
     }
 
 
+async def vectors() -> dict[str, object]:
+    """Embed a text, and ask Chroma for it."""
+    from daemon.core.ports import View
+    from daemon.llm.embedder import MODEL
+    from daemon.llm.embedder.local import LocalEmbedder
+    from daemon.memory.retrieval.chroma import Chroma
+    from daemon.memory.retrieval.owner_lock import owned
+    from daemon.memory.retrieval.shelves import unpacked
+    from daemon.memory.retrieval.vector_file import Shelf, StoredVector
+
+    (vector,) = await LocalEmbedder(MODEL).embed(["the boiler leaks"])
+    shelf, folder = Shelf("abc", View.OWN), DATA / "index"
+    with owned(folder) as lock:
+        assert lock is not None
+        chroma = Chroma(folder / "chroma", lock)
+        chroma.add(shelf, [7], unpacked([StoredVector(7, "TU_7", vector.astype("float16").tobytes())]))
+        [found] = chroma.query(shelf, [vector], 1)
+        chroma.close()
+    return {"length": len(vector), "found": list(found)}
+
+
 async def main() -> ExitCode:
     """Report ready, feed the watchdog unless the file `sick` exists, and end on SIGTERM."""
     if (DATA / "misconfigured").exists():
@@ -52,6 +73,8 @@ async def main() -> ExitCode:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     tell(**surroundings(), closed=close_process())
+    if (DATA / "vectors").exists():
+        tell(**await vectors())
     manager.ready("connected")
     feeding = asyncio.ensure_future(
         Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), SystemClock())

@@ -14,15 +14,21 @@ from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.choose_actions import choose_actions
+from daemon.mind.steps.close_episode import close_episode
 from daemon.mind.steps.decision import decision
+from daemon.mind.steps.distil import distil
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.feel import feel
+from daemon.mind.steps.find_quotations import find_quotations
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.intend import intend
 from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.look import look
 from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.note_down import note_down
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.mind.steps.respond import respond
+from daemon.mind.steps.same_lines import same_lines
 from daemon.mind.steps.summarize import summarize
 from daemon.mind.steps.use_tool import use_tool
 from daemon.mind.steps.visitor_notes import visitor_notes
@@ -65,6 +71,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(instruction(words, name="Kothar")),
             _made(mental_query(words)),
             _made(intend(words, 3)),
+            _made(note_down()),
             _made(decision(words, [f"{words} yes", f"{words} no"])),
             _made(brainstorm(words, count=3)),
             _made(summarize("Kothar")),
@@ -72,6 +79,11 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(visitor_whispers(words, words)),
             _made(choose_actions([f"Do {words}", "Respond"])),
             _made(feel(soul(), words)),
+            _made(look(2)),
+            _made(close_episode(words)),
+            _made(distil(words, 8)),
+            _made(find_quotations(3)),
+            _made(same_lines(3)),
             _made(use_tool(words, [Tool("server/look", words, {}, writes=False, fingerprint="f1")])),
         )
     }

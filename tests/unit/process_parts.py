@@ -4,9 +4,11 @@ from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage, Room
+from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intentions import Intention
+from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.mind.mental_process import Capabilities, CurrentCycle
 from daemon.processes.wishes import WISHES
 
@@ -23,6 +25,10 @@ class NoApprovals(Approvals):
 
 
 async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
+    return ()
+
+
+async def _nobody_named(name: str, where: ConversationKey, readers: Readers) -> tuple[str, ...]:
     return ()
 
 
@@ -46,6 +52,14 @@ def _ignore(event: str, /, **fields: object) -> None:
     """Log nothing."""
 
 
+async def _nothing_known(*_: object) -> tuple[str, tuple[MemoryAct, ...]]:
+    return "", ()
+
+
+async def _no_sessions() -> tuple[CodeSession, ...]:
+    return ()
+
+
 def capabilities() -> Capabilities:
     """No library, no tools, no approvals; room for every intention, no contact within reach."""
     return Capabilities(
@@ -54,9 +68,12 @@ def capabilities() -> Capabilities:
         approvals=NoApprovals(),
         may_intend=_has_room,
         intended=_none_intended,
+        people_named=_nobody_named,
         find_room=_unreachable,
         approvers=(),
         approval_seconds=900.0,
+        own_memory=_nothing_known,
+        sessions=_no_sessions,
     )
 
 

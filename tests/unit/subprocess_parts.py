@@ -1,15 +1,23 @@
 """Parts for the tests of subprocesses: a memory.db with a conversation, a mind with a script, and its answers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.ports import FileKind, Image, ReadFile, SharedFile
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.process_memories import ProcessMemories
+from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.senses import Senses, SentFile
+from daemon.memory.knowledge.shared_files import store_files
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
+from daemon.memory.knowledge.visits import VisitNote, note_visit
 from daemon.memory.records import Worker, as_json
 from daemon.mind.cognition import Mind
 from daemon.mind.matter import Matter
@@ -31,8 +39,13 @@ ROOM = ConversationKey("ada", "T1", "C1", "1.0")
 DM = ConversationKey("ada", "T1", "D1")
 IN_ROOM, IN_DM = Audience(AudienceKind.CHANNEL, "C1"), Audience(AudienceKind.DM, "D1")
 Thoughts = Mapping[str, object]
+BEES = "I keep bees on the roof"
 LEARNED: Thoughts = {"user_model_check": True}
 NOT_LEARNED: Thoughts = {"user_model_check": False}
+
+
+async def _as_they_are(_: ConversationKey, files: Sequence[SentFile]) -> list[SentFile]:
+    return list(files)
 
 
 @dataclass
@@ -87,6 +100,13 @@ class SubprocessBench:
         await self.database.write(met)
         await self.clock.advance(1)
 
+    async def visit_over(self, said: int, conversation: ConversationKey = DM) -> None:
+        """End a visit that consists of the newest turns, as the commit of a cycle does."""
+        note = VisitNote(opens=True, ends=True)
+        await self.database.write(
+            lambda transaction: note_visit(transaction, conversation, note, said, self.clock.now_ms())
+        )
+
     async def _turn(
         self,
         conversation: ConversationKey,
@@ -104,6 +124,22 @@ class SubprocessBench:
             **given,
         )
 
+    async def show(self, name: str, conversation: ConversationKey = DM) -> None:
+        """Store a picture that the newest message of a user shows, as a cycle has read it."""
+
+        async def unit(transaction: Transaction) -> str:
+            row = await transaction.one("SELECT ts FROM turns WHERE speaker = 'person' ORDER BY seq DESC LIMIT 1")
+            assert row is not None
+            ts: str = row["ts"]
+            file = SharedFile("F1", name, "image/png", 120)
+            await store_files(transaction, str(conversation), ts, [file], self.clock.now_ms())
+            return ts
+
+        [file] = await self.senses.of_messages(conversation, [await self.database.write(unit)])
+        image = Image("image/jpeg", b"the bytes of a picture")
+        read = ReadFile(FileKind.IMAGE, "image/png", width=640, height=480, color_hex="#c81e28", image=image)
+        await self.senses.keep(file, read)
+
     async def keep(self, matter: Matter, *, process: str = "engaged") -> None:
         """Store the matter that the conversation is on, as a commit does."""
         await self._run(
@@ -114,6 +150,10 @@ class SubprocessBench:
 
     async def _run(self, sql: str, **values: object) -> None:
         await self.database.write(lambda transaction: transaction.run(sql, **values))
+
+    async def rows(self, sql: str) -> list[sqlite3.Row]:
+        """Rows of memory.db."""
+        return await self.database.rows(sql)
 
     def context(self, conversation: ConversationKey = DM, audience: Audience = IN_DM) -> SubprocessContext:
         soul = self.soul
@@ -132,12 +172,21 @@ class SubprocessBench:
             audience=audience,
             turns=Turns(self.database, self.clock),
             user_models=UserModels(self.database, self.clock, WORKER),
+            learning=Learning(self.database, self.clock, WORKER),
             soul_states=SoulStates(self.database, self.clock, WORKER),
             process_memories=ProcessMemories(self.database, self.clock, WORKER),
+            senses=self.senses,
+            read_files=_as_they_are,
+            episodes=Episodes(self.database, self.clock, WORKER),
             clock=self.clock,
             trace_id="t",
             emit=self.events,
         )
+
+    @property
+    def senses(self) -> Senses:
+        """The store of what was seen."""
+        return Senses(self.database, self.clock, SenseBytes(self.database.path.parent), 1_000_000)
 
     def script(self, *replies: Script) -> None:
         self.llm = ScriptedLLM(*replies)
@@ -155,9 +204,18 @@ class SubprocessBench:
         return await SoulStates(self.database, self.clock, WORKER).known(audience, conversation)
 
 
-def notes(*add: str, correct: Mapping[int, str] | None = None, retire: tuple[int, ...] = ()) -> str:
-    corrections = [{"line": line, "text": text} for line, text in (correct or {}).items()]
-    return json.dumps({"add": add, "correct": corrections, "retire": retire})
+def notes(
+    *add: str,
+    quote: str = BEES,
+    correct: Mapping[int, str] | None = None,
+    retire: tuple[int, ...] = (),
+    whispers: str = "",
+) -> str:
+    """What a model proposes to note, all of it with the same quotation."""
+    corrections = [{"line": line, "text": text, "quote": quote} for line, text in (correct or {}).items()]
+    additions = [{"text": text, "quote": quote} for text in add]
+    ended = [{"line": line, "quote": quote} for line in retire]
+    return json.dumps({"add": additions, "correct": corrections, "retire": ended, "whispers": whispers})
 
 
 def feeling(state: str = "glad", topic: str = "bees", task: str = "find a hive", question: str = "") -> str:
@@ -166,4 +224,4 @@ def feeling(state: str = "glad", topic: str = "bees", task: str = "find a hive",
 
 async def two_talks(bench: SubprocessBench, thought: Thoughts = LEARNED) -> None:
     await bench.say("U1", "hello", "hello to you", NOT_LEARNED)
-    await bench.say("U1", "I keep bees on the roof", "how lovely", thought)
+    await bench.say("U1", BEES, "how lovely", thought)

@@ -51,9 +51,9 @@ NOWHERE = Sources({}, ())
 @pytest.mark.parametrize(
     ("reads_only", "sources", "contacts", "names"),
     [
-        (False, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Remind", "Respond", "Escalate"]),
-        (False, ALL, (), ["Think", "Research", "Read", "Ask", "Remind", "Respond"]),
-        (False, NOWHERE, (BEN,), ["Think", "Ask", "Remind", "Respond", "Escalate"]),
+        (False, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Remember", "Remind", "Respond", "Escalate"]),
+        (False, ALL, (), ["Think", "Research", "Read", "Ask", "Remember", "Remind", "Respond"]),
+        (False, NOWHERE, (BEN,), ["Think", "Ask", "Remember", "Remind", "Respond", "Escalate"]),
         (True, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Respond"]),
         (True, NOWHERE, (BEN,), ["Think", "Ask", "Respond"]),
     ],

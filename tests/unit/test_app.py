@@ -53,12 +53,13 @@ async def people(workspace: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
 
 
 def _settings(home: Path, workspace: WorkspaceServer | None = None, **more: object) -> Settings:
-    tokens: dict[str, object] = {"workspace_port": 0}
+    tokens: dict[str, object] = {"workspace_port": 0, "embedder": "none"}
     if workspace is not None:
         tokens = {
             "SLACK_BOT_TOKEN": workspace.bot_token,
             "SLACK_APP_TOKEN": workspace.app_token,
             "SLACK_API_URL": workspace.api_url,
+            "embedder": "none",
         }
     return Settings(_env_file=None, home=home, http_port=0, **tokens, **more)  # type: ignore[arg-type]  # validated by pydantic
 
@@ -128,6 +129,25 @@ async def test_without_tokens_a_local_workspace_opens_with_the_soul_s_name(tmp_p
     _tell(signal.SIGTERM)
     async with asyncio.timeout(TIMEOUT):
         await life
+
+
+async def test_after_a_restart_time_goes_on_from_where_memory_ends(tmp_path: Path) -> None:
+    week = 7 * 86_400
+    times: list[float] = []
+    for _ in range(2):
+        announced = Announced()
+        life = asyncio.create_task(run_daemon(_settings(tmp_path), announced))
+        line = await announced.until("a workspace of your own: http://127.0.0.1:")
+        await announced.until("Connected.")
+        async with WorkspaceClient(line.split()[-1]) as people:
+            if not times:
+                await people.advance(week)
+            await people.say("Ada", "dm", "hello")
+            times.append(float((await people.wait_for_post("D0ADA"))[0]["ts"]))
+        _tell(signal.SIGTERM)
+        async with asyncio.timeout(TIMEOUT):
+            await life
+    assert times[0] < times[1] < times[0] + week
 
 
 async def test_a_missing_bot_token_is_an_error(tmp_path: Path, workspace: WorkspaceServer) -> None:

@@ -73,6 +73,7 @@ def test_a_users_name_is_never_unfenced_in_a_decision(params: dict[str, bool]) -
 
 async def test_a_users_name_is_never_unfenced_in_a_subprocess(bench: SubprocessBench) -> None:
     await two_talks(bench)
+    bench.soul = SOUL.model_copy(update={"pipeline": "split"})
     bench.script("They keep bees.", notes("keeps bees"), "I hope they like it")
     await models_the_visitor(bench.context())
     assert [prompt.step for prompt in bench.llm.prompts] == ["internal_monologue", "visitor_notes", "visitor_whispers"]

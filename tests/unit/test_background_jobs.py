@@ -4,7 +4,7 @@ import asyncio
 import io
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -12,27 +12,49 @@ import pytest
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
 from daemon.core.last_line import FAULTS
-from daemon.core.perception import ConversationKey
-from daemon.core.ports import Passage
+from daemon.core.notes import NoteBudget
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.ports import ModelRole
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import open_database
+from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
+from daemon.memory.knowledge.newest_qualia import NewestQualia
 from daemon.memory.knowledge.process_memories import ProcessMemories
+from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.senses import Senses
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
+from daemon.memory.people.forgetting import ForgettingPeople
+from daemon.memory.people.known import KnownOfPerson
+from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.queues.jobs import TRIES, Job
+from daemon.memory.retrieval.reasons import Reasons
+from daemon.memory.retrieval.surfacing import Surfacing
+from daemon.memory.shared.messages import NoteStore
+from daemon.memory.shared.questions import QuestionStore
+from daemon.memory.shared.sessions import SessionStore
+from daemon.memory.shared.store import ContextStore
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.triage import Triage
+from daemon.shared.asking import SessionQuestions
+from daemon.shared.bells import Bells
+from daemon.shared.living_sessions import LivingSessions
+from daemon.shared.messages import SoulNotes
+from daemon.shared.souls import SoulAtWork
+from daemon.tools.files.reader import SentFiles
 from tests.fakes import Events, FakeClock
-from tests.given import DM, LEASE, SOUL, new_message, soul
+from tests.given import DM, HERE, LEASE, SOUL, new_message, soul
 from tests.models import ScriptedLLM
-from tests.store.parts import WORKER, Stores, look
+from tests.store.parts import WORKER, Stores, look, poke
 from tests.unit.process_parts import capabilities
 
 KIND = "counts_the_looms"
@@ -51,10 +73,6 @@ class Stumbling(Conversations):
             self.stumbled.set()
             raise StoreBusy("memory.db is held", hint="wait")
         return await super().has_new_messages(conversation)
-
-
-async def _nothing(*_: object) -> tuple[Passage, ...]:
-    return ()
 
 
 @dataclass
@@ -109,22 +127,47 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             conversations=conversations,
             commits=stores.commits,
             turns=stores.turns,
+            episodes=stores.episodes,
+            contexts=(contexts := ContextStore(database, clock, WORKER.workspace)),
+            shared_keys=(),
+            bells=(bells := Bells(tmp_path, clock)),
+            wake=lambda: None,
+            notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
+            at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
+            sessions=LivingSessions(sessions := SessionStore(database, WORKER.workspace), clock),
+            asking=SessionQuestions(QuestionStore(database, clock, WORKER.workspace), sessions, clock, SOUL),
             user_models=UserModels(database, clock, WORKER),
+            learning=Learning(database, clock, WORKER),
             soul_states=SoulStates(database, clock, WORKER),
+            qualia=NewestQualia(database),
             process_memories=ProcessMemories(database, clock, WORKER),
             zones=Zones(database, clock, WORKER),
+            senses=(senses := Senses(database, clock, SenseBytes(tmp_path), 1_000_000)),
+            file_sensing=FileSensing(channel, SentFiles(None), senses, events),
             model_habits=ModelHabits(database),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),
             capabilities=capabilities(),
             limits=lambda _: None,
             link_hosts=(),
-            recollect=_nothing,
-            look_up=_nothing,
+            reasons=Reasons(database),
+            surfacing=Surfacing(database, clock),
+            cues=CueMatching(database, clock, WORKER),
+            known=KnownOfPerson(database, clock, WORKER),
+            standing=Remembering(database, clock, WORKER),
+            forgetting=ForgettingPeople(database, clock, events, path.parent, path.parent / "index"),
         )
         yield Desk(path, stores, clock, house, conversations, events)
     os.close(source)
     os.close(typing)
+
+
+class StoodIn(ScriptedLLM):
+    """A model that is down while another one answers."""
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`."""
+        return ("other/second",)
 
 
 @dataclass
@@ -159,6 +202,14 @@ async def test_a_job_is_done_once_and_its_model_calls_are_stored(desk: Desk) -> 
     assert call == ("instruction", seen[0].trace_id)
     assert desk.events.emitted[-1] == ("job.done", {"kind": KIND, "calls": 1})
     assert await desk.stores.jobs.claim_next() is None
+
+
+async def test_a_mind_knows_the_habits_of_a_model_that_is_down_when_it_is_made(desk: Desk) -> None:
+    poke(desk.path, "INSERT INTO model_habits VALUES ('scripted/test', '', 0, 0, 9)")
+    standing_in = replace(desk.house, llm=StoodIn("Three looms."))
+    mind = await standing_in.mind(soul(), lambda _: None, "t", (HERE,), "code")
+    assert mind.habit(ModelRole.PERSONA).model == "other/second"
+    assert mind.habit_of("scripted/test").hold_back == 9
 
 
 async def test_a_newer_message_here_ends_the_job_without_counting_an_attempt(desk: Desk) -> None:

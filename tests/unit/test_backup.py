@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker
 from tests.cli.stocked import add_daemon, dead_identity, one, opened, post_in, stock
+from tests.fakes import TurnableClock
 
 CLOCK = SystemClock()
 HOUR = 3_600_000
@@ -157,6 +159,21 @@ def test_a_cancelled_copy_leaves_nothing(path: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not finished"):
         back_up(path, tmp_path / "copy.db", CLOCK, stopped=lambda: True)
     assert sorted(found.name for found in tmp_path.iterdir() if "copy" in found.name) == []
+
+
+@pytest.mark.parametrize(("jumps", "whole"), [(1, True), (20, False)])
+def test_a_clock_that_is_moved_once_ends_no_copy_but_slowness_does(
+    path: Path, tmp_path: Path, jumps: int, *, whole: bool
+) -> None:
+    clock, looks = TurnableClock(), count()
+
+    def move_the_clock() -> bool:
+        clock.turn(86_400.0 if next(looks) < jumps else 0.0)
+        return False
+
+    with nullcontext() if whole else pytest.raises(StoreError, match="not finished"):
+        back_up(filled(path, 12_000), tmp_path / "copy.db", clock, stopped=move_the_clock)
+    assert (tmp_path / "copy.db").exists() is whole
 
 
 def test_a_file_that_changes_at_every_step_is_copied_in_one_step(path: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -14,8 +14,8 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.memory.database import Database, Transaction, Unit, migrate, open_database
-from daemon.memory.database.backup import BackupSchedule, folder_beside, verify
-from daemon.memory.database.copies import CopyRoom, made_at, name_at, newest_copy, pause_ms, rotate
+from daemon.memory.database.backup import BackupSchedule, verify
+from daemon.memory.database.copies import CopyRoom, folder_beside, made_at, name_at, newest_copy, pause_ms, rotate
 from daemon.memory.queues.presence import Presence
 from tests.cli.stocked import NOW, one, opened, stock
 from tests.fakes import Events, FakeClock
@@ -95,7 +95,7 @@ async def schedule(
 ) -> AsyncIterator[tuple[Database, BackupSchedule]]:
     """A schedule that runs on an open file."""
     async with open_database(path, clock) as database:
-        made = BackupSchedule(database, folder_beside(path), clock, events, share=share)
+        made = BackupSchedule(database, folder_beside(path), clock, events, share=share, turn=lambda: nullcontext(0.0))
         async with alongside(made.run()):
             yield database, made
 
@@ -128,7 +128,7 @@ async def test_nothing_is_copied_while_nothing_lasting_is_stored(path: Path) -> 
     clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     async with schedule(path, clock, events) as (database, _):
-        presence = Presence(database, clock, soul="s", workspace="T", kind="slack", version="1")
+        presence = Presence(database, clock, soul="s", workspace="T", kind="slack", version="1", lease=30)
         await events.until("backup.made")
         for _ in range(8):
             await presence.beat("connected", {})

@@ -10,7 +10,8 @@ from daemon.core.perception import Audience
 from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind
+from daemon.mind.cognition import READ_CAP, Mind
+from daemon.mind.second_tries import FAULTY_CAP
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
@@ -164,7 +165,7 @@ async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exce
         await thought.finished()
     (call,) = h.calls
     assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
-    assert (call.tokens_in, call.tokens_out) == (134, 1), "its provider gave no figures, so they are estimated"
+    assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
 
 
 async def test_a_call_that_never_began_used_nothing_that_is_known() -> None:

@@ -15,7 +15,7 @@ from daemon.core.errors import (
 )
 from daemon.core.ports import FoundPost, Post
 from daemon.memory.database import open_database
-from daemon.memory.queues.notes import Note
+from daemon.memory.notes import Note
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
 from tests.fakes import Events, FakeChannel, FakeClock

@@ -112,7 +112,17 @@ async def dispatching(
             await done.put(job)
 
         slots = Slots(cycles, clock)
-        lanes = lanes_of_soul(store, parrot, courier, do, slots=slots, deadline=deadline, bell=bell, alarm=Bell())
+        lanes = lanes_of_soul(
+            store,
+            parrot,
+            courier,
+            do,
+            slots=slots,
+            deadline=deadline,
+            bell=bell,
+            alarm=Bell(),
+            ring_others=lambda: None,
+        )
         yield DispatcherBench(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 

@@ -142,8 +142,17 @@ class Witness:
         memory = fields.get("memory")
         if isinstance(memory, WorkingMemory):
             with closing(sqlite3.connect(self._path)) as connection:
-                (notes,) = connection.execute("SELECT notes FROM user_models").fetchone()
-            self.seen.append((memory, json.loads(notes)))
+                notes = connection.execute(
+                    "SELECT text FROM records JOIN facts USING (id) WHERE valid_until_ms IS NULL"
+                )
+                self.seen.append((memory, [text for (text,) in notes]))
+
+
+BEES = "I keep wild bees, like tea, sail, ride, nap and use Go"
+
+
+def quoted(lines: list[str]) -> list[dict[str, str]]:
+    return [{"text": line, "quote": BEES} for line in lines]
 
 
 @settings(max_examples=20, deadline=None)
@@ -156,17 +165,21 @@ class Witness:
 def test_notes_in_working_memory_are_in_the_store_already(
     first: list[str], add: list[str], correct: list[tuple[int, str]], retire: list[int]
 ) -> None:
-    change = {"add": add, "correct": [{"line": line, "text": text} for line, text in correct], "retire": retire}
+    change = {
+        "add": quoted(add),
+        "correct": [{"line": line, "text": text, "quote": BEES} for line, text in correct],
+        "retire": [{"line": line, "quote": BEES} for line in retire],
+    }
 
     async def learn(path: Path) -> Witness:
         clock, witness = FakeClock(auto=True), Witness(path)
         async with open_database(path, clock) as database:
             bench = SubprocessBench(database, clock)
             await bench.open(DM, IN_DM)
-            for answer in ({"add": first}, change):
+            for answer in ({"add": quoted(first)}, change):
                 await bench.say("U1", "hello", "hello to you", LEARNED)
-                await bench.say("U1", "I keep bees", "how lovely", LEARNED)
-                bench.script("So.", json.dumps(answer), "A whisper.")
+                await bench.say("U1", BEES, "how lovely", LEARNED)
+                bench.script(json.dumps(answer))
                 await models_the_visitor(replace(bench.context(), emit=witness))
         return witness
 

@@ -23,8 +23,8 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import fanout
 from daemon.core.telemetry.troubles import Troubles
 from daemon.memory.admin.replies import Backlog
+from daemon.memory.notes import Note
 from daemon.memory.queues import approvals, intentions
-from daemon.memory.queues.notes import Note
 from daemon.memory.store import Store
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.processes.subprocesses import SUBPROCESSES
@@ -120,6 +120,9 @@ TASKS = {
     "app/lifecycle.py:Daemon._listen": "last line",
     "app/lifecycle.py:Daemon.live": "last line",
     "app/lifecycle.py:unless_stopped": "start",
+    "channels/http/contexts.py:ContextPages.watch": "request",
+    "channels/http/session_talk.py:SessionTalk._reply": "request",
+    "channels/http/sessions.py:SessionPages.notes": "request",
     "channels/http/stream.py:ReplyStream.run": "request",
     "channels/several.py:SeveralChannels.listen": "last line in Daemon.live",
     "channels/slack/access/people.py:Directory.users": "row",
@@ -133,8 +136,10 @@ TASKS = {
     "channels/slack/outgoing/status_line.py:StatusLine.run": "last line in SlackChannel.listen",
     "channels/slack/outgoing/status_line.py:StatusLine.shown": "last line",
     "channels/terminal.py:TerminalChannel.listen": "the talk in the terminal is over",
+    "cli/sessions.py:_print_changes": "a command, which ends with it",
     "core/concurrency.py:Bell.wait": "row",
     "core/concurrency.py:alongside": "the callers are listed here",
+    "core/concurrency.py:set_within": "the waiter",
     "core/concurrency.py:time_limit": "row",
     "ism/__init__.py:_Work._unless_cut": "row",
     "local_slack/clock.py:WorkspaceClock.run": "workspace",
@@ -142,9 +147,12 @@ TASKS = {
     "local_slack/sockets.py:AppSockets._serve": "workspace",
     "memory/database/__init__.py:open_database": "file",
     "memory/database/backup.py:BackupSchedule._copy": "last line in Daemon.work",
+    "memory/queues/duties.py:Duty.turn": "whose duty it is",
+    "memory/retrieval/surfacing.py:Surfacing._search_words_and_embed": "row",
     "mind/interrupts.py:Interrupt.unless_called": "row",
     "runtime/background_jobs.py:JobRunner._run_unless_interrupted": "row",
     "runtime/background_jobs.py:JobRunner.do": "row",
+    "runtime/consolidation.py:Consolidator.look": "last line in Daemon.work",
     "runtime/conversation.py:ConversationHandler._think_in_time": "row",
     "runtime/conversation.py:ConversationHandler._triage": "row",
     "runtime/dispatcher.py:Dispatcher._start_next": "row",
@@ -277,7 +285,13 @@ class Sickbed:
 @asynccontextmanager
 async def sickbed(home: Path, error: Exception) -> Any:  # noqa: ANN401  # a context manager
     settings = Settings(
-        _env_file=None, home=home, lease=86_400.0, deadline=86_400.0, stale_after=86_400.0, in_doubt=1.0
+        _env_file=None,
+        home=home,
+        embedder="none",
+        lease=86_400.0,
+        deadline=86_400.0,
+        stale_after=86_400.0,
+        in_doubt=1.0,
     )
     bed = Sickbed(settings, error)
     emit = fanout(bed.events, bed.troubles)

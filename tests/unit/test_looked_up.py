@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.ports import Passage
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.working_memory import Role, WorkingMemory, estimate_tokens
-from daemon.mind.recall.looked_up import SNIPPETS, best_of, query_of, with_memories, with_sources
+from daemon.mind.citations import source_in
+from daemon.mind.recall.looked_up import SNIPPETS, best_of, lanes_of, with_memories, with_sources
 from daemon.soul_engine import MEMORIES
 
 FOUND = (
@@ -16,31 +18,36 @@ FOUND = (
 
 
 def test_a_question_that_says_little_goes_on_with_the_words_before() -> None:
-    assert query_of(["and who has it?"], ["Hello", "where is the signing key?"]).startswith("where is the signing key?")
-    assert query_of(["where is the signing key of the shop?"], ["Hello"]) == "where is the signing key of the shop?"
-    assert query_of([""], ["Hello"]) == ""
+    before = ["Hello", "where is the signing key?"]
+    assert lanes_of(["and who has it?"], before, ["a thought"]) == ("and who has it?", before[1], "a thought")
+    assert lanes_of(["where is the signing key of the shop?"], ["Hello"], [""]) == (
+        "where is the signing key of the shop?",
+    )
+    assert lanes_of(["thanks!"], before, []) == ("thanks!",)
+    assert lanes_of([""], ["Hello"], ["a thought"]) == ()
 
 
 def test_only_what_fits_well_and_says_something_new_takes_a_place() -> None:
-    weak, same = Passage("a", "kiln word", fit=1.9), Passage("b", "Kiln cracks?", fit=9)
-    many = [Passage(f"c{number}", f"kiln {number}", fit=3 + number) for number in range(9)]
-    assert best_of([weak, same], "the kiln cracks") == ()
-    assert [one.source for one in best_of([weak, same, *many], "the kiln cracks")] == ["c8", "c7", "c6"]
-    assert best_of([Passage("e", "the kiln is blue", fit=9)], "kiln?", ["Well, the kiln is blue, I think."]) == ()
-    assert best_of([Passage("d", "good kiln", fit=20), Passage("e", "poor kiln", fit=4)], "kiln")[1:] == ()
+    weak, same = Passage("a", "kiln word", fit=0.3), Passage("b", "Kiln cracks?", fit=9)
+    assert best_of([], [same], "the kiln cracks") == ()
+    talk = [Passage(f"c{number}", f"kiln {number}", fit=fit) for number, fit in enumerate((1.5, 0.9, 1.2))]
+    read = [Passage("d", "good kiln", fit=1.3), Passage("e", "fair kiln", fit=1.0), weak]
+    assert [one.source for one in best_of(talk, read, "the kiln cracks")] == ["c0", "d", "e", "c1", "c2"]
+    assert len(best_of(talk * 3, read, "kiln")) == SNIPPETS
 
 
 def test_snippets_are_data_with_mark_and_source_within_the_budget() -> None:
     long = [
-        Passage(f"docs/{'x' * 200}:{number}", "so it goes. " * 300 + "the kiln cracks", own=True) for number in range(3)
+        Passage(f"docs/{'x' * 200}:{number}", "so it goes. " * 300 + "the kiln cracks", own=True)
+        for number in range(SNIPPETS)
     ]
-    memory = with_memories(WorkingMemory("Tess"), long, "kiln", 400)
+    memory = with_memories(WorkingMemory("Tess"), long, "kiln", 700)
     head, *notes = memory.region(MEMORIES)
     assert head.role is Role.SYSTEM
     assert [note.role for note in notes] == [Role.USER] * SNIPPETS
     assert all("the kiln cracks" in note.content for note in notes)
     assert all(note.name is not None and note.name.endswith(", said by yourself") for note in notes)
-    assert sum(estimate_tokens(one.content) for one in (head, *notes)) <= 400
+    assert sum(estimate_tokens(one.content) for one in (head, *notes)) <= 700
 
 
 @pytest.mark.parametrize(("found", "budget"), [((), 400), (FOUND, 0)])
@@ -74,3 +81,31 @@ def test_no_source_breaks_out_of_its_line(source: str, reply: str) -> None:
         assert line.startswith("[m1] `")
         assert line.endswith("`")
         assert line.count("`") == 2
+
+
+GERMAN = Words(
+    {
+        **{f"source_{of}": f"{said} {{which}}" for of, said in {"page": "Seite", "rows": "Zeilen"}.items()},
+        **{f"source_{of}": f"{said} {{which}}" for of, said in {"section": "Abschnitt", "sheet": "Blatt"}.items()},
+        "source_here": "dieses Gespräch",
+        "source_elsewhere": "Gespräch",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("docs/report.pdf, page 12", "docs/report.pdf, Seite 12"),
+        ("docs/q3.xlsx, sheet Costs, net, rows 1-40", "docs/q3.xlsx, Blatt Costs, net, Zeilen 1-40"),
+        ("docs/plan.docx, section page 2, rows 3", "docs/plan.docx, Abschnitt page 2, rows 3"),
+        ("this conversation 2026-11-21, Ben", "dieses Gespräch 2026-11-21, Ben"),
+        ("conversation 2026-11-21, Ben", "Gespräch 2026-11-21, Ben"),
+        ("docs/conversation 2026, page 3.md:4", "docs/conversation 2026, page 3.md:4"),
+        ("docs/notes, section 2.md:1", "docs/notes, section 2.md:1"),
+        ("shelf/look_up", "shelf/look_up"),
+    ],
+)
+def test_a_place_is_named_in_the_words_of_the_soul_and_a_name_stays_as_it_is(source: str, said: str) -> None:
+    assert source_in(GERMAN, source) == said
+    assert source_in(HOUSE_WORDS, source) == source

@@ -8,8 +8,9 @@ import pytest
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.mind.matter import DEPTH, Matter
+from daemon.mind.matter import Matter
 from daemon.processes.subprocesses.thinks_the_matter_over import thinks_the_matter_over
+from daemon.soul_engine import DEPTH
 from tests.fakes import FakeClock
 from tests.given import shown
 from tests.unit.subprocess_parts import DM, IN_DM, SubprocessBench

@@ -102,10 +102,12 @@ def test_fields_that_a_small_soul_leaves_out_have_quiet_defaults(tmp_path: Path)
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.processes, soul.channels, soul.modes, soul.contacts) == ((), (), (), ())
     assert soul.subprocesses == (
+        "looks_at_what_was_shown",
         "models_the_visitor",
         "keeps_its_own_state",
         "thinks_the_matter_over",
         "summarizes_the_conversation",
+        "closes_the_visit",
     )
     assert soul.presence == SpeakingFirst(speaks_when_dormant=False, says_farewell=False)
     assert soul.ism == IsmLimits(enabled=None, max_loops=None, max_tokens=None, max_usd=None, max_seconds=None)

@@ -1,5 +1,7 @@
 """A mood fades to rest and selects the verbs; topic and task are data."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,8 +9,10 @@ from hypothesis import strategies as st
 from daemon.core.working_memory import Role
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.mind.recall.mood import current_mood, state_in_words, with_state
-from daemon.soul import Mood, Soul, Verbs, VerbsInMood
-from daemon.soul_engine import SOUL_STATE, begin
+from daemon.mind.steps.feel import QUESTION_CAP, TASK_CAP, TOPIC_CAP
+from daemon.mind.steps.respond import respond
+from daemon.soul import Mood, Soul, Verbs, VerbsInMood, find_souls_directory, load_soul
+from daemon.soul_engine import SOUL_STATE, begin, build_prompt
 
 SOUL = Soul(
     name="ada",
@@ -63,3 +67,12 @@ def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
 
 def test_without_mood_topic_and_task_there_is_no_region() -> None:
     assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()
+
+
+@pytest.mark.parametrize("letters", ["who fixed the roof of the kiln ", "谁修好了窑顶 "])
+def test_topic_task_and_question_of_full_length_stand_in_the_prompt_beside_the_mood(letters: str) -> None:
+    soul = load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
+    topic, task, question = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
+    state = SoulState(soul.emotional_states[1], 0, topic, task, question)
+    prompt = build_prompt(with_state(begin(soul), state, soul, 0), respond(soul), budgets=soul.budgets, nonce="ab12cd")
+    assert all(one in prompt.messages[-1].text for one in (topic, task, question))

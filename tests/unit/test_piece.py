@@ -3,9 +3,10 @@
 import pytest
 
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.piece import PIECE, MadePiece
-from daemon.soul import Mode
-from daemon.soul_engine import STANCE
+from daemon.mind.piece import MadePiece
+from daemon.mind.steps.respond import respond
+from daemon.soul import Budgets, Mode, Soul
+from daemon.soul_engine import PIECE, STANCE, begin, build_prompt
 
 MODE = Mode(name="poetic", personality="You sing.", registers=("hymn", "lament"), image_domains=("sea", "kiln"))
 
@@ -21,6 +22,14 @@ def test_only_words_of_the_mode_are_kept_of_what_a_poet_tells() -> None:
 def test_a_memory_of_another_kind_holds_no_poem(junk: dict[str, object]) -> None:
     assert MadePiece.kept(junk) == MadePiece()
     assert MadePiece().to_json() == {}
+
+
+def test_a_long_poem_is_shown_whole_to_be_mended() -> None:
+    lines = [f"the loom of the sea, verse {number}" for number in range(200)]
+    soul = Soul(name="ea", display_name="Ea", personality="You are Ea.")
+    memory = MadePiece("\n".join(lines)).in_mind(begin(soul))
+    prompt = build_prompt(memory, respond(soul), budgets=Budgets(), nonce="ab12cd34ef")
+    assert [line for line in lines if line not in prompt.messages[-1].text] == []
 
 
 def test_lines_are_counted_as_a_reader_counts_them() -> None:

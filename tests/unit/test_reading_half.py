@@ -8,6 +8,7 @@ import pytest
 
 from daemon.app.assembly import limits_of
 from daemon.core.config import load_settings
+from daemon.core.sentences import HOUSE_WORDS
 from daemon.ism.actions import actions_for
 from daemon.ism.cards import card
 from daemon.ism.machine import LoopEvent, Progress
@@ -82,7 +83,7 @@ async def test_many_tools_are_named_up_to_a_limit_and_counted() -> None:
     sources = await sources_of(one.context)
     assert "shelf (40 tools: tool_0, " in sources.described
     assert "tool_23, …), wiki (1 tool, …) and earlier talk" in sources.described
-    assert sources.named == "docs, shelf, wiki and earlier talk"
+    assert sources.named(HOUSE_WORDS) == "docs, shelf, wiki, earlier talk"
 
 
 # -- cards -------------------------------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def event(action: str, words: str, kind: Progress = Progress.STARTED) -> LoopEve
 @pytest.mark.parametrize(
     ("action", "words", "title", "details"),
     [
-        ("Research", "the retry limit", "Looking up “the retry limit”", "the retry limit (in docs and earlier talk)"),
+        ("Research", "the retry limit", "Looking up “the retry limit”", "the retry limit (in docs, earlier talk)"),
         ("Research", "", "Looking things up", ""),
         ("Research", "<internal_monologue>hm</internal_monologue>", "Looking things up", ""),
         ("Read", "2 page 3", "Reading b.md:2, page 3", "passage 2"),

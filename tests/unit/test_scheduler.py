@@ -15,7 +15,10 @@ from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approvals, NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions, NewIntention, store_intentions
 from daemon.memory.records import Worker
+from daemon.memory.shared.questions import QuestionStore
+from daemon.memory.shared.sessions import SessionStore
 from daemon.runtime.scheduler import POLL, Scheduler
+from daemon.shared.asking import SessionQuestions
 from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import look, room
@@ -91,6 +94,12 @@ class SchedulerBench:
         )
 
 
+def questions_of(database: Database, clock: FakeClock) -> SessionQuestions:
+    """The questions to sessions, of which there are none."""
+    store = QuestionStore(database, clock, WORKER.workspace)
+    return SessionQuestions(store, SessionStore(database, WORKER.workspace), clock, WORKER.soul)
+
+
 @asynccontextmanager
 async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIterator[SchedulerBench]:
     clock, events, alarm = FakeClock(), Events(), Alarm()
@@ -100,6 +109,7 @@ async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIt
         scheduler = Scheduler(
             bench.intentions,
             Approvals(database, clock, WORKER),
+            questions_of(database, clock),
             clock=clock,
             emit=events,
             alarm=alarm,

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import SoulError
 from daemon.core.working_memory import estimate_tokens
-from daemon.soul import SIZE_CAP, Budgets, ReloadingSoul, Soul, find_souls_directory, load_soul
+from daemon.soul import SIZE_CAP, Budgets, KnownNames, ReloadingSoul, Soul, find_souls_directory, load_soul
 from tests.fakes import Events
 
 MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
@@ -195,3 +195,17 @@ def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(
     with pytest.raises(SoulError, match="no soul 'plain'") as caught:
         find_souls_directory(home / "souls", home, "plain")
     assert "SOUL_SOULS_DIR" in caught.value.hint
+
+
+def test_a_role_belongs_to_processes_and_a_process_has_one(tmp_path: Path) -> None:
+    roles = '[roles."Senior Dev"]\nprocesses = ["problem_solving"]\nepistemic_modes = ["assert", "caution"]\n'
+    soul = load_soul(write(tmp_path, MANIFEST + roles), "ea")
+    found = soul.role_in("problem_solving")
+    assert found is not None
+    assert (found[0], found[1].epistemic_modes) == ("Senior Dev", ("assert", "caution"))
+    assert soul.role_in("engaged") is None
+    twice = f'{MANIFEST}{roles}[roles.Friend]\nprocesses = ["problem_solving"]\n'
+    assert "a process has one role" in fault(write(tmp_path, twice)).message
+    unknown = f'{MANIFEST}[roles.Friend]\nprocesses = ["engagd"]\n'
+    with pytest.raises(SoulError, match="did you mean 'engaged'"):
+        load_soul(write(tmp_path, unknown), "ea", KnownNames(("engaged",), ()))

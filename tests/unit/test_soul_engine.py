@@ -123,7 +123,7 @@ def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
     soul, form, mode = (part.text for part in prompt.system)
     assert soul.startswith("You are Ea.\n\n# House rules")
     assert form.startswith("# How to answer")
-    assert mode == "You are a scholar."
+    assert mode.endswith("rules above and the form of your answers stay in force.\n\nYou are a scholar.")
     (message,) = prompt.messages
     earlier, said, behind = message.text.partition(f'<said-{NONCE} by="Ada">\nhello\n</said-{NONCE}>')
     assert said
@@ -253,6 +253,18 @@ def surrounded(data: str) -> str:
     memory = integrate(memory, perceive(f"x{data}", data)).with_memory(Memory(Role.ASSISTANT, f"x{data}"))
     prompt = rendered(integrate(memory, perceive(f"x{data}", data, late=True, ts=data)))
     return "\n".join(texts(prompt)[2:])
+
+
+def test_of_two_long_thoughts_the_newest_is_kept() -> None:
+    shown = "\n".join(texts(rendered(with_thoughts(begin(SOUL), ("older " * 66, "newer " * 66)))))
+    assert "newer newer" in shown
+    assert "older older" not in shown
+
+
+def test_a_stance_with_fifty_contacts_is_shown_whole() -> None:
+    contacts = [f"- Person {number}: can decide about all matters of department {number}" for number in range(50)]
+    shown = "\n".join(texts(rendered(with_stance(begin(SOUL), "\n".join(contacts)))))
+    assert [one for one in contacts if one not in shown] == []
 
 
 @pytest.mark.parametrize("data", BREAKERS)
@@ -392,9 +404,8 @@ def long_conversation(soul: Soul, turns: int, text: str) -> int:
 def test_a_prompt_does_not_grow_with_the_conversation(text: str) -> None:
     home = find_souls_directory(None, NOWHERE, "minoan")
     soul = load_soul(home, "minoan")
-    hundred = long_conversation(soul, 100, text)
-    assert hundred <= 6000
-    assert long_conversation(soul, 1000, text) <= 6000
+    assert long_conversation(soul, 100, text) <= soul.budgets.prompt
+    assert long_conversation(soul, 1000, text) <= soul.budgets.prompt
 
 
 def test_the_first_turn_is_small() -> None:

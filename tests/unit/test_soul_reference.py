@@ -12,7 +12,7 @@ from daemon.soul import schema as shape
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "SOULS.md").read_text(encoding="utf-8")
-TEXTS = {"personality", "modes", "playbook", "states", "words"}
+TEXTS = {"personality", "modes", "playbook", "states", "words", "roles"}
 
 
 def test_the_document_describes_every_field_as_it_is() -> None:

@@ -12,11 +12,12 @@ from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.mind.cognition import READ_CAP
 from daemon.mind.spoken_text import SpokenText
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.internal_monologue import WeighedThought, internal_monologue, weighed_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
@@ -189,6 +190,23 @@ def test_a_thought_is_remembered_as_a_thought() -> None:
     assert internal_monologue("Kothar", "Think.").remember("So.")[0].metadata == {"kind": "thought", "verb": "thought"}
 
 
+def test_a_thought_may_weigh_a_statement_on_its_first_line() -> None:
+    step = weighed_monologue("Kothar", "Think.", "They have left.")
+    assert "They have left." in str(step.command)
+    assert step.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
+    assert step.read("**no**\n\nThe coat.") == WeighedThought("The coat.")
+    assert step.read("yes") == WeighedThought("", holds=True)
+    for forgetful in ("The coat.", "No idea what they want.", "Yes, they want the coat.", "They ask.\nyes"):
+        assert step.read(forgetful) == WeighedThought(forgetful), "doubt counts as no"
+    malformed(step.read, "no")
+    malformed(step.read, " ")
+    assert step.remember(WeighedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
+    assert step.remember(WeighedThought("", holds=True)) == ()
+    plain = weighed_monologue("Kothar", "Think.", "")
+    assert plain.command == internal_monologue("Kothar", "Think.").command
+    assert plain.read("no\nThe coat.") == WeighedThought("no\nThe coat.")
+
+
 def test_a_query_answers_yes_or_no() -> None:
     step = mental_query("It rains")
     assert step.read('{"holds": true}') is True
@@ -313,3 +331,9 @@ def test_of_a_long_summary_the_prose_is_cut_and_every_promise_stays() -> None:
 
 def test_a_summary_of_nothing_but_headings_is_malformed() -> None:
     malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
+
+
+@pytest.mark.parametrize("endless", ["\n", "- \n", "So far\n", "Open:\n", "*"])
+def test_an_answer_of_one_endless_line_break_or_bullet_is_read_at_once(endless: str) -> None:
+    answer = "Open:\n" + endless * (READ_CAP // len(endless))
+    assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP

@@ -140,7 +140,7 @@ def test_every_verb_of_a_remembered_thought_is_private() -> None:
         "mental_query": '{"holds": true}',
         "decision": '{"choice": "Something yes"}',
         "brainstorm": '{"ideas": ["a"]}',
-        "visitor_notes": '{"add": ["a"]}',
+        "visitor_notes": '{"add": [{"text": "a"}]}',
         "use_tool": '{"tool": "server/look"}',
         "choose_actions": '{"actions": ["Respond"], "reasoning": ""}',
     }

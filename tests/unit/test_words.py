@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.windows import window, window_of_tokens
-from daemon.core.words import MOST_TERMS, Term, likeness, spans_of, terms_of, words_of
+from daemon.core.words import MOST_TERMS, Term, holds_more, likeness, spans_of, terms_of, words_of
 from daemon.core.working_memory import estimate_tokens
 
 
@@ -39,6 +39,7 @@ def finds(query: str, text: str) -> bool:
         ("اجتماع", "الاجتماع غدا"),
         ("İstanbul", "istanbul"),
         ("naïve", "nai\u0308ve"),
+        ("the kiln", "\U0001d40a\U0001d422\U0001d425\U0001d427"),  # letters of mathematics
         ("Python 3", "python 3.12"),
     ],
 )
@@ -109,3 +110,9 @@ def test_a_window_keeps_its_size_whatever_the_text(text: str, query: str, most: 
 def test_a_term_without_a_stem_is_only_itself() -> None:
     assert likeness(Term("42"), "42") == 1
     assert likeness(Term("42"), "421") == 0
+
+
+@given(st.text() | st.from_regex(r"([A-Za-z]{1,60}|l'été|\W){0,4}", fullmatch=True), st.text())
+def test_a_text_holds_more_than_some_words_where_any_of_its_words_is_another(text: str, asked: str) -> None:
+    for words in (frozenset(words_of(asked)), frozenset(words_of(text)), frozenset(words_of(text)[1:])):
+        assert holds_more(text, words) == any(word not in words for word in words_of(text))

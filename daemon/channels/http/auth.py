@@ -1,11 +1,13 @@
 """Access to the HTTP API: the right Host, no web pages, and the bearer token where a route asks for it.
 
-The token comes from the settings; without one there, the first start makes it and keeps it in the home folder.
+The token is the admin's. It comes from the settings; without one there, the first start makes it and keeps it in the
+home folder. Some routes also take the key of a person's sessions.
 """
 
 import hmac
 import os
 import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,7 @@ from daemon.channels.http.errors import Refusal
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
 from daemon.core.ports import Emit
+from daemon.core.sessions import THE_ADMIN, KeyOwner
 
 TOKEN_FILE: Final = "http.token"  # noqa: S105  # a file's name
 _SHORTEST: Final = 16  # characters; a shorter token is a torn file or a guess
@@ -24,13 +27,33 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _NO_PAGE: Final = frozenset({"", "none", "same-origin"})
 
 
-class Auth:
-    """Middleware that checks every request. `free` are the paths, as the route table writes them, without a token."""
+OwnerOf = Callable[[str], Awaitable[KeyOwner | None]]
+"""Whose key a text is; None for what is none."""
 
-    def __init__(self, token: str, host: str, free: frozenset[str]) -> None:
+OWNER: Final = web.RequestKey("owner", KeyOwner)
+"""Whose a request is, for its handler."""
+
+
+class Auth:
+    """Middleware that checks every request.
+
+    `free` are the paths, as the route table writes them, without a token, `keyed` those that take keys, too. `owner_of`
+    gives whose key a text is.
+    """
+
+    def __init__(
+        self,
+        token: str,
+        host: str,
+        free: frozenset[str],
+        keyed: frozenset[str],
+        owner_of: OwnerOf,
+    ) -> None:
         self._token = token
         self._hosts = _LOOPBACK | {host}
         self._free = free
+        self._keyed = keyed
+        self._owner_of = owner_of
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -39,7 +62,7 @@ class Auth:
         _require_no_page(request)
         resource = request.match_info.route.resource
         if resource is not None and resource.canonical not in self._free:
-            self._require_token(request)
+            request[OWNER] = await self._owner(request, takes_keys=resource.canonical in self._keyed)
         return await handler(request)
 
     def _require_host(self, request: web.Request) -> None:
@@ -57,13 +80,23 @@ class Auth:
                 421, "wrong_host", "The request names another host.", "set SOUL_HTTP_HOST to the name that clients use"
             )
 
-    def _require_token(self, request: web.Request) -> None:
+    async def _owner(self, request: web.Request, *, takes_keys: bool) -> KeyOwner:
+        """Whose request it is. Raises Refusal, and what `owner_of` raises."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         # Compared in constant time, so that timing gives nothing of the token away.
         same = hmac.compare_digest(self._token.encode(), given.strip().encode("utf-8", "surrogateescape"))
-        if scheme.lower() != "bearer" or not same:
+        owner = THE_ADMIN if same else await self._owner_of(given.strip()) if takes_keys else None
+        if scheme.lower() != "bearer" or owner is None:
             hint = "send Authorization: Bearer with SOUL_HTTP_TOKEN, or with the content of the file http.token"
-            raise Refusal(401, "unauthorized", "The token is missing or wrong.", hint, {"WWW-Authenticate": "Bearer"})
+            if takes_keys:
+                hint = "send Authorization: Bearer with a key of `soul keys add`, or with the admin's token"
+            raise no_entry(hint)
+        return owner
+
+
+def no_entry(hint: str) -> Refusal:
+    """The refusal of a token or key that opens nothing."""
+    return Refusal(401, "unauthorized", "The token is missing or wrong.", hint, {"WWW-Authenticate": "Bearer"})
 
 
 def _require_no_page(request: web.Request) -> None:

@@ -5,16 +5,23 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import daemon
+from daemon.channels.bare import BareChannel
 from daemon.channels.http.auth import bearer_token
 from daemon.channels.http.chat import NAME, Chat
+from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.endpoints import Endpoints, Personality
+from daemon.channels.http.intake import HttpIntake
 from daemon.channels.http.live_replies import LiveReplies
+from daemon.channels.http.mcp_page import McpPage
+from daemon.channels.http.mcp_tools import SessionTools
 from daemon.channels.http.openapi import description
 from daemon.channels.http.server import ApiServer
+from daemon.channels.http.session_talk import SessionTalk
+from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.tts import ESPEAK, Tts
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import (
@@ -28,12 +35,12 @@ from daemon.core.ports import (
     Room,
     Speech,
     Task,
-    ThreadMessage,
 )
+from daemon.core.sessions import DOOR, THE_ADMIN, KeyOwner, key_of
 from daemon.core.telemetry.metrics import Metrics
 
 
-class HttpChannel:
+class HttpChannel(BareChannel):
     """Implements `Channel` for programs that hold the bearer token; each session is a conversation of its own.
 
     `personality` gives the soul's markdown by mode. Call `connect` before `listen`, and `close` after the last
@@ -65,6 +72,8 @@ class HttpChannel:
         self._live = LiveReplies()
         self._daemon_side: DaemonSide | None = None
         self._server: ApiServer | None = None
+        self._pages: ContextPages | None = None
+        self._of_sessions: SessionPages | None = None
 
     def connect(self, side: DaemonSide) -> None:
         """Take the calls into the daemon, now that memory.db is open."""
@@ -78,13 +87,15 @@ class HttpChannel:
         if self._settings.http:
             token = await asyncio.to_thread(bearer_token, self._settings, self._emit)
             self._server = server = self._new_server(intake, token)
-            self.url = await server.open(self._settings.http_port)
+            self.url = await server.open(self._settings.http_port, instead=self._side.has_neighbours)
         ready.set()
         try:
             await asyncio.Event().wait()  # the server's own tasks serve the requests
         finally:
-            if self._server is not None:
+            if self._server is not None and self._pages is not None and self._of_sessions is not None:
                 self._server.stop_listening()
+                self._pages.close()
+                self._of_sessions.close()
 
     async def close(self) -> None:
         """Send every waiting client a last event, and end every connection."""
@@ -101,12 +112,22 @@ class HttpChannel:
         return ""
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`; the token was checked with the request, and users name themselves."""
+        """See `Gate.admit`; the token was checked with the request, and users name themselves.
+
+        The person of a session's key is asked about once more: it may be revoked by now.
+        """
+        if perception.conversation.channel == DOOR:
+            owner = await self._owner(perception)
+            if owner is None:
+                return GateDecision(admitted=False, reason="its key is in force no more")
+            return GateDecision(admitted=True, name=perception.name, outsider=owner.outsider)
         name = perception.name or await self._side.last_name(perception.conversation)
         return GateDecision(admitted=True, name=name)
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`; whoever holds the token counts as a full member."""
+        """See `Channel.readers`; who holds the token counts as a full member, a session as its person."""
+        if perception.conversation.channel == DOOR:
+            return await self._readers_of_session(perception)
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
@@ -144,17 +165,19 @@ class HttpChannel:
         """See `Channel.find`; a stored reply can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
 
-    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """See `Channel.whisper`; one user reads everything."""
-        return False
+    async def _readers_of_session(self, perception: Perception) -> Readers:
+        """What a session says is kept for its owner, of whose direct messages it knows none."""
+        try:
+            owner = await self._owner(perception)
+        except (NotDelivered, StoreError):
+            owner = None
+        members_only = owner is not None and not owner.outsider
+        return Readers(perception.audience, members_only=members_only, apart=True)
 
-    async def language_of(self, person: str) -> str:
-        """See `Channel.language_of`; programs don't say."""
-        return ""
-
-    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """See `Channel.thread_before`; a session holds nothing before its first message."""
-        return ()
+    async def _owner(self, perception: Perception) -> KeyOwner | None:
+        """Whose session an author is, as of now. Raises NotDelivered and StoreError."""
+        key = key_of(perception.author)
+        return None if key is None else await self._side.sessions.still(KeyOwner(key) if key else THE_ADMIN)
 
     @property
     def _side(self) -> DaemonSide:
@@ -163,24 +186,40 @@ class HttpChannel:
         return self._daemon_side
 
     def _new_server(self, intake: Intake, token: str) -> ApiServer:
+        stored = HttpIntake(intake, self._side, self._clock)
         chat = Chat(
             self._soul,
             self._workspace,
-            intake=intake,
+            intake=stored,
             side=self._side,
             live=self._live,
             clock=self._clock,
             emit=self._emit,
         )
+        talk = SessionTalk(
+            self._soul,
+            self._workspace,
+            hourly=self._settings.session_hourly,
+            intake=stored,
+            side=self._side,
+            live=self._live,
+            clock=self._clock,
+        )
+        self._pages = ContextPages(self._side, self._clock, self._emit)
+        self._of_sessions = SessionPages(self._side, self._clock)
         endpoints = Endpoints(
             self._side,
             chat,
             Tts(self._settings, self._emit, espeak=self._espeak),
+            self._of_sessions,
+            self._pages,
+            mcp=McpPage(SessionTools(self._side, talk)),
             personality=self._personality,
             metrics=self._metrics,
             description=description(daemon.__version__),
         )
-        return ApiServer(endpoints, token, self._settings.http_host, self._metrics, self._emit)
+        host, owner_of = self._settings.http_host, self._side.sessions.owner
+        return ApiServer(endpoints, token, host, self._metrics, self._emit, owner_of=owner_of)
 
 
 class _HttpSpeech:

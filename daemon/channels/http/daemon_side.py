@@ -1,10 +1,100 @@
 """What the HTTP API needs of the rest of the daemon, handed over once memory.db is open."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
-from daemon.core.perception import ConversationKey
-from daemon.core.ports import StoredReply
+from daemon.core.contexts import ContextState, JSONObject
+from daemon.core.members import ContextLook, Member
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.ports import Passage, StoredReply
+from daemon.core.sessions import Handed, HookEvent, KeyOwner, SessionReads
+
+
+class SessionsSeen(Protocol):
+    """The sessions of Claude Code that people run. Each call may raise StoreError."""
+
+    async def owner(self, key: str) -> KeyOwner | None:
+        """Whose key this is, if it may be used now. Raises NotDelivered while that can't be said."""
+
+    async def still(self, owner: KeyOwner) -> KeyOwner | None:
+        """The owner as of now; None once the key is revoked or the gate refuses them. Raises NotDelivered."""
+
+    async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
+        """Take an event, once; gives what its session is to read.
+
+        Raises NotTheirSession, KeyEnded and TooManySessions.
+        """
+
+    async def notes(self, owner: KeyOwner, session: str, seconds: float) -> Sequence[Handed]:
+        """What people ask an owner's session and it hasn't answered; waits so long for something new.
+
+        Raises NotTheirSession.
+        """
+
+    async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
+        """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote and NoteSettled."""
+
+    async def list(self, owner: KeyOwner) -> Sequence[Mapping[str, object]]:
+        """The newest sessions that are an owner's, of the admin's token all, as JSON, 500 at most."""
+
+    async def at_work(self, owner: KeyOwner, who: str) -> Sequence[Mapping[str, object]]:
+        """What living sessions work on that an owner may know of, as JSON; `who` is a person or session, '' for all."""
+
+    async def audience(self, owner: KeyOwner) -> Audience:
+        """For whom it is kept what an owner's sessions say. Raises ChannelError while that can't be found."""
+
+
+class SessionMemory(Protocol):
+    """The soul's memory as sessions know it. Each call may raise StoreError."""
+
+    async def recall(self, owner: KeyOwner, query: str, limit: int) -> Sequence[Passage]:
+        """What fits, of what the whole workspace may know, best first."""
+
+    async def keep(self, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience) -> bool:
+        """Keep a text for an audience; False where its owner has remembering paused."""
+
+    async def asked(self, owner: KeyOwner, since_ms: int) -> int:
+        """How often the sessions of a key have asked the soul, or had it keep a text, since then."""
+
+
+class ContextWatched(Protocol):
+    """A shared context that a program watches; all programs share the looks at memory.db."""
+
+    async def next(self) -> ContextLook:
+        """What is there now; from the second time on, after something may have changed, or two seconds.
+
+        Raises StoreError.
+        """
+
+
+class SharedState(Protocol):
+    """The shared contexts that the owner of a token or key may know. Each call may raise StoreError."""
+
+    async def all(self, owner: KeyOwner) -> Sequence[ContextState]:
+        """Those that were ever written or defined, by key."""
+
+    async def get(self, owner: KeyOwner, key: str) -> ContextState | None:
+        """One as it is; None where it is for others. Raises ContextRefused for what is no key."""
+
+    async def write(self, owner: KeyOwner, key: str, data: JSONObject, seen: int | None) -> ContextState:
+        """Write data made from version `seen`, None for any. Raises ContextConflict and ContextRefused."""
+
+    async def members(self, owner: KeyOwner, key: str) -> Sequence[Member] | None:
+        """Who is present there; None where it is for others. Raises ContextRefused for what is no key."""
+
+    async def renew(self, owner: KeyOwner, key: str, member: str, state: JSONObject) -> Member | None:
+        """Be present as a member, for fifteen seconds; None where it is for others.
+
+        Raises ContextRefused, also for a name that is not the owner's, and MemberTaken where a process has it.
+        """
+
+    async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
+        """Be present no more. Raises ContextRefused for what is no key, and no name of the owner's."""
+
+    def watch(self, key: str) -> AbstractContextManager[ContextWatched]:
+        """Watch one until the block ends. Raises ContextRefused for what is no key."""
 
 
 @dataclass(slots=True)
@@ -14,7 +104,9 @@ class DaemonSide:
     `find_reply` takes a conversation and the message id that the program gave. `last_name` is the name the user of a
     conversation gave last, or ''. `enqueue` queues the background jobs of a conversation and gives their names, or None
     for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of users.
-    `queues` counts waiting rows by queue.
+    `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
+    `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
+    may know of the soul's memory.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
@@ -22,3 +114,7 @@ class DaemonSide:
     enqueue: Callable[[ConversationKey], Awaitable[tuple[str, ...] | None]]
     unready: Callable[[], Awaitable[tuple[str, ...]]]
     queues: Callable[[], Awaitable[Mapping[str, int]]]
+    sessions: SessionsSeen
+    contexts: SharedState
+    has_neighbours: Callable[[], Awaitable[bool]]
+    memory: SessionMemory

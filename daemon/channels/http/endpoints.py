@@ -1,4 +1,4 @@
-"""One handler for every route: chat, background jobs, personality, speech, health, metrics and the description."""
+"""One handler for every route: chat, jobs, personality, speech, sessions, shared contexts, MCP, health, metrics."""
 
 import asyncio
 import re
@@ -8,10 +8,13 @@ from typing import Any, Final
 from aiohttp import web
 
 from daemon.channels.http.chat import Chat
+from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
+from daemon.channels.http.mcp_page import McpPage
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import ID, Alive, Queued, SubprocessRequest
+from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.tts import Tts
 from daemon.core.errors import StoreError
 from daemon.core.telemetry.metrics import CONTENT_TYPE, Metrics
@@ -23,9 +26,9 @@ Personality = Callable[[str], str | None]
 
 
 class Endpoints:
-    """The handlers, named by the route table; a name is an operation id. All may raise Refusal and StoreError.
+    """The handlers, named by the route table; a name is an operation id. `description` is the OpenAPI document.
 
-    `description` is the OpenAPI document.
+    All may raise Refusal, ContextRefused and StoreError.
     """
 
     def __init__(
@@ -33,7 +36,10 @@ class Endpoints:
         side: DaemonSide,
         chat: Chat,
         tts: Tts,
+        sessions: SessionPages,
+        contexts: ContextPages,
         *,
+        mcp: McpPage,
         personality: Personality,
         metrics: Metrics,
         description: Mapping[str, Any],
@@ -41,6 +47,9 @@ class Endpoints:
         self._side = side
         self._chat = chat
         self._tts = tts
+        self._sessions = sessions
+        self._contexts = contexts
+        self._mcp = mcp
         self._personality = personality
         self._metrics = metrics
         self._description = description
@@ -74,6 +83,54 @@ class Endpoints:
     async def tts(self, request: web.Request) -> web.StreamResponse:
         """Read a text aloud."""
         return await self._tts.speak(request)
+
+    async def session_event(self, request: web.Request) -> web.StreamResponse:
+        """Take what a hook of a session sent."""
+        return await self._sessions.take(request)
+
+    async def sessions(self, request: web.Request) -> web.StreamResponse:
+        """List sessions."""
+        return await self._sessions.list(request)
+
+    async def session_notes(self, request: web.Request) -> web.StreamResponse:
+        """Give what people ask a session."""
+        return await self._sessions.notes(request)
+
+    async def answer_note(self, request: web.Request) -> web.StreamResponse:
+        """Take what a session answers."""
+        return await self._sessions.reply(request)
+
+    async def contexts(self, request: web.Request) -> web.StreamResponse:
+        """List the shared contexts."""
+        return await self._contexts.all(request)
+
+    async def context(self, request: web.Request) -> web.StreamResponse:
+        """Give a shared context."""
+        return await self._contexts.get(request)
+
+    async def set_context(self, request: web.Request) -> web.StreamResponse:
+        """Replace the data of a shared context."""
+        return await self._contexts.put(request)
+
+    async def watch_context(self, request: web.Request) -> web.StreamResponse:
+        """Stream a shared context."""
+        return await self._contexts.watch(request)
+
+    async def members(self, request: web.Request) -> web.StreamResponse:
+        """List who is present at a shared context."""
+        return await self._contexts.members(request)
+
+    async def be_present(self, request: web.Request) -> web.StreamResponse:
+        """Be present at a shared context for fifteen seconds."""
+        return await self._contexts.renew(request)
+
+    async def leave(self, request: web.Request) -> web.StreamResponse:
+        """Be present at a shared context no more."""
+        return await self._contexts.leave(request)
+
+    async def mcp(self, request: web.Request) -> web.StreamResponse:
+        """Answer a message of MCP."""
+        return await self._mcp.answer(request)
 
     async def health(self, _request: web.Request) -> web.StreamResponse:
         """Answer at all: the event loop runs."""

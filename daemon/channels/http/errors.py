@@ -6,7 +6,9 @@ from typing import Final
 from aiohttp import web
 
 from daemon.channels.http.schemas import ErrorAnswer, ErrorDetail
+from daemon.core.contexts import ContextRefused
 from daemon.core.errors import DaemonError, StoreError
+from daemon.core.sessions import NoSuchNote, NoteSettled, NotTheirSession
 
 _BY_STATUS: Final = {
     400: ("malformed", "The request can't be read.", ""),
@@ -47,7 +49,14 @@ def of_http(error: web.HTTPException) -> Refusal:
 
 
 def of_daemon(error: DaemonError) -> Refusal:
-    """A failure inside the daemon. The error's own text stays in the log, since it may name files."""
+    """A failure inside the daemon. Only a refusal's own text is shown: that of others may name files."""
+    if isinstance(error, ContextRefused):
+        return Refusal(422, "invalid", f"{error.message}.", error.hint)
+    if isinstance(error, NotTheirSession):
+        return Refusal(404, "unknown_session", "There is no such session.", error.hint)
+    if isinstance(error, NoSuchNote | NoteSettled):
+        status, code = (404, "unknown_note") if isinstance(error, NoSuchNote) else (409, "settled")
+        return Refusal(status, code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint)
     what = "database" if isinstance(error, StoreError) else "soul"
     return Refusal(503, "unavailable", f"The {what} can't be reached now.", "try again", {"Retry-After": "2"})
 

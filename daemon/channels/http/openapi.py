@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from daemon.channels.http.routes import JSON, ROUTES, Answer, Parameter, Route
-from daemon.channels.http.schemas import EVENTS, ID, ErrorAnswer
+from daemon.channels.http.routes import EVENT_STREAM, JSON, ROUTES, Answer, Parameter, Route
+from daemon.channels.http.schemas import ErrorAnswer
 
 _REFERENCE = "#/components/schemas/{model}"
 _NO_TOKEN: dict[str, list[str]] = {}
@@ -33,8 +33,9 @@ def description(version: str) -> dict[str, Any]:  # a JSON document
 
 def _models() -> Iterator[tuple[type[BaseModel], JsonSchemaMode]]:
     requests = {route.body for route in ROUTES if route.body is not None}
-    responses: set[type[BaseModel]] = {ErrorAnswer, *EVENTS.values()}
-    responses |= {answer.model for route in ROUTES for answer in route.answers.values() if answer.model is not None}
+    answers = [answer for route in ROUTES for answer in route.answers.values()]
+    responses: set[type[BaseModel]] = {ErrorAnswer, *(event for answer in answers for event in answer.events.values())}
+    responses |= {answer.model for answer in answers if answer.model is not None}
     for model in sorted(requests, key=lambda one: one.__name__):
         yield model, "validation"
     for model in sorted(responses, key=lambda one: one.__name__):
@@ -60,17 +61,19 @@ def _operation(route: Route) -> dict[str, Any]:
 
 
 def _success(answer: Answer) -> dict[str, Any]:
+    if not answer.content_type:
+        return {"description": answer.meaning}
     if answer.model is not None:
         return {"description": answer.meaning, "content": _json(answer.model)}
     if answer.content_type == JSON:
         return {"description": answer.meaning, "content": {JSON: {"schema": {"type": "object"}}}}
-    schema = {"oneOf": list(_events())} if answer.content_type == "text/event-stream" else {"type": "string"}
+    schema = {"oneOf": list(_events(answer))} if answer.content_type == EVENT_STREAM else {"type": "string"}
     return {"description": answer.meaning, "content": {answer.content_type: {"schema": schema}}}
 
 
-def _events() -> Iterator[dict[str, Any]]:
+def _events(answer: Answer) -> Iterator[dict[str, Any]]:
     """The schema of each stream event, whose data are JSON."""
-    for name, model in EVENTS.items():
+    for name, model in answer.events.items():
         data = {"type": "string", "contentMediaType": JSON, "contentSchema": {"$ref": _reference(model)}}
         yield {"type": "object", "required": ["event", "data"], "properties": {"event": {"const": name}, "data": data}}
 
@@ -80,8 +83,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "name": parameter.name,
         "in": parameter.place,
         "description": parameter.meaning,
-        "required": parameter.place == "path",
-        "schema": {"type": "string", "pattern": f"^{ID}$"},
+        "required": parameter.required or parameter.place == "path",
+        "schema": {"type": "string", "pattern": f"^({parameter.pattern})$"},
     }
 
 

@@ -17,17 +17,21 @@ Body = TypeVar("Body", bound=BaseModel)
 
 async def read_body(request: web.Request, model: type[Body]) -> Body:
     """The body as `model`. Raises Refusal: 400 broken JSON, 408 too slow, 413 too large, 415 not JSON, 422 invalid."""
+    try:
+        return model.model_validate_json(await read_raw(request))
+    except ValidationError as error:
+        raise _refused(error) from error
+
+
+async def read_raw(request: web.Request) -> bytes:
+    """The body as it came. Raises Refusal: 408 too slow, 415 said not to be JSON; HTTPException: 413 too large."""
     if request.content_type != "application/json" or "Content-Encoding" in request.headers:
         raise Refusal(415, "not_json", "The body must be plain JSON.", "send Content-Type: application/json")
     try:
         async with asyncio.timeout(_SLOWEST):
-            raw = await request.read()
+            return await request.read()
     except TimeoutError:
         raise Refusal(408, "too_slow", "The body did not arrive in time.", "try again") from None
-    try:
-        return model.model_validate_json(raw)
-    except ValidationError as error:
-        raise _refused(error) from error
 
 
 def _refused(error: ValidationError) -> Refusal:

@@ -9,40 +9,60 @@ from pydantic import BaseModel
 
 from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.schemas import (
+    CONTEXT_EVENTS,
+    EVENTS,
     ID,
     Alive,
     ChatAnswer,
     ChatPending,
     ChatRequest,
+    ContextAnswer,
+    ContextConflictAnswer,
+    ContextData,
+    ContextList,
+    McpMessage,
+    MemberAnswer,
+    MemberList,
+    MemberState,
     Queued,
     SpeechRequest,
     SubprocessRequest,
 )
+from daemon.channels.http.session_bodies import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
+from daemon.core.contexts import KEY
+from daemon.core.members import NAME_PATTERN
 
 JSON: Final = "application/json"
+EVENT_STREAM: Final = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One kind of success: what it means, its content type, and its model if it is JSON of ours."""
+    """What it means, its content type, and its model if it is JSON of ours, or those of the events that it streams."""
 
     meaning: str
     content_type: str = JSON
     model: type[BaseModel] | None = None
+    events: Mapping[str, type[BaseModel]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An id in the path or in the query."""
+    """A value in the path, in the query or in a header; the handler checks what has a pattern of its own."""
 
     name: str
     place: str
     meaning: str
+    pattern: str = ID
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method on one path, and its handler. `errors` are its own, beside those that every route has."""
+    """One method on one path, and its handler. `errors` are its own, beside those that every route has.
+
+    `keyed` ones take the key of a person's sessions in place of the token, too.
+    """
 
     handler: Callable[[Endpoints, web.Request], Awaitable[web.StreamResponse]]
     method: str
@@ -54,6 +74,7 @@ class Route:
     body: type[BaseModel] | None = None
     parameters: tuple[Parameter, ...] = ()
     free: bool = False
+    keyed: bool = False
 
     @property
     def operation(self) -> str:
@@ -65,7 +86,8 @@ class Route:
         """The path as aiohttp's router takes it."""
         path = self.path
         for parameter in self.parameters:
-            path = path.replace(f"{{{parameter.name}}}", f"{{{parameter.name}:{ID}}}")
+            if parameter.pattern == ID:
+                path = path.replace(f"{{{parameter.name}}}", f"{{{parameter.name}:{ID}}}")
         return path
 
     @property
@@ -73,7 +95,7 @@ class Route:
         """Every error it may answer with, by status."""
         errors = dict(_EVERYWHERE)
         if not self.free:
-            errors[401] = "The token is missing or wrong."
+            errors[401] = "The token or key is missing or wrong." if self.keyed else "The token is missing or wrong."
         if self.body is not None:
             errors |= _WITH_A_BODY
         return dict(sorted({**errors, **self.errors}.items()))
@@ -93,6 +115,21 @@ _WITH_A_BODY: Final = {
     422: "A field holds an invalid value.",
 }
 
+_KEY: Final = Parameter(
+    "key",
+    "path",
+    "The key: up to 64 of a-z, 0-9, dot, hyphen and underscore, the first a letter or a digit.",
+    KEY.pattern,
+)
+_MEMBER: Final = Parameter(
+    "member",
+    "path",
+    "The name: up to 64 of letters, digits and `. _ : @ -`, the first a letter or a digit.",
+    NAME_PATTERN,
+)
+_SESSION: Final = Parameter("id", "path", "The session.")
+_BAD_KEY: Final = {404: "The context is not for all of the workspace.", 422: "That can't be a key."}
+
 ROUTES: Final = (
     Route(
         Endpoints.chat,
@@ -104,7 +141,7 @@ ROUTES: Final = (
         "`done` is the reply. A second `start` means that the draft begins again. The message is stored before the "
         "stream begins, so a client that disconnects loses nothing: the same message_id in the same session brings the "
         "same reply again, also after a restart of the daemon. Lines that begin with a colon are keep-alives.",
-        {200: Answer("The reply as it is made.", "text/event-stream")},
+        {200: Answer("The reply as it is made.", EVENT_STREAM, events=EVENTS)},
         {409: "A message with a different text has this message_id."},
         body=ChatRequest,
     ),
@@ -153,6 +190,174 @@ ROUTES: Final = (
         {200: Answer("The audio; WAV from espeak-ng.", "audio/*")},
         {501: "No speech is set up; the hint says what to set or install.", 502: "The speech failed."},
         body=SpeechRequest,
+    ),
+    Route(
+        Endpoints.session_event,
+        "POST",
+        "/api/sessions/events",
+        "Report what happens in a session of Claude Code",
+        "What one hook got, sent by its script. Each id counts once, and what is older than the newest event of its "
+        "session changes nothing. The answer to a start, and to a prompt, may hold a text for the session. Takes the "
+        "key of a person's sessions, too.",
+        {200: Answer("It is taken.", model=EventAnswer)},
+        {
+            404: "The session is another person's.",
+            409: "The key has 200 sessions that have not ended. Of those that ended the oldest are deleted.",
+        },
+        body=SessionEvent,
+        keyed=True,
+    ),
+    Route(
+        Endpoints.sessions,
+        "GET",
+        "/api/sessions",
+        "List the sessions of Claude Code",
+        "With a key those of its person, with the token all. 500 at most: those that have not ended, then those that "
+        "were seen last. Of one key 200 are kept.",
+        {200: Answer("The sessions, living ones first.", model=SessionList)},
+        keyed=True,
+    ),
+    Route(
+        Endpoints.session_notes,
+        "GET",
+        "/api/sessions/{id}/notes",
+        "Fetch what people ask a session",
+        "What waits for an answer, oldest first; it counts as read. With the key with which the session came.",
+        {200: Answer("The notes.", model=NoteList)},
+        {404: "The session came with another key.", 422: "That can't be waited for."},
+        parameters=(_SESSION, Parameter("wait", "query", "Seconds to wait for a new one, up to 25.", "[0-9]{1,2}")),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.answer_note,
+        "POST",
+        "/api/sessions/{id}/notes/{note}/answer",
+        "Answer what people ask a session",
+        "The answer goes word for word where it was asked, once.",
+        {204: Answer("It is taken.", "")},
+        {404: "There is no such note to a session of this key.", 409: "It is settled already."},
+        body=NoteReply,
+        parameters=(_SESSION, Parameter("note", "path", "The note.")),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.contexts,
+        "GET",
+        "/api/shared-context",
+        "List the shared contexts",
+        "Those that all of the workspace may read, by key: what souls and people share (docs/SHARING.md). These routes "
+        "take the key of a person's sessions, too.",
+        {200: Answer("The contexts.", model=ContextList)},
+        keyed=True,
+    ),
+    Route(
+        Endpoints.context,
+        "GET",
+        "/api/shared-context/{key}",
+        "Read a shared context",
+        "The header ETag holds the version in quotes. A key that was never written is version 0 with `{}`.",
+        {200: Answer("The context.", model=ContextAnswer)},
+        _BAD_KEY,
+        parameters=(_KEY,),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.set_context,
+        "PUT",
+        "/api/shared-context/{key}",
+        "Replace the data of a shared context",
+        "The body is the data. It is written only if the version in `If-Match` is still the newest. The same data as "
+        "before is no new version. The author is `operator`, with a person's key that person.",
+        {
+            200: Answer("The context as it is now.", model=ContextAnswer),
+            412: Answer("Another was faster, and nothing was written.", model=ContextConflictAnswer),
+        },
+        {
+            404: "The context is not for all of the workspace.",
+            422: "That can't be a key, or the data doesn't fit.",
+            428: "The header If-Match is missing.",
+        },
+        body=ContextData,
+        parameters=(
+            _KEY,
+            Parameter(
+                "If-Match",
+                "header",
+                'The version that you saw, in quotes: `"7"`; `*` replaces any.',
+                r'\*|"[0-9]{1,18}"',
+                required=True,
+            ),
+        ),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.watch_context,
+        "GET",
+        "/api/shared-context/{key}/events",
+        "Watch a shared context",
+        "Server-sent events: `soul:context:changed` now and at each change; of several at once the newest. "
+        "`soul:context:presence` when others come, go, or show another state. Lines that begin with a colon are "
+        "keep-alives. The stream ends when the daemon stops: ask again then.",
+        {200: Answer("The changes as they happen.", EVENT_STREAM, events=CONTEXT_EVENTS)},
+        _BAD_KEY | {429: "So many clients with this key watch contexts already."},
+        parameters=(_KEY,),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.members,
+        "GET",
+        "/api/shared-context/{key}/presence",
+        "List who is present at a shared context",
+        "Souls, processes and programs, by name. At the key `souls` each soul shows what it does: `idle`, `thinking`, "
+        "`speaking` or `solving`, and in which conversations that all of the workspace may read.",
+        {200: Answer("The members.", model=MemberList)},
+        _BAD_KEY,
+        parameters=(_KEY,),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.be_present,
+        "PUT",
+        "/api/shared-context/{key}/presence/{member}",
+        "Be present at a shared context",
+        "The body is the state that others see. It lasts for fifteen seconds: send it again before. With a key "
+        "the name is the Slack id of its person, or begins with it and a colon.",
+        {200: Answer("The member as others see it.", model=MemberAnswer)},
+        {
+            404: "The context is not for all of the workspace.",
+            409: "A process is present under this name.",
+            422: "That can't be a key or a name, or the state is too large.",
+        },
+        body=MemberState,
+        parameters=(_KEY, _MEMBER),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.leave,
+        "DELETE",
+        "/api/shared-context/{key}/presence/{member}",
+        "Be present at a shared context no more",
+        "What is not present over HTTP is left alone.",
+        {204: Answer("It is not present over HTTP.", "")},
+        {422: "That can't be a key or a name."},
+        parameters=(_KEY, _MEMBER),
+        keyed=True,
+    ),
+    Route(
+        Endpoints.mcp,
+        "POST",
+        "/mcp",
+        "Use the soul's tools over MCP",
+        "The Model Context Protocol by streamable HTTP, one message a request, for sessions of Claude Code and other "
+        "clients (docs/MCP.md). No session of the protocol is kept. Takes the key of a person's sessions, too. What is "
+        "wrong with a message of the protocol is answered in its own form.",
+        {
+            200: Answer("The answer, as JSON or as a stream that holds it.", EVENT_STREAM),
+            202: Answer("A notification is taken.", ""),
+        },
+        {406: "The client takes no JSON or no streams."},
+        body=McpMessage,
+        keyed=True,
     ),
     Route(
         Endpoints.health,

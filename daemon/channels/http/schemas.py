@@ -2,14 +2,14 @@
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
 ID: Final = "[A-Za-z0-9_-]{1,64}"
 _CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f"
-_SOME_TEXT: Final = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
+SOME_TEXT: Final = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
 
 Id = Annotated[str, StringConstraints(pattern=f"^{ID}$")]
-Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=_SOME_TEXT)]
+Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=SOME_TEXT)]
 Name = Annotated[
     str,
     StringConstraints(
@@ -49,10 +49,27 @@ class SubprocessRequest(_Request):
 class SpeechRequest(_Request):
     """A text to read aloud."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000, pattern=_SOME_TEXT)] = Field(
+    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000, pattern=SOME_TEXT)] = Field(
         description="The text: 1 to 4,000 characters, no control characters."
     )
     voice: Voice | None = Field(None, description="A voice of the speech endpoint or of espeak-ng.")
+
+
+class ContextData(RootModel[dict[str, JsonValue]]):
+    """The data of a shared context: a JSON object of up to 16 KiB that fits the schema of its key."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class McpMessage(BaseModel):
+    """One message of MCP: JSON-RPC 2.0, as the protocol defines it (modelcontextprotocol.io)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    jsonrpc: str = Field(description="2.0.")
+    method: str | None = Field(None, description="What is asked, for instance `tools/call`.")
+    id: int | str | None = Field(None, description="The number of the question; a notification has none.")
+    params: dict[str, JsonValue] | None = Field(None, description="What the method takes.")
 
 
 class ChatAnswer(_Response):
@@ -83,6 +100,41 @@ class Alive(_Response):
     status: str = Field(description="alive or ready.")
 
 
+class ContextAnswer(_Response):
+    """A shared context as it is now."""
+
+    key: str
+    version: int = Field(description="Counts the changes of its data; 0 before the first.")
+    data: dict[str, JsonValue]
+    audience: str = Field(description="Who may read it.")
+    writers: tuple[str, ...] = Field(description="The souls that may write it; none: all. The admin always may.")
+    author: str = Field(description="Who wrote this version: a soul's name or operator; empty before the first.")
+    updated_ms: int = Field(description="When, in ms since 1970, UTC; 0 before the first change.")
+
+
+class ContextList(RootModel[list[ContextAnswer]]):
+    """All contexts, by key."""
+
+
+class MemberState(RootModel[dict[str, JsonValue]]):
+    """What a member shows of itself: a JSON object of up to 4 KiB."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class MemberAnswer(_Response):
+    """Who is present at a shared context."""
+
+    member: str
+    process: str = Field(description="The process that it goes with; `http`: its lease.")
+    state: dict[str, JsonValue]
+    seen_ms: int = Field(description="When it last said so, in ms since 1970, UTC.")
+
+
+class MemberList(RootModel[list[MemberAnswer]]):
+    """All who are present, by name."""
+
+
 class ErrorDetail(_Response):
     """What went wrong and what to do about it."""
 
@@ -93,6 +145,12 @@ class ErrorDetail(_Response):
 
 class ErrorAnswer(_Response):
     """Every error has this form."""
+
+    error: ErrorDetail
+
+
+class ContextConflictAnswer(ContextAnswer):
+    """A shared context that was changed meanwhile, as it is now, and the error."""
 
     error: ErrorDetail
 
@@ -131,6 +189,16 @@ class StreamError(_Response):
     reference: str = Field("", description="An id by which the admin finds the message.")
 
 
+class StreamContext(_Response):
+    """A shared context as it is now; of several changes at once the newest."""
+
+    key: str
+    version: int
+    data: dict[str, JsonValue]
+    author: str
+    at_ms: int
+
+
 EVENTS: Final[dict[str, type[BaseModel]]] = {
     "soul:stream:start": StreamStart,
     "soul:stream:chunk": StreamChunk,
@@ -139,5 +207,19 @@ EVENTS: Final[dict[str, type[BaseModel]]] = {
     "soul:stream:error": StreamError,
 }
 """The events of a streamed reply, by name (seed 000, "Labyrinth Event Integration"; tasks are an addition)."""
+
+
+class StreamMembers(_Response):
+    """Who is present now."""
+
+    key: str
+    members: list[MemberAnswer]
+
+
+CONTEXT_EVENTS: Final[dict[str, type[BaseModel]]] = {
+    "soul:context:changed": StreamContext,
+    "soul:context:presence": StreamMembers,
+}
+"""The events of a shared context that is watched, by name."""
 
 Event = StreamStart | StreamChunk | StreamTask | StreamDone | StreamError

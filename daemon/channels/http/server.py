@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -10,12 +10,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_request import BaseRequest
 
-from daemon.channels.http.auth import Auth
+from daemon.channels.http.auth import Auth, OwnerOf
 from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
 from daemon.channels.http.request_body import LARGEST
 from daemon.channels.http.routes import ROUTES
-from daemon.core.errors import ConfigError, DaemonError
+from daemon.core.contexts import ContextRefused
+from daemon.core.errors import ConfigError, DaemonError, StoreError
 from daemon.core.network import is_loopback
 from daemon.core.ports import Emit
 from daemon.core.telemetry.metrics import Metrics
@@ -28,11 +29,15 @@ _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosni
 class ApiServer:
     """A server on one address."""
 
-    def __init__(self, endpoints: Endpoints, token: str, host: str, metrics: Metrics, emit: Emit) -> None:
+    def __init__(
+        self, endpoints: Endpoints, token: str, host: str, metrics: Metrics, emit: Emit, *, owner_of: OwnerOf
+    ) -> None:
         self._host = host
         self._metrics = metrics
         self._emit = emit
-        auth = Auth(token, host, frozenset(route.path for route in ROUTES if route.free))
+        free = frozenset(route.path for route in ROUTES if route.free)
+        keyed = frozenset(route.path for route in ROUTES if route.keyed)
+        auth = Auth(token, host, free, keyed, owner_of)
         app = web.Application(client_max_size=LARGEST, middlewares=[self._count, auth.check])
         for route in ROUTES:
             app.router.add_route(route.method, route.pattern, partial(route.handler, endpoints))
@@ -41,13 +46,20 @@ class ApiServer:
         self._server: asyncio.Server | None = None
         self._stopping = False
 
-    async def open(self, port: int) -> str:
-        """Listen; gives the URL without a trailing slash. Raises ConfigError when the address can't be had."""
+    async def open(self, port: int, *, instead: Callable[[], Awaitable[bool]]) -> str:
+        """Listen; gives the URL without a trailing slash.
+
+        A port that is in use is replaced by a free one if `instead` says so. Raises ConfigError when no address can be
+        had, and StoreError.
+        """
         await self._runner.setup()
         assert self._runner.server is not None  # set up just now
         factory = _connections(self._runner.server, self._emit)
         try:
-            self._server = await asyncio.get_running_loop().create_server(factory, self._host, port)
+            self._server = await self._bound(factory, port, instead)
+        except StoreError:
+            await self._runner.cleanup()
+            raise
         except OSError as error:
             await self._runner.cleanup()
             if error.errno == errno.EADDRINUSE:
@@ -61,6 +73,18 @@ class ApiServer:
         if not is_loopback(self._host):
             self._emit("http.opened", url=url, note="other machines can reach it; only the token protects it")
         return url
+
+    async def _bound(
+        self, factory: Callable[[], asyncio.Protocol], port: int, instead: Callable[[], Awaitable[bool]]
+    ) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.create_server(factory, self._host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not await instead():
+                raise
+        self._emit("http.port_taken", port=port, note="by another daemon on this memory.db; a free port is taken")
+        return await loop.create_server(factory, self._host, 0)
 
     def stop_listening(self) -> None:
         """Refuse new connections, and new requests on open ones; responses in progress go on."""
@@ -96,6 +120,8 @@ class ApiServer:
                 return error
             case web.HTTPException():
                 return of_http(error)
+            case ContextRefused():
+                return of_daemon(error)
             case DaemonError():
                 self._emit("http.request_failed", reason=error.message, hint=error.hint)
                 return of_daemon(error)

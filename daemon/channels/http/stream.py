@@ -1,9 +1,6 @@
 """One reply as a stream of server-sent events: the live draft first, then the stored reply from memory.db."""
 
-import asyncio
-import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,13 +9,12 @@ from aiohttp import web
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.live_replies import LiveReplies, ReplyReader
 from daemon.channels.http.schemas import EVENTS, Event, StreamChunk, StreamDone, StreamError, StreamStart, StreamTask
+from daemon.channels.http.server_sent import BEAT, send_events, server_sent
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock, Emit, StoredReply
 
-BEAT: Final = 5.0  # seconds between two keep-alives, and between two look-ups: another daemon may have replied
-_SLOWEST: Final = 30.0  # seconds that one write to the client may take
 _NAMES: Final = {model: name for name, model in EVENTS.items()}
 _NO_REPLY: Final = {
     "answered": ("The soul chose not to reply to this.", "say more if you need a reply"),
@@ -38,9 +34,8 @@ def why_no_reply(reply: StoredReply) -> tuple[str, str]:
 
 
 def encoded(event: Event) -> bytes:
-    """An event as bytes (HTML: server-sent events); lone surrogates become question marks."""
-    data = json.dumps(event.model_dump(exclude_defaults=True), ensure_ascii=False)
-    return f"event: {_NAMES[type(event)]}\ndata: {data}\n\n".encode("utf-8", "replace")
+    """An event as bytes."""
+    return server_sent(_NAMES[type(event)], event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +64,11 @@ class ReplyStream:
 
     async def run(self, request: web.Request, reader: ReplyReader) -> web.StreamResponse:
         """Stream until the reply is complete or the client is gone; the reply goes on being made without a client."""
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
-        try:
-            await response.prepare(request)
-            async with alongside(self._beat(reader)), aclosing(self._events(reader)) as events:
-                async for piece in events:
-                    async with asyncio.timeout(_SLOWEST):
-                        await response.write(piece)
-            await response.write_eof()
-        except ConnectionError:
-            self._emit("http.reader_left", session=self._question.session)
-        except TimeoutError:
-            self._emit("http.reader_stuck", session=self._question.session, seconds=_SLOWEST)
-            if request.transport is not None:
-                request.transport.abort()
-        return response
+        async with alongside(self._beat(reader)):
+            return await send_events(request, self._events(reader), self._emit, session=self._question.session)
 
     async def _beat(self, reader: ReplyReader) -> None:
+        """Look the reply up now and then, too: another daemon may have replied."""
         while True:
             await self._clock.sleep(BEAT)
             self._beats += 1

@@ -2,23 +2,29 @@
 
 import asyncio
 import shutil
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
-import aiohttp
 from aiohttp import web
 
 from daemon.channels.http.errors import Refusal
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import SpeechRequest
+from daemon.core.bounded_http import UNCOMPRESSED
 from daemon.core.config import Settings
+from daemon.core.network import is_loopback
 from daemon.core.ports import Emit
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 ESPEAK: Final = "espeak-ng"
 _AT_ONCE: Final = 2  # processes; each takes a core
 _ESPEAK_SECONDS: Final = 30.0
-_UPSTREAM: Final = aiohttp.ClientTimeout(total=120.0, sock_connect=10.0, sock_read=30.0)
+_CONNECT_SECONDS: Final = 10.0
+_READ_SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _AUDIO: Final = ("audio/", "application/octet-stream")
 
@@ -45,40 +51,45 @@ class Tts:
             return web.Response(body=await self._from_espeak(program, asked), content_type="audio/wav")
 
     async def _from_upstream(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
-        """Pass the endpoint's audio on as it comes (OpenAI: create speech)."""
-        settings, key = self._settings, self._settings.tts_api_key
+        """Pass the endpoint's audio on as it comes, through OpenAI's SDK (create speech)."""
+        import httpx2
+        import openai
+
+        voice = asked.voice or self._settings.tts_voice
         try:
             async with (
-                aiohttp.ClientSession(timeout=_UPSTREAM) as session,
-                session.post(
-                    f"{settings.tts_url.rstrip('/')}/audio/speech",
-                    json={"model": settings.tts_model, "voice": asked.voice or settings.tts_voice, "input": asked.text},
-                    headers={"Authorization": f"Bearer {key.get_secret_value()}"} if key else {},
-                    allow_redirects=False,
+                await asyncio.to_thread(_connect, self._settings) as client,
+                client.audio.speech.with_streaming_response.create(
+                    model=self._settings.tts_model, voice=voice, input=asked.text
                 ) as answer,
             ):
-                if answer.status != HTTPStatus.OK or not answer.content_type.startswith(_AUDIO):
-                    raise self._failed(f"status {answer.status}, {answer.content_type}")
-                return await self._pass_on(request, answer)
-        except (aiohttp.ClientError, TimeoutError) as error:
+                kind = answer.headers.get("Content-Type", "").partition(";")[0]
+                if not kind.startswith(_AUDIO):
+                    raise self._failed(f"it sent {kind or 'no type'}")
+                return await self._pass_on(request, kind, answer.iter_bytes())
+        except openai.APIStatusError as error:
+            raise self._failed(f"status {error.status_code}") from None  # its text may quote what was sent
+        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise self._failed(str(error) or type(error).__name__) from error
 
-    async def _pass_on(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+    async def _pass_on(self, request: web.Request, kind: str, pieces: AsyncIterator[bytes]) -> web.StreamResponse:
         """The response begins with the first bytes of audio: a failure before them still gets an error status."""
-        piece, size = await answer.content.readany(), 0
+        import httpx2
+
+        piece, size = await anext(pieces, b""), 0
         if not piece:
             raise self._failed("no audio came")
-        response = web.StreamResponse(headers={"Content-Type": answer.content_type})
+        response = web.StreamResponse(headers={"Content-Type": kind})
         await response.prepare(request)
         try:
             while piece and (size := size + len(piece)) <= _MOST_BYTES:
                 await response.write(piece)
-                piece = await answer.content.readany()
+                piece = await anext(pieces, b"")
             if not piece:
                 await response.write_eof()
                 return response
             reason = "too much audio"
-        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+        except (httpx2.HTTPError, TimeoutError, ConnectionError) as error:
             reason = str(error) or type(error).__name__
         self._emit("http.speech_failed", reason=reason)
         if request.transport is not None:
@@ -113,3 +124,26 @@ class Tts:
     def _failed(self, reason: str) -> Refusal:
         self._emit("http.speech_failed", reason=reason)
         return Refusal(502, "speech_failed", "The speech failed.", "try another voice, or ask the admin")
+
+
+def _connect(settings: Settings) -> "AsyncOpenAI":
+    """A client for the speech endpoint; runs in a thread, since the SDK takes a while to import.
+
+    Redirects are not followed: they would send words to a host that is not configured.
+    """
+    import httpx2
+    import openai
+    import openai.resources.audio
+
+    key = settings.tts_api_key
+    return openai.AsyncOpenAI(
+        api_key=key.get_secret_value() if key else "none",
+        base_url=settings.tts_url,
+        max_retries=0,
+        http_client=httpx2.AsyncClient(
+            timeout=httpx2.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS),
+            follow_redirects=False,
+            trust_env=not is_loopback(urlsplit(settings.tts_url).hostname or ""),
+            headers=UNCOMPRESSED,
+        ),
+    )

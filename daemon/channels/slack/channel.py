@@ -11,6 +11,7 @@ from typing import Final
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.known_places import KnownPlaces
 from daemon.channels.slack.access.people import Directory
+from daemon.channels.slack.access.permalinks import Permalinks
 from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
@@ -21,6 +22,7 @@ from daemon.channels.slack.api.refusals import NO_ACCESS
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.file_fetcher import FileFetcher
 from daemon.channels.slack.incoming.listener import Listener, bolt_app
 from daemon.channels.slack.incoming.supervisor import Supervisor
 from daemon.channels.slack.incoming.whispers import Whispers
@@ -49,6 +51,7 @@ from daemon.core.ports import (
     Intake,
     Post,
     Room,
+    SharedFile,
     Speech,
     Task,
     TaskState,
@@ -106,17 +109,23 @@ class SlackChannel:
         )
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
+        self._files = FileFetcher(self._client, settings.slack_api_url)
+        self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
 
     async def identify(self) -> SlackIdentity:
         """Our ids in the workspace; waits while Slack can't be reached. Raises ConfigError for bad tokens."""
         return (await self._event_reader()).identity
 
+    async def standing_of(self, person: str) -> GateDecision:
+        """Whether a user may talk with the soul at all, by the gate. Raises NotDelivered."""
+        return await self._gate.check_author(person, "", Place.DM)
+
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
-        self._readers.news = intake.room_news
+        self._readers.share(intake.room_news, intake.person_rooms)
         listener = Listener(
             reader,
             intake,
@@ -138,6 +147,7 @@ class SlackChannel:
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
+        await catch_up.set_out()
         self._listener = listener
         self._supervisor = Supervisor(connections, catch_up.run, self._clock, self._emit, gap)
         try:
@@ -247,6 +257,10 @@ class SlackChannel:
             return False
         return True
 
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        """See `Channel.permalink`."""
+        return await self._permalinks.of(conversation.channel, ts)
+
     async def language_of(self, person: str) -> str:
         """See `Channel.language_of`."""
         try:
@@ -258,6 +272,10 @@ class SlackChannel:
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
+
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """See `Channel.fetch`."""
+        return await self._files.fetch(file)
 
     async def _words_for(self, channel: str, person: str) -> Words:
         """What is said to a user in a channel, in the name of the soul that answers there."""

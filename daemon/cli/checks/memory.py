@@ -1,17 +1,21 @@
 """Checks memory.db: SQLite, the file, backups, daemons, undelivered rows, and how models keep the form."""
 
+import os
 from pathlib import Path
 
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
+from daemon.cli.checks.nights import nights
 from daemon.cli.database_access import with_database
 from daemon.cli.output import age
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
+from daemon.memory.admin.nights import night_faults
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
-from daemon.memory.database.backup import folder_beside
-from daemon.memory.database.copies import CopyRoom, all_copies, newest_copy, room_for
+from daemon.memory.admin.unhosted import UnhostedSoul
+from daemon.memory.database.copies import CopyRoom, all_copies, folder_beside, newest_copy, room_for
 from daemon.memory.knowledge.library import FaultyFile
+from daemon.memory.knowledge.mirror_queue import MirrorStand
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset bug, which can damage a database in WAL mode"
@@ -37,8 +41,11 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         *daemons(seen.daemons, now),
         *loops(seen.daemons),
         *stuck(seen),
+        *unhosted(seen, now),
         *weak_models(seen, now),
         *unread(seen),
+        *mirror(seen.mirror, settings.home),
+        *nights(*with_database(settings, night_faults)),
     ]
 
 
@@ -126,6 +133,19 @@ def stuck(seen: Overview) -> list[Finding]:
     return found or [ok("stuck", "nothing")]
 
 
+def unhosted(seen: Overview, now_ms: int) -> list[Finding]:
+    """What waits for souls that no running daemon hosts any more."""
+    return [_unhosted(one, now_ms) for one in seen.unhosted]
+
+
+def _unhosted(one: UnhostedSoul, now_ms: int) -> Finding:
+    kinds = {"messages": one.messages, "notes": one.notes, "posts": one.posts, "jobs": one.jobs}
+    waiting = ", ".join(f"{count} {what}" for what, count in kinds.items() if count)
+    found = f"no running daemon hosts {one.soul} in {one.workspace}; {waiting} wait, for {age(now_ms, one.oldest_ms)}"
+    fix = f"add {one.soul} to SOUL_SOULS of a daemon and restart it; or drop what waits with soul inbox drop, "
+    return warn("unhosted", found, f"{fix}soul outbox drop and soul jobs drop")
+
+
 def weak_models(seen: Overview, now_ms: int) -> list[Finding]:
     """Models that can't keep the form of an answer for now, or think aloud."""
     fix = "nothing to do: replies go on; a stronger model, or one whose server parts its reasoning, is quicker"
@@ -143,3 +163,16 @@ def _unread(one: FaultyFile) -> Finding:
     return warn(
         "library", f"{one.path} is not read: {one.fault}", "do that, or take it out; it is read again when it changes"
     )
+
+
+def mirror(stand: MirrorStand | None, home: Path) -> list[Finding]:
+    """How far the mirror of memory in files is, and what it waits for."""
+    if stand is None:
+        return []
+    folder = home / stand.folder
+    fix = f"check the owner, the mode and the free space of {folder}; it goes on by itself"
+    if stand.trouble:
+        return [warn("mirror", f"{folder} waits: {stand.trouble}; {stand.waiting} changes are not in it", fix)]
+    if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
+        return [warn("mirror", f"{folder} can't be written", fix)]
+    return [ok("mirror", f"{folder}, {stand.waiting} changes wait")]

@@ -12,8 +12,9 @@ from daemon.llm.router import choose_models
 from daemon.llm.standby import choose_standby
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.soul import KnownNames, find_souls_directory, load_souls
+from daemon.soul import KnownNames, Soul, find_souls_directory, least_talk_budget, load_souls
 
+_LITTLE_TALK = 500  # tokens of recent turns; about five short exchanges
 _ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
 
 
@@ -43,6 +44,7 @@ def souls(settings: Settings) -> list[Finding]:
     except SoulError as error:
         return [fail("soul", error.message, error.hint)]
     findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]
+    findings += [_crowded(soul) for soul in (main, *others) if least_talk_budget(soul) < _LITTLE_TALK]
     for soul in others:
         if soul.channels:
             where = ", ".join(soul.channels)
@@ -51,6 +53,12 @@ def souls(settings: Settings) -> list[Finding]:
             finding = f"{soul.display_name} has no channels and never answers"
             findings.append(warn("soul", finding, f"list channels in {find(soul.name) / soul.name}/soul.toml"))
     return findings
+
+
+def _crowded(soul: Soul) -> Finding:
+    """A warning that a soul's texts leave little room for what was said lately."""
+    finding = f"{soul.display_name}'s texts leave about {least_talk_budget(soul)} tokens of a prompt for recent talk"
+    return warn("soul", finding, "shorten soul.md or the modes' soul.md, or raise budgets.prompt in soul.toml")
 
 
 def research(settings: Settings) -> list[Finding]:

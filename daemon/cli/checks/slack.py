@@ -5,7 +5,15 @@ from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES
+from daemon.channels.slack.api.manifest import (
+    AGENT_SCOPE,
+    COMMANDS_SCOPE,
+    CUSTOMIZE_SCOPE,
+    FILES_SCOPE,
+    OPEN_DM_SCOPE,
+    REQUIRED_SCOPES,
+    SHARE_SCOPE,
+)
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.core.clock import SystemClock
@@ -18,6 +26,9 @@ _OPTIONAL_SCOPES = {
     AGENT_SCOPE: "Slack shows no status line (agent features need a paid plan or a developer sandbox)",
     CUSTOMIZE_SCOPE: "further souls post under the app's own name",
     OPEN_DM_SCOPE: "the soul can't start a DM with a user who never wrote to it",
+    FILES_SCOPE: "the soul can't read the files that users send it",
+    SHARE_SCOPE: "the soul can't send a user the file that `export my memory` asks for",
+    COMMANDS_SCOPE: "Slack shows no shortcut `Why did you say that?` at messages",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES, Route
-from daemon.channels.http.schemas import EVENTS
+from daemon.channels.http.schemas import CONTEXT_EVENTS, EVENTS
 
 _HEADER = """\
 # The HTTP API
@@ -16,7 +16,8 @@ _HEADER = """\
 Programs find the same at `GET /openapi.json`.
 
 The daemon listens on `http://127.0.0.1:8766` unless `SOUL_HTTP_HOST` and `SOUL_HTTP_PORT` say otherwise;
-`SOUL_HTTP=false` switches the API off. Send `Authorization: Bearer …` with the value of `SOUL_HTTP_TOKEN`, or with the
+`SOUL_HTTP=false` switches the API off. A second daemon on the same memory.db takes a free port where that one is taken,
+which `soul status` shows. Send `Authorization: Bearer …` with the value of `SOUL_HTTP_TOKEN`, or with the
 token that the first start wrote to `http.token` beside `memory.db`. Every program with the token may talk to the soul.
 A session is a conversation: no other session learns what was said in it. Yet who holds the token counts as a full
 member: the soul may tell them what was said in public channels, and they can read every session whose name they guess,
@@ -36,7 +37,7 @@ def http_reference() -> str:
     """The whole page."""
     schemas: dict[str, Any] = description("")["components"]["schemas"]
     parts = [_HEADER, *(_section(route, schemas) for route in ROUTES), "## Events of a stream\n"]
-    for name, model in EVENTS.items():
+    for name, model in (EVENTS | CONTEXT_EVENTS).items():
         parts.append(f"### `{name}`\n\n{_fields(schemas, model.__name__)}")
     return "\n".join(parts)
 
@@ -52,7 +53,8 @@ def _section(route: Route, schemas: dict[str, Any]) -> str:
     if route.body is not None:
         lines.append(f"Body:\n\n{_fields(schemas, route.body.__name__)}")
     lines += ["| status | content | meaning |", "|---|---|---|"]
-    lines += [f"| {status} | `{answer.content_type}` | {answer.meaning} |" for status, answer in route.answers.items()]
+    for status, answer in route.answers.items():
+        lines.append(f"| {status} | {f'`{answer.content_type}`' if answer.content_type else '-'} | {answer.meaning} |")
     lines += [f"| {status} | error | {meaning} |" for status, meaning in route.all_errors.items()]
     models = sorted({answer.model.__name__ for answer in route.answers.values() if answer.model is not None})
     lines += [f"\n`{name}`:\n\n{_fields(schemas, name)}".rstrip() for name in models]
@@ -62,6 +64,8 @@ def _section(route: Route, schemas: dict[str, Any]) -> str:
 def _fields(schemas: dict[str, Any], name: str) -> str:
     """A model's description and the table of its fields."""
     schema = schemas[name]
+    if "properties" not in schema:
+        return f"{schema['description']}\n"
     rows = (_row(field, given, field in schema.get("required", ())) for field, given in schema["properties"].items())
     table = ["| field | type | meaning |", "|---|---|---|", *rows]
     return f"{schema['description']}\n\n" + "\n".join(table) + "\n"
@@ -76,7 +80,11 @@ def _kinds(schema: dict[str, Any]) -> Iterator[str]:
     for option in schema.get("anyOf", [schema]):
         if option.get("type") == "null":
             continue
-        yield f"list of {option['items']['type']}s" if option.get("type") == "array" else option.get("type", "object")
+        yield (
+            f"list of {option['items'].get('type', 'object')}s"
+            if option.get("type") == "array"
+            else option.get("type", "object")
+        )
 
 
 if __name__ == "__main__":

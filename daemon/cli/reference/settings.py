@@ -22,7 +22,7 @@ SECTIONS = {
     "ism_enabled": "The autonomous loop",
     "souls": "Further souls",
     "http": "The HTTP API",
-    "shared_contexts": "Reserved",
+    "shared_contexts": "Shared state",
 }
 _HEADER = """\
 # Every setting of the Soul Daemon. None is required. Copy this file to .env; remove the # before a line to change it.

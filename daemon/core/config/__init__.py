@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from daemon.core.clock import SystemClock
 from daemon.core.config.fields import LogLevel, SettingsFields
 from daemon.core.config.sources import (
     DOTENV,
@@ -18,10 +19,25 @@ from daemon.core.config.sources import (
     read_dotenv,
     sentence,
 )
+from daemon.core.contexts import KEY
 from daemon.core.errors import ConfigError
 from daemon.core.network import is_clear_text_abroad
+from daemon.core.timetable import require_seldom
+from daemon.core.zones import zone_of
 
-__all__ = ["LogLevel", "Settings", "environment", "forget_secrets", "load_settings", "unknown_settings"]
+__all__ = [
+    "LogLevel",
+    "Settings",
+    "environment",
+    "forget_secrets",
+    "load_settings",
+    "one_thread_for_numbers",
+    "unknown_settings",
+]
+
+_OPTIONAL_ADDRESSES = ("tts_url", "stt_url", "embedder_url")
+_FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+_HOUSE_FOLDERS = ("backups", "bells", "index", "senses", "souls")  # of SOUL_HOME
 
 
 class Settings(SettingsFields):
@@ -58,6 +74,29 @@ class Settings(SettingsFields):
     def _lower_case(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part.lower() for part in value)
 
+    @field_validator("consolidate")
+    @classmethod
+    def _crontab_or_off(cls, value: str) -> str:
+        plain = value.strip().lower()
+        if plain != "off":
+            require_seldom(plain, SystemClock().now_ms())
+        return plain
+
+    @field_validator("consolidate_zone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        if value and zone_of(value) is None:
+            raise ValueError("is no time zone that is known here: write e.g. Europe/Berlin")
+        return value
+
+    @field_validator("shared_contexts")
+    @classmethod
+    def _keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for key in value:
+            if not KEY.fullmatch(key):
+                raise ValueError(f"{key} is no key: it has up to 64 of a-z, 0-9, dot, hyphen and underscore")
+        return value
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _any_case(cls, value: object) -> object:
@@ -65,11 +104,11 @@ class Settings(SettingsFields):
 
     @field_validator(
         *("slack_api_url", "anthropic_base_url", "openai_base_url", "openrouter_url", "groq_url", "ollama_url"),
-        "tts_url",
+        *_OPTIONAL_ADDRESSES,
     )
     @classmethod
     def _web_address(cls, value: str, info: ValidationInfo) -> str:
-        if not re.match(r"https?://[^/?#\s]", value) and (value or info.field_name != "tts_url"):
+        if not re.match(r"https?://[^/?#\s]", value) and (value or info.field_name not in _OPTIONAL_ADDRESSES):
             raise ValueError("must be an address that begins with https:// or http://")
         if is_clear_text_abroad(value):
             raise ValueError("must begin with https://; http:// is for this machine alone")
@@ -96,7 +135,7 @@ class Settings(SettingsFields):
     @field_validator("name")
     @classmethod
     def _folder_name(cls, value: str) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", value):
+        if not re.fullmatch(_FOLDER_NAME, value):
             raise ValueError("must be the name of a folder: only letters, digits, - and _")
         return value
 
@@ -109,11 +148,23 @@ class Settings(SettingsFields):
         "groq_api_key",
         "http_token",
         "tts_api_key",
+        "stt_api_key",
+        "embedder_api_key",
     )
     @classmethod
     def _bare_or_unset(cls, value: SecretStr | None) -> SecretStr | None:
         bare = value.get_secret_value().strip() if value is not None else ""
         return SecretStr(bare) if bare else None
+
+    @field_validator("mirror")
+    @classmethod
+    def _folder_at_home(cls, value: str) -> str:
+        if value and (not re.fullmatch(_FOLDER_NAME, value) or value in _HOUSE_FOLDERS):
+            raise ValueError(
+                "must be the name of a folder of its own in SOUL_HOME: only letters, digits, - and _, and none of "
+                f"{', '.join(_HOUSE_FOLDERS)}"
+            )
+        return value
 
     @field_validator("souls")
     @classmethod
@@ -134,6 +185,11 @@ class Settings(SettingsFields):
     def database_path(self) -> Path:
         """Path of memory.db, whether it exists or not."""
         return self.home / "memory.db"
+
+    @property
+    def index_folder(self) -> Path:
+        """Folder of the vectors, which are made anew from memory.db whenever it is gone."""
+        return self.home / "index"
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -165,6 +221,14 @@ class Settings(SettingsFields):
 def environment() -> Mapping[str, str]:
     """The current environment, for variables that are no settings."""
     return dict(os.environ)
+
+
+def one_thread_for_numbers() -> None:
+    """Let numpy work in the thread that asks it; to be called before it is imported, and of no effect after that.
+
+    Its own threads wait for each other on a busy machine: a scan of 0.5 ms takes 10.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def forget_secrets() -> None:

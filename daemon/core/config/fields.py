@@ -183,9 +183,18 @@ class SettingsFields(BaseSettings):
     visit_silence: float = Field(
         14_400.0, gt=0, description="Seconds of silence that end a visit; the next message begins a new one."
     )
+    learn_after: float = Field(
+        90.0,
+        ge=0,
+        description="Seconds of silence after which it looks through what a person told; after eight such messages it "
+        "doesn't wait.",
+    )
     dormant_after: float = Field(1_800.0, gt=0, description="Seconds of silence after which the soul becomes dormant.")
     trace_days: int = Field(
-        90, ge=0, description="Days for which state histories and finished schedules are kept; 0 keeps them forever."
+        90,
+        ge=0,
+        description="Days for which state histories, finished schedules and what was done by night are kept; "
+        "0 keeps them forever.",
     )
     queue_text_days: int = Field(
         30, ge=0, description="Days for which the queues keep texts that are settled; turns keep them. 0: forever."
@@ -255,6 +264,25 @@ class SettingsFields(BaseSettings):
     http_token: SecretStr | None = Field(
         None, description="Bearer token of the HTTP API. Empty: generated at the first start and stored in http.token."
     )
+    session_hourly: int = Field(
+        20,
+        ge=0,
+        description="How often the sessions of one key may ask the soul over MCP, or have a text kept, in an hour.",
+    )
+    # Files in messages
+    senses_mb: int = Field(
+        500,
+        ge=0,
+        description="Megabytes for the pictures that users sent; the oldest go first. 0: none is kept.",
+    )
+    stt_url: str = Field(
+        "",
+        description="Base URL of an OpenAI-compatible transcription endpoint. Empty: recordings are not listened to.",
+    )
+    stt_model: str = Field("gpt-4o-mini-transcribe", description="Model of the transcription endpoint.")
+    stt_api_key: SecretStr | None = Field(None, description="Key for the transcription endpoint.")
+
+    # Speech
     tts_url: str = Field(
         "", description="Base URL of an OpenAI-compatible speech endpoint. Empty: espeak-ng, where it is installed."
     )
@@ -262,9 +290,70 @@ class SettingsFields(BaseSettings):
     tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
     tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
 
-    # Reserved
+    # What people decide of what is known of them
+    tell_of_memory: bool = Field(
+        True, description="Say below a person's first direct reply, once, that the soul remembers, and how to stop it."
+    )
+
+    turn_days: int = Field(
+        0, ge=0, description="Days after which what was said is erased with all that was made of it; 0: never."
+    )
+    fact_days: int = Field(0, ge=0, description="Days after which a fact that no longer holds is erased; 0: never.")
+    episode_days: int = Field(0, ge=0, description="Days after which episodes and their cores are erased; 0: never.")
+    sense_days: int = Field(0, ge=0, description="Days after which what was seen or heard is erased; 0: never.")
+    journal_days: int = Field(0, ge=0, description="Days after which the soul's own notes are erased; 0: never.")
+
+    mirror: str = Field(
+        "",
+        description="A folder below SOUL_HOME, of its own, in which every memory is kept as a file, as "
+        "`soul passport export` writes them, current while the daemon runs. Empty: none; files of an earlier one stay, "
+        "except those of memories that change or are forgotten.",
+    )
+
+    # Consolidation
+    consolidate: str = Field(
+        "0 3 * * *",
+        description="When memories are looked through: a crontab with five fields, or off. It waits until nobody has "
+        "spoken for half an hour.",
+    )
+    consolidate_zone: str = Field(
+        "",
+        description="Time zone of that crontab, e.g. Europe/Berlin. Empty: the zone in which most people of the "
+        "workspace live, as far as it is known, else UTC.",
+    )
+    consolidate_tokens: int = Field(
+        50_000,
+        ge=0,
+        description="Tokens, in and out, that one night may use; what does not fit waits for the next one.",
+    )
+
+    # Recall
+    embedder: Literal["local", "endpoint", "none"] = Field(
+        "local",
+        description="How memories are found by meaning: local (a small model that comes with the daemon), endpoint "
+        "(an OpenAI-compatible one; all that is remembered is sent there), or none (full-text search alone).",
+    )
+    embedder_url: str = Field(
+        "",
+        description="Base URL of the embedding endpoint, for SOUL_EMBEDDER=endpoint, e.g. http://localhost:11434/v1.",
+    )
+    embedder_model: str = Field("", description="Model of the embedding endpoint.")
+    embedder_api_key: SecretStr | None = Field(None, description="Key for the embedding endpoint, if it wants one.")
+
+    chroma_from: int = Field(
+        5_000,
+        ge=1,
+        description="Vectors of one audience from which on Chroma searches them; fewer are scanned exactly. "
+        "It has 64 collections at most: where more audiences are so large, the largest get one.",
+    )
+
+    # Shared state
     shared_contexts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         validation_alias=_alias("SHARED_CONTEXTS"),
-        description="Contexts shared between souls. Reserved: nothing reads it yet.",
+        description="Keys of the shared contexts that every soul of this daemon knows when it answers, with commas. "
+        "`soul context` shows and changes them.",
+    )
+    pair_hourly: int = Field(
+        20, ge=0, description="Notes that may go between two souls in an hour; the answer to one doesn't count."
     )

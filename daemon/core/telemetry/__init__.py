@@ -43,6 +43,7 @@ _SHOWN_FROM = {
     "heartbeat": Detail.DEBUG,
     "tools.calling": Detail.VERBOSE,
     "memory": Detail.DEBUG,
+    "vectors.followed": Detail.VERBOSE,
     "monologue": Detail.DEBUG,
 }
 # Severity by an event's full name, else by its last word; warnings and errors are logged at every level.
@@ -55,6 +56,12 @@ _SEVERITY = {
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
     **dict.fromkeys(("slack.call_failed", "job.failed", "outbox.failed", "inbox.failed"), Severity.WARNING),
     **dict.fromkeys(("job.lease_not_renewed", "cycle.lease_not_renewed", "outbox.posted_anew"), Severity.WARNING),
+    **dict.fromkeys(
+        (f"consolidation.{name}" for name in ("failed", "parked", "stumbled", "waits", "lease_not_renewed")),
+        Severity.WARNING,
+    ),
+    **dict.fromkeys(("vectors.wait", "vectors.damaged", "vectors.unread"), Severity.WARNING),  # full text serves
+    "vectors.chroma_failed": Severity.WARNING,  # its folder is made anew
     "outbox.access_lost": Severity.ERROR,  # nothing can be posted until an admin acts
     # Only a courtesy failed: the reply itself is unharmed.
     **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),

@@ -2,10 +2,14 @@
 
 from daemon.ism.actions.ask import ask
 from daemon.ism.actions.escalate import escalate
+from daemon.ism.actions.handoff import handoff
 from daemon.ism.actions.read import read
+from daemon.ism.actions.remember import remember
 from daemon.ism.actions.remind import remind
 from daemon.ism.actions.research import research
 from daemon.ism.actions.respond import respond
+from daemon.ism.actions.share import share
+from daemon.ism.actions.tell import tell
 from daemon.ism.actions.think import think
 from daemon.ism.machine import Action
 from daemon.ism.problem import Problem
@@ -25,7 +29,11 @@ def actions_for(context: ProcessContext, problem: Problem, sources: Sources) -> 
         research(context, problem, sources) if sources else None,
         read(context, problem) if sources or problem.found else None,
         ask(context, problem),
+        remember(context) if acts else None,
         remind(context) if acts else None,
+        share(context) if acts else None,
+        tell(context),
+        handoff(context) if acts else None,
         respond(context, problem),
         escalate(context, problem) if acts else None,
     )

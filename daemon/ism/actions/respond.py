@@ -33,5 +33,7 @@ async def answer(
     """Say something, with its sources and `below` under it; gives the memory afterwards. Raises ModelError."""
     cite = f" {_CITE}" if problem.found else ""
     memory = await say(replace(context, memory=memory), external_dialog(context.soul, f"{instructions}{cite}"))
-    context.motor.rewrite(lambda said: "\n\n".join(filter(None, (problem.with_sources(said), below))))
+    words = context.motor.words
+    context.motor.draw_on(problem.numbered)
+    context.motor.rewrite(lambda said: "\n\n".join(filter(None, (problem.with_sources(said, words), below))))
     return memory

@@ -1,4 +1,4 @@
-"""chat.*: post, edit and delete messages, and ephemeral messages to one user."""
+"""chat.*: post, edit and delete messages, ephemeral messages to one user, and the addresses of messages."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -69,6 +69,16 @@ def delete(call: Call) -> Json:
     return {"channel": channel.id, "ts": message.ts}
 
 
+def get_permalink(call: Call) -> Json:
+    """chat.getPermalink: the page opens the address, as Slack's client does."""
+    channel = call.channel()
+    call.needed("message_ts")
+    message = call.message(channel, "message_ts")
+    thread = f"?thread_ts={message.thread_ts}&cid={channel.id}" if message.is_reply else ""
+    address = f"{call.workspace.url}/archives/{channel.id}/p{message.ts.replace('.', '')}{thread}"
+    return {"channel": channel.id, "permalink": address}
+
+
 def own_message(call: Call, channel: WorkspaceChannel, refusal: str) -> WorkspaceMessage:
     """The message of the call, which has to be the app's. Raises `message_not_found` or the given refusal."""
     message = call.workspace.current(call.message(channel))
@@ -126,6 +136,7 @@ def _answer(call: Call, message: WorkspaceMessage) -> Json:
 
 METHODS: Final = MappingProxyType(
     {
+        "chat.getPermalink": WebApiMethod(get_permalink, tier=Tier.FREE),
         "chat.postMessage": WebApiMethod(post_message, ("chat:write",), Tier.POSTING),
         "chat.postEphemeral": WebApiMethod(post_ephemeral, ("chat:write",), Tier.FOUR),
         "chat.update": WebApiMethod(update, ("chat:write",), Tier.THREE),

@@ -52,7 +52,7 @@ class WebApi:
         self, request: web.Request, fault: MethodFault, method: str, args: Json, token: str
     ) -> web.StreamResponse:
         if fault.delay:
-            await self._workspace.clock.wait(fault.delay)
+            await self._workspace.clock.sleep(fault.delay)
         if fault.mode is FaultMode.RESET_BEFORE:
             return self._drop(request, method, args, {})
         if fault.mode is FaultMode.ANSWER and fault.body is not None:

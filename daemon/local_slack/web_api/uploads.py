@@ -31,9 +31,10 @@ class AppUrls:
         return web.Response(text=f"OK - {len(content)}")
 
     async def download(self, request: web.Request) -> web.Response:
-        """A file's bytes for the bot token; any other request gets Slack's sign-in page with status 200."""
+        """A file's bytes for the bot token with its scope; all others get Slack's sign-in page with status 200."""
         state = self._workspace.state
-        if request.headers.get("Authorization", "") != f"Bearer {state.app.bot_token}":
+        known = request.headers.get("Authorization", "") == f"Bearer {state.app.bot_token}"
+        if not known or "files:read" not in self._workspace.scopes:
             return web.Response(text=_SIGN_IN, content_type="text/html")
         file = state.files.get(request.match_info["key"].partition("-")[2])
         if file is None:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from daemon.core.errors import StoreError
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
+from daemon.memory.admin.unhosted import UnhostedSoul, unhosted_souls
 from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import FaultyFile, faulty_files
+from daemon.memory.knowledge.mirror_queue import MirrorStand, mirror_stand
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
-from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.queues.leases import is_recent
+from daemon.memory.queues.presence import SILENT_MS, ProcessIdentity
 from daemon.memory.records import read_row
 
 _COUNTED_AT_ONCE = 20_000
@@ -24,8 +27,6 @@ _COUNTED: Mapping[str, tuple[str, Sequence[str]]] = {
     "jobs": ("seq", ("ready", "running", "done", "dead")),
 }
 """The column behind the state in an index of each queue, and the states."""
-
-SILENT_MS = 60_000  # heartbeats come every few seconds; after this time a daemon hangs, or its machine sleeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,12 @@ class LiveDaemon:
     def alive(self) -> bool:
         """Whether it is neither gone nor silent."""
         return not self.gone and not self.silent
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The souls that it hosts; its main soul alone where an older program says no more."""
+        souls = self.detail.get("souls")
+        return frozenset((self.soul, *(souls if isinstance(souls, dict) else ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,7 @@ class Overview:
 
     `dead_intentions` counts scheduled events that could not begin. `weak_models` are those that can't keep the form of
     an answer for now, or think aloud. `faulty_files` are the first files of the library that are not read to their end.
+    `mirror` is the mirror of memory in files, if there is one. `unhosted` are souls that no living daemon hosts.
     """
 
     daemons: tuple[LiveDaemon, ...]
@@ -101,6 +109,8 @@ class Overview:
     spent: Spending
     weak_models: tuple[ModelHabit, ...]
     faulty_files: tuple[FaultyFile, ...]
+    mirror: MirrorStand | None
+    unhosted: tuple[UnhostedSoul, ...]
     schema: int
     journal: str
 
@@ -158,8 +168,11 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
         schema = await _number(transaction, "PRAGMA user_version")
         journal = await transaction.one("PRAGMA journal_mode")
         rows = await transaction.rows("SELECT * FROM presence ORDER BY started_ms")
+        found = tuple(_daemon(row, now_ms, database.path) for row in rows)
+        alive = [one for one in found if one.alive]
+        hosted = [(soul, one.workspace) for one in alive for soul in one.hosts]
         return Overview(
-            daemons=tuple(_daemon(row, now_ms) for row in rows),
+            daemons=found,
             inbox=counts["inbox"],
             outbox=counts["outbox"],
             jobs=counts["jobs"],
@@ -177,6 +190,8 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             spent=await _spending(transaction, since_ms),
             weak_models=await weak_habits(transaction, now_ms),
             faulty_files=await faulty_files(transaction),
+            mirror=await mirror_stand(transaction),
+            unhosted=await unhosted_souls(transaction, hosted, [one.workspace for one in alive]),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",
         )
@@ -247,11 +262,12 @@ async def _spending(transaction: Transaction, since_ms: int) -> Spending:
     return read_row(Spending, row)
 
 
-def _daemon(row: sqlite3.Row, now_ms: int) -> LiveDaemon:
+def _daemon(row: sqlite3.Row, now_ms: int, database: Path) -> LiveDaemon:
     shared = {name: row[name] for name in LiveDaemon.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118  # a Row iterates over values
     try:
-        gone = ProcessIdentity.parse(row["id"]).surely_dead()
+        gone = ProcessIdentity.parse(row["id"]).surely_dead(database)
         detail = json.loads(row["detail"])
     except ValueError as error:
         raise StoreError(f"a row of presence can't be read: {error}", hint="run `soul db check`") from error
-    return LiveDaemon(**shared | {"detail": detail, "gone": gone, "silent": now_ms - row["seen_ms"] > SILENT_MS})
+    silent = not is_recent(row["seen_ms"], now_ms, SILENT_MS)
+    return LiveDaemon(**shared | {"detail": detail, "gone": gone, "silent": silent})

@@ -11,6 +11,7 @@ from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
 from daemon.memory.database import backup, copies, migrate, sqlite
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.people.forgetting import forget_again
 from daemon.memory.queues.presence import GHOST_MS, ProcessIdentity
 
 _REASON: Final = "restored from a backup"
@@ -24,6 +25,7 @@ _PREPARE: Final = (
     "UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now WHERE state = 'drafting'",
     "UPDATE conversations SET lease_until = 0, lease_owner = ''",
     "UPDATE jobs SET lease_until = 0, lease_owner = ''",
+    "UPDATE consolidation_slots SET lease_until = 0, lease_owner = ''",
     "UPDATE approvals SET state = 'unknown' WHERE state IN ('approved', 'using')",
     """
     UPDATE intentions SET state = 'cancelled', reason = :reason, settled_ms = :now
@@ -41,11 +43,15 @@ _SET_ASIDE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`replaced` is the new path of the former file, if there was one; `waiting` counts messages that became stale."""
+    """`replaced` is the new path of the former file, if there was one; `waiting` counts messages that became stale.
+
+    `forgotten` counts people who had asked to be forgotten after the copy was made: they are forgotten in it, too.
+    """
 
     replaced: Path | None
     schema: int
     waiting: int
+    forgotten: int = 0
 
 
 def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool = False) -> Restored:
@@ -64,7 +70,7 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         backup.back_up(source, fresh, clock)
         migrate.migrate(fresh)
-        waiting = _prepare(fresh, source, clock, actor)
+        waiting, forgotten = _prepare(fresh, source, path, clock, actor)
         replaced = _keep_aside(path, clock) if path.exists() else None
         fresh.rename(path)
         backup.sync(path.parent)
@@ -74,7 +80,7 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
         ) from error
     finally:
         backup.discard(fresh)
-    return Restored(replaced, migrate.SCHEMA, waiting)
+    return Restored(replaced, migrate.SCHEMA, waiting, forgotten)
 
 
 def _require_no_daemon(path: Path, clock: Clock) -> None:
@@ -89,13 +95,13 @@ def _require_no_daemon(path: Path, clock: Clock) -> None:
             hint="check that no daemon runs, then repeat with --force",
         ) from error
     for row in rows:
-        one, silent = ProcessIdentity.parse(row["id"]), clock.now_ms() - row["seen_ms"] > GHOST_MS
-        if not one.surely_dead() and (one.in_sight or not silent):
+        one, silent = ProcessIdentity.parse(row["id"]), abs(clock.now_ms() - row["seen_ms"]) > GHOST_MS
+        if not one.surely_dead(path) and (one.in_sight or not silent):
             raise StoreError(f"a daemon is alive (process {row['pid']} on {row['host']})", hint=_STOP_FIRST)
 
 
-def _prepare(fresh: Path, source: Path, clock: Clock, actor: str) -> int:
-    """Prepare the copy for a daemon; returns the number of messages that waited in it."""
+def _prepare(fresh: Path, source: Path, path: Path, clock: Clock, actor: str) -> tuple[int, int]:
+    """Prepare the copy for a daemon; gives how many messages waited in it, and how many people it forgot again."""
     now = clock.now_ms()
     values = {"now": now, "reason": _REASON, "actor": actor, "file": str(source)}
     try:
@@ -104,12 +110,13 @@ def _prepare(fresh: Path, source: Path, clock: Clock, actor: str) -> int:
             waiting = len(connection.execute(_SET_ASIDE, values).fetchall())
             for statement in _PREPARE:
                 connection.execute(statement, {**values, "detail": json.dumps({"waiting": waiting})})
+            forgotten = forget_again(connection, path.parent, now)
             connection.execute("COMMIT")
             if sqlite.wal_is_safe():
                 connection.execute("PRAGMA journal_mode=WAL")
     except sqlite3.Error as error:
         raise sqlite.translate(error) from error
-    return waiting
+    return waiting, forgotten
 
 
 def _keep_aside(path: Path, clock: Clock) -> Path:

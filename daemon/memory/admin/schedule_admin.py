@@ -58,7 +58,7 @@ class Agenda(AuditedChanges):
                 conversation=conversation,
                 place=Place(room["place"]),
                 audience=Audience.parse(room["audience"]),
-                intentions=(replace(new, behalf=new.behalf or await _last_person(transaction, conversation)),),
+                intentions=(replace(new, behalf=new.behalf or await last_person(transaction, conversation)),),
                 now=now,
                 most=most,
                 shared_out=False,
@@ -150,7 +150,8 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
     return ConversationKey.parse(rows[0]["id"])
 
 
-async def _last_person(transaction: Transaction, conversation: ConversationKey) -> str:
+async def last_person(transaction: Transaction, conversation: ConversationKey) -> str:
+    """The user who wrote last in a conversation. Raises StoreError where none ever did."""
     row = await transaction.one(
         """
         SELECT author FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed') AND modality = 'words'

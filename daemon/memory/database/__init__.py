@@ -19,10 +19,10 @@ from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreErr
 from daemon.core.ports import Clock
 from daemon.memory.database import migrate, sqlite
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.database.transaction import Transaction, Unit, run_unit
+from daemon.memory.database.transaction import Transaction, Unit, one_of, run_unit
 from daemon.memory.database.work_thread import WorkThread, copy_pages, pause_between
 
-__all__ = ["Database", "Transaction", "Unit", "open_database"]
+__all__ = ["Database", "Transaction", "Unit", "one_of", "open_database"]
 
 T = TypeVar("T")
 
@@ -132,6 +132,11 @@ class Database:
     async def run(self, sql: str, **values: object) -> list[sqlite3.Row]:
         """Write with one statement and give the rows that it returns. Raises as `write` does."""
         return await self.write(lambda transaction: transaction.rows(sql, **values))
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything lasting was stored through this object."""
+        return self._lasting_changes > 0
 
     async def run_writer(self) -> None:
         """Run the queued units until `stop` is called or the task is cancelled; `open_database` starts it."""

@@ -16,11 +16,12 @@ from typing import Final
 
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports import Clock, DutyTurn, Emit
 from daemon.memory.database import Database, migrate, sqlite
 from daemon.memory.database.copies import (
     PARTIAL,
     all_copies,
+    folder_beside,
     name_at,
     newest_copy,
     pause_ms,
@@ -32,6 +33,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.work_thread import copy_pages, pause_between
 
 _LEAST_PATIENCE_S: Final = 60.0
+_LONGEST_STEP_S: Final = 10.0  # that counts; more is a clock that was moved
 _SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, beside all other work
 _MOST_FAULTS: Final = 10
 _RETRY_S: Final = 60.0
@@ -49,11 +51,6 @@ class Backup:
     bytes: int
 
 
-def folder_beside(path: Path) -> Path:
-    """The folder for the copies of a memory.db: `backups` beside it."""
-    return path.parent / "backups"
-
-
 def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], bool] = lambda: False) -> Backup:
     """Copy memory.db while it is in use; the copy appears under its name only when it is whole, checked and on disk.
 
@@ -64,9 +61,9 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
     if not path.exists():
         raise StoreError(f"there is no {path} to copy", hint="set SOUL_HOME to the data folder")
     target, partial = _begin(target, clock)
-    deadline = clock.monotonic() + _patience_s(path)
+    patience = _Patience(path, clock)
     try:
-        _require_copied(path, partial, clock, lambda: stopped() or clock.monotonic() > deadline)
+        _require_copied(path, partial, clock, lambda: stopped() or patience.is_over())
         return _finish(partial, target, stopped)
     except OSError as error:
         raise _unwritable(target, error) from error
@@ -142,8 +139,20 @@ def _leave_the_cache(copy: Path) -> None:
             os.close(handle)
 
 
-def _patience_s(path: Path) -> float:
-    return max(_LEAST_PATIENCE_S, path.stat().st_size / _SLOWEST)
+class _Patience:
+    """Ends a copy that takes far too long. A clock that jumps meanwhile, as the local workspace's does, ends none."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._left = max(_LEAST_PATIENCE_S, path.stat().st_size / _SLOWEST)
+        self._seen = clock.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether the copy has taken too long; it is asked at each step."""
+        now = self._clock.monotonic()
+        self._left -= min(now - self._seen, _LONGEST_STEP_S)
+        self._seen = now
+        return self._left < 0
 
 
 def _unwritable(target: Path, error: OSError) -> StoreError:
@@ -200,27 +209,35 @@ class BackupSchedule:
     """Makes a checked copy regularly, as long as anything lasting was stored since the last one.
 
     All copies together take at most `share` (0..1) of the disk, and leave twice the size of memory.db free on it.
+    `turn` says whether this daemon is the one that copies.
     """
 
-    def __init__(self, database: Database, directory: Path, clock: Clock, emit: Emit, *, share: float) -> None:
+    def __init__(
+        self, database: Database, directory: Path, clock: Clock, emit: Emit, *, share: float, turn: DutyTurn
+    ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
         self._emit = emit
         self._share = share
+        self._turn = turn
         self._copied: tuple[int, int] | None = None  # the fingerprint of what the last copy holds
 
     async def run(self) -> None:
         """Copy until cancelled. A failure emits `backup.failed` and is tried again after a minute.
 
-        Of several daemons on one file the first one copies.
+        Of several daemons on one file one copies; if it is killed meanwhile, another one does.
         """
+        pause = 0.0
         while True:
             try:
-                await self._clock.sleep(await self._seconds_until_due())
+                await self._clock.sleep(max(pause, await self._seconds_until_due()))
+                pause = 0.0
                 if await self._seconds_until_due() > 0:
                     continue  # another daemon was first
-                await self._make_one()
+                async with self._turn() as pause:
+                    if not pause and await self._seconds_until_due() <= 0:
+                        await self._make_one()
             except (StoreError, OSError) as error:
                 failure = error if isinstance(error, StoreError) else _unusable(self._directory, error)
                 self._emit("backup.failed", reason=failure.message, hint=failure.hint)
@@ -240,10 +257,10 @@ class BackupSchedule:
     async def _copy(self) -> Backup:
         stop = threading.Event()
         target, partial = await in_background(part(_begin, self._directory, self._clock))
-        deadline = self._clock.monotonic() + _patience_s(self._database.path)
+        patience = _Patience(self._database.path, self._clock)
         try:
             async with alongside(in_background(part(_keep_flushing, partial, stop))):
-                await self._database.copy_to(partial, lambda: stop.is_set() or self._clock.monotonic() > deadline)
+                await self._database.copy_to(partial, lambda: stop.is_set() or patience.is_over())
                 return await in_background(part(_finish, partial, target, stop.is_set))
         finally:
             stop.set()  # what still runs in a thread ends with its next step

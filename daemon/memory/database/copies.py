@@ -32,6 +32,11 @@ class CopyRoom:
     most: int
 
 
+def folder_beside(path: Path) -> Path:
+    """The folder for the copies of a memory.db: `backups` beside it."""
+    return path.parent / "backups"
+
+
 def room_for(path: Path, directory: Path, share: float) -> CopyRoom:
     """The room for copies of the file at `path`, which may take `share` (0..1) of the disk. Raises OSError."""
     disk = shutil.disk_usage(directory)

@@ -3,11 +3,12 @@
 from contextlib import closing
 from pathlib import Path
 
+from daemon.core.clock import SystemClock
 from daemon.core.errors import SchemaMismatch, StoreError
-from daemon.memory.database import sqlite
+from daemon.memory.database import copies, sqlite
 from daemon.memory.database.driver import sqlite3
 
-SCHEMA = 5  # the newest step in migrations/versions
+SCHEMA = 7  # the newest step in migrations/versions
 
 
 def version_of(path: Path) -> int:
@@ -36,7 +37,8 @@ def require_current(found: int) -> None:
 def migrate(path: Path) -> tuple[int, int]:
     """Create or update the file; returns the version before and after. All steps commit together or not at all.
 
-    Raises SchemaMismatch for a newer file or another program's, StoreError when the folder can't be written.
+    A file that is updated is copied first, into the folder of its backups. Raises SchemaMismatch for a newer file or
+    another program's, StoreError when the folder can't be written or there is no room for the copy.
     """
     before = version_of(path)
     if before == SCHEMA:
@@ -54,10 +56,35 @@ def migrate(path: Path) -> tuple[int, int]:
         if fresh:  # an existing file keeps the mode that its owner chose
             path.chmod(0o600)  # by path: closing a second handle on the live file would drop the process's locks
         try:
+            if before:
+                _keep_a_copy(connection, path)
             _upgrade(connection)
         except sqlite3.Error as error:
             raise sqlite.translate(error) from error
     return before, SCHEMA
+
+
+def _keep_a_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy the file as it is before the update, under a name that its backups rotate."""
+    folder = copies.folder_beside(path)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        room = copies.room_for(path, folder, share=1.0)
+        if room.free < 2 * room.file:
+            raise StoreError(
+                f"no room to copy {path} before it is updated: {room.file >> 20} MiB of it, {room.free >> 20} MiB free",
+                hint=f"make room for twice the file on the disk of {folder}, then start again",
+            )
+        target = folder / copies.name_at(SystemClock().now_ms())
+        partial = target.with_name(target.name + copies.PARTIAL)
+        with closing(sqlite3.connect(partial)) as copy:
+            partial.chmod(0o600)
+            connection.backup(copy)
+        partial.rename(target)
+    except OSError as error:
+        raise StoreError(
+            f"{path} can't be copied before it is updated: {error.strerror}", hint=f"make {folder} writable"
+        ) from error
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:

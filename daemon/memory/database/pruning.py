@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports import Clock, DutyTurn, Emit
 from daemon.memory.database import Database, Transaction
 
-_EVERY_S: Final = 6 * 3600.0
+PRUNED_EVERY_S: Final = 6 * 3600.0
 _LOOKED_AT: Final = 500  # rows in one read
 _AT_ONCE: Final = 50  # rows in one transaction, which has to be short
 _LEAST_REST_S: Final = 0.05
@@ -29,7 +29,8 @@ _NOBODY_ASKS: Final = "NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = outbox
 class Retention:
     """For how many days records are kept; 0 keeps them forever.
 
-    `traces` are state histories, finished schedules and questions, `texts` those of settled rows in the queues.
+    `traces` are state histories, finished schedules and questions, and runs by night; `texts` those of settled rows in
+    the queues.
     """
 
     traces: int = 90
@@ -71,6 +72,10 @@ def _delete(table: str, key: str, age: str, *, found_by: str = "1 = 1", only: st
 
 _TRACES: Final = (
     _delete("transitions", "seq", "at_ms"),
+    _delete("sessions", "id", "seen_ms"),
+    _delete("session_events", "id", "at_ms"),
+    _delete("shared_messages", "id", "created_ms", only="state NOT IN ('held', 'waiting')"),
+    _delete("consolidations", "id", "began_ms", only="state <> 'running'"),
     *(_delete("intentions", "id", "due_ms", found_by=f"state = '{state}'") for state in ("due", "cancelled")),
     *(_delete("approvals", "id", "created_ms", found_by=f"state = '{state}'") for state in _SETTLED_APPROVALS),
     _delete("inbox", "id", "received_ms", found_by="modality <> 'words'", only="state NOT IN ('new', 'claimed')"),
@@ -93,6 +98,14 @@ _TEXTS: Final = (
         only=f"state IN ('sent', 'expired', 'dropped') AND {_NOBODY_ASKS}",
     ),
 )
+_NO_TURN: Final = """
+    NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation = shared_files.conversation AND t.ts = shared_files.ts
+                AND t.speaker = 'person')
+    """  # the message was never answered, and its file becomes no record
+_FILES: Final = (
+    _delete("shared_files", "seq", "heard_ms", found_by="state IN ('waiting', 'refused')"),
+    _delete("shared_files", "seq", "heard_ms", found_by="state = 'read'", only=_NO_TURN),
+)
 _JOBS: Final = (_delete("jobs", "seq", "settled_ms", found_by="state = 'done'"),)
 _CALLS: Final = _Rule("llm_calls", "seq", "started_ms", "DELETE FROM llm_calls")
 
@@ -100,7 +113,12 @@ _CALLS: Final = _Rule("llm_calls", "seq", "started_ms", "DELETE FROM llm_calls")
 async def prune(database: Database, clock: Clock, kept: Retention) -> int:
     """Delete what is older than it is kept for; returns the number of rows. Raises StoreError."""
     total = 0
-    for days, rules in ((kept.traces, _TRACES), (kept.texts, _TEXTS), (kept.jobs, _JOBS), (kept.calls, (_CALLS,))):
+    for days, rules in (
+        (kept.traces, _TRACES),
+        (kept.texts, (*_TEXTS, *_FILES)),
+        (kept.jobs, _JOBS),
+        (kept.calls, (_CALLS,)),
+    ):
         for rule in rules if days else ():
             total += await _follow(database, clock, rule, clock.now_ms() - days * _DAY_MS)
     return total
@@ -160,12 +178,16 @@ def _as_stored(sums: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) if name == "cost_usd" else int(value) for name, value in sums.items()}
 
 
-async def prune_periodically(database: Database, kept: Retention, clock: Clock, emit: Emit) -> None:
-    """Prune every six hours until cancelled."""
+async def prune_periodically(database: Database, kept: Retention, clock: Clock, emit: Emit, turn: DutyTurn) -> None:
+    """Prune at each turn of this daemon's, until cancelled; of several one has it every PRUNED_EVERY_S seconds."""
     while True:
+        pause = PRUNED_EVERY_S
         try:
-            if gone := await prune(database, clock, kept):
-                emit("memory.pruned", rows=gone)
+            async with turn() as wait:
+                if wait:
+                    pause = wait
+                elif gone := await prune(database, clock, kept):
+                    emit("memory.pruned", rows=gone)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
-        await clock.sleep(_EVERY_S)
+        await clock.sleep(pause)

@@ -19,6 +19,7 @@ RESTORE = "stop the daemon, run `soul db check`, then `soul db restore BACKUP` w
 _WAL_FIXED = (3, 51, 3)
 _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
 _CHECKED_WHOLE = 32 * 2**20  # bytes, read in a fraction of a second
+_SEARCH = "fts5"  # in every fault of a full-text index, as SQLite words it
 _BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
 _TRIES = 20  # of several daemons that make one file at the same moment
 _PRAGMAS = (
@@ -68,7 +69,7 @@ def connect(path: Path, *, create: bool = True, read_only: bool = False) -> sqli
             _choose_journal(connection)
     except sqlite3.Error as error:
         connection.close()
-        raise translate(error) from error
+        raise translate(error, path.name) from error
     return connection
 
 
@@ -112,12 +113,13 @@ def checkpoint(connection: sqlite3.Connection, how: str) -> int:
 def look_over(connection: sqlite3.Connection) -> list[str]:
     """The faults that a short look finds: in the structure of a small file, in the newest rows of a large one.
 
-    SQLite's own check can't be ended early and reads the whole file. Raises sqlite3.Error, also for damage.
+    SQLite's own check can't be ended early and reads the whole file. A full-text index that is damaged is none of them:
+    it is built anew. Raises sqlite3.Error, also for damage.
     """
     pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     if pages * size <= _CHECKED_WHOLE:
-        lines = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
-        return [] if lines == ["ok"] else lines
+        lines = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)")]
+        return [line for line in lines if line != "ok" and _SEARCH not in line.lower()][:3]
     for (name,) in connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0"
     ).fetchall():
@@ -142,22 +144,22 @@ def is_busy(error: sqlite3.Error) -> bool:
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NOT_DISK_ERRORS
 
 
-def translate(error: sqlite3.Error) -> StoreError:
-    """The StoreError, with a hint, for an error of SQLite."""
+def translate(error: sqlite3.Error, file: str = "memory.db") -> StoreError:
+    """The StoreError, with a hint, for an error of SQLite that met this file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if isinstance(error, ReadTooLong):
         return StoreBusy(
-            f"reading memory.db took too long: {error}",
+            f"reading {file} took too long: {error}",
             hint="try again; if it stays so, the disk is slow or busy: see `soul doctor`",
         )
     if code in _NOT_DISK_ERRORS:
         return StoreBusy(
-            "memory.db is held by another process", hint="see which daemons use it with `soul status`, then try again"
+            f"{file} is held by another process", hint="see which daemons use it with `soul status`, then try again"
         )
     if code == sqlite3.SQLITE_FULL:
-        return StoreFull("the disk is full; nothing was stored", hint="free space on the disk that holds memory.db")
+        return StoreFull("the disk is full; nothing was stored", hint=f"free space on the disk that holds {file}")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreDamaged(f"memory.db is damaged: {error}", hint=RESTORE)
+        return StoreDamaged(f"{file} is damaged: {error}", hint=RESTORE)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        return StoreError(f"memory.db can't be written: {error}", hint="check the owner and mode of the data folder")
-    return StoreError(f"memory.db failed: {error}", hint="run `soul db check`")
+        return StoreError(f"{file} can't be written: {error}", hint="check the owner and mode of the data folder")
+    return StoreError(f"{file} failed: {error}", hint="run `soul db check`")

@@ -45,6 +45,12 @@ class Transaction:
         return await self.one(f"INSERT INTO {table} ({columns}) VALUES ({placeholders}) {then}", **values)  # noqa: S608
 
 
+def one_of(values: Iterable[object]) -> tuple[str, dict[str, object]]:
+    """What stands behind `IN` for these values, and the named values themselves."""
+    named = {f"one{number}": value for number, value in enumerate(values)}
+    return f"({', '.join(f':{name}' for name in named)})", named
+
+
 def run_unit(unit: Unit[T], connection: sqlite3.Connection) -> T:
     """Run a unit from its beginning to its end in this thread; the event loop is not asked in between.
 

@@ -22,6 +22,7 @@ Work = Callable[[sqlite3.Connection], T]
 PAGES: Final = 128  # copied in one step, during which nothing else runs in the thread
 _STEPS: Final = 20_000  # of SQLite's virtual machine between two looks at the clock: about a millisecond
 _LEAST_REST_S: Final = 0.005
+_LONGEST_REST_S: Final = 1.0  # whatever a step took, by a clock that may be moved
 _ROUNDS: Final = 3  # another process's write makes a copy start over; after so many, a small file is copied in one step
 _SMALL: Final = 16 * 2**20  # bytes; copied in one step, which keeps other processes' commits waiting for a moment
 
@@ -194,7 +195,7 @@ def pause_between(clock: Clock) -> Callable[[], None]:
 
     def between() -> None:
         nonlocal began
-        never.wait(max(_LEAST_REST_S, clock.monotonic() - began))
+        never.wait(min(max(_LEAST_REST_S, clock.monotonic() - began), _LONGEST_REST_S))
         began = clock.monotonic()
 
     return between

@@ -1,20 +1,34 @@
 """Forgets what the soul derived from an edited or deleted message: notes, guesses, thoughts, topic, task and more."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.handed import handed_among
+from daemon.memory.knowledge.learning import store_version
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turns import THOUGHT_TURNS
-from daemon.memory.knowledge.user_models import MODEL_KEY, store_version
-from daemon.memory.records import as_json
+from daemon.memory.knowledge.user_models import MODEL_KEY
+from daemon.memory.records import Speaks
+
+_FREE_WORDS: Final = "'$.monologue', '$.monologue_verb', '$.stimulus_verb', '$.reply_verb', '$.made_piece', '$.in_full'"
+WITHOUT_FREE_WORDS: Final = f"CASE WHEN json_valid(thought) THEN json_remove(thought, {_FREE_WORDS}) ELSE '{{}}' END"
+"""In SQL: what is stored privately with a reply, without what a model wrote freely; the rest are words of closed lists.
+
+What can't be read goes as a whole.
+"""
 
 
-async def forget_derived(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:
-    """Delete everything that may derive from turn `seq`, which `person` edited or deleted just now.
+async def forget_derived(
+    transaction: Transaction, conversation: str, person: str, seq: int, now: int, *, reworded: bool = False
+) -> None:
+    """Delete everything that may derive from turn `seq`, which `person` deleted, or reworded, just now.
 
-    These are lines of notes, in the history too, and the guesses stored with them; the soul's topic and task in the
-    conversation, its question in that room and its thoughts since; and the memory of its mental process, which may
+    These are the records that rest on its words, and the guesses about the person since; the soul's topic and task in
+    the conversation, its question in that room and its thoughts since; and the memory of its mental process, which may
     quote the message. A revision under way is refused. The soul may learn the same again from the turns that are left.
     """
     rows = await transaction.rows(
@@ -27,10 +41,54 @@ async def forget_derived(transaction: Transaction, conversation: str, person: st
         person=person,
         now=now,
     )
+    before = [await _lines(transaction, row) for row in rows]
+    reason = "its words were edited or deleted"
+    await forget(transaction, [turn_id(Speaks.PERSON, seq)], now, reason, reworded=reworded)
+    for row, facts in zip(rows, before, strict=True):
+        lost = facts - await _lines(transaction, row)
+        await _forget_tainted(
+            transaction, row, lambda change: _derives_from(change, conversation, seq), lost=lost, now=now
+        )
+    await forget_heard(transaction, conversation, seq, now)
+
+
+async def forget_guesses_made_in(
+    transaction: Transaction, workspace: str, audience: str, conversations: Collection[str], now: int
+) -> None:
+    """Delete the guesses about users before an audience that may derive from words of these conversations.
+
+    A guess whose origin is unknown goes, too. A revision under way for that audience is refused: it may have read them.
+    """
+    rows = await transaction.rows(
+        """
+        UPDATE user_models SET version = version + 1, updated_ms = :now
+        WHERE workspace = :workspace AND audience = :audience RETURNING *
+        """,
+        workspace=workspace,
+        audience=audience,
+        now=now,
+    )
+
+    def is_tainted(change: Mapping[str, object]) -> bool:
+        return "unlearned" not in change and change.get("conversation", "") in ("", *conversations)
+
     for row in rows:
-        await _forget_lines(transaction, row, conversation, seq, now)
+        await _forget_tainted(transaction, row, is_tainted, lost=0, now=now)
+
+
+async def forget_heard(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
+    """Delete what a conversation itself keeps and may have from words heard at turn `seq` or after it.
+
+    So it is for each soul to which the thread was handed. A cycle that runs there may have read them: it is not
+    committed.
+    """
+    for one in sorted(await handed_among(transaction, conversation)):
+        await _forget_heard_in(transaction, one, seq, now)
+
+
+async def _forget_heard_in(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
     await transaction.run(
-        "UPDATE conversations SET process_memory = '{}' WHERE id = :id AND process_memory <> '{}'", id=conversation
+        "UPDATE conversations SET forgotten = forgotten + 1, process_memory = '{}' WHERE id = :id", id=conversation
     )
     await transaction.run(
         """
@@ -61,90 +119,92 @@ async def _forget_inner_life(transaction: Transaction, conversation: str, seq: i
     )
     await transaction.run(
         """
-        DELETE FROM standing_questions WHERE (soul, workspace, channel) IN (
-          SELECT soul, workspace, channel FROM conversations WHERE id = :id)
+        DELETE FROM standing_questions WHERE (workspace, channel) IN (
+          SELECT workspace, channel FROM conversations WHERE id = :id) -- any soul's: they hand them on
         """,
         id=conversation,
     )
     await transaction.run(
-        """
-        UPDATE turns SET thought = json_remove(thought, '$.monologue')
+        f"""
+        UPDATE turns SET thought = {WITHOUT_FREE_WORDS}
         WHERE seq IN (SELECT seq FROM turns WHERE conversation = :id AND seq > :seq ORDER BY seq DESC LIMIT :newest)
-          AND speaker = 'soul' AND thought <> '{}'
-        """,
+          AND speaker = 'soul' AND thought <> '{{}}'
+        """,  # noqa: S608 - a constant of this module
         id=conversation,
         seq=seq,
         newest=THOUGHT_TURNS,
     )
 
 
-async def _forget_lines(transaction: Transaction, row: sqlite3.Row, conversation: str, seq: int, now: int) -> None:
-    key = {name: row[name] for name in ("soul", "workspace", "person", "audience")}
+async def _forget_tainted(
+    transaction: Transaction,
+    row: sqlite3.Row,
+    is_tainted: Callable[[Mapping[str, object]], bool],
+    *,
+    lost: int,
+    now: int,
+) -> None:
+    """Delete the guesses about a user since the first tainted version, which may be made anew from what is left."""
+    key = _key(row)
     former = await transaction.rows(
-        f"SELECT version, notes, change FROM user_model_history WHERE {MODEL_KEY} ORDER BY version",  # noqa: S608 - constant
+        f"SELECT version, change FROM user_model_history WHERE {MODEL_KEY} ORDER BY version",  # noqa: S608 - constant
         **key,
     )
-    changes = [json.loads(version["change"]) for version in former]
-    tainted = [_derives_from(change, conversation, seq) for change in changes]
-    if not any(tainted):
+    changes = {one["version"]: json.loads(one["change"]) for one in former}
+    tainted = [version for version, change in changes.items() if is_tainted(change)]
+    if not tainted:
         return
-    gone = _derived_lines([json.loads(version["notes"]) for version in former], changes, tainted)
-    since = tainted.index(True)
-    for version, change in zip(former[since:], changes[since:], strict=True):
-        await _scrub_version(transaction, key, version, change, gone)
-    notes = [line for line in json.loads(row["notes"]) if line not in gone]
-    first = min(int(change["first"]) for change, bad in zip(changes, tainted, strict=True) if bad)
+    first = [found for version in tainted if isinstance(found := changes[version].get("first"), int)]
     await transaction.run(
-        f"""
-        UPDATE user_models SET notes = :notes, whispers = '', modelled_to = min(modelled_to, :before) WHERE {MODEL_KEY}
-        """,  # noqa: S608 - the key is a constant
-        notes=as_json(notes),
-        before=first - 1,
+        f"UPDATE user_model_history SET whispers = '' WHERE {MODEL_KEY} AND version >= :since",  # noqa: S608 - constant
+        since=tainted[0],
         **key,
     )
-    change = {"unlearned": len(gone)}
-    await store_version(
-        transaction, key, version=row["version"], notes=notes, whispers="", change=change, trace_id="", now=now
+    await transaction.run(
+        f"UPDATE user_models SET whispers = '', modelled_to = min(modelled_to, :before) WHERE {MODEL_KEY}",  # noqa: S608 - constant
+        before=min(first, default=row["modelled_to"] + 1) - 1,
+        **key,
     )
+    for version in tainted:
+        await _look_through_again(transaction, row["person"], changes[version])
+    await store_version(
+        transaction, key, version=row["version"], whispers="", change={"unlearned": lost}, trace_id="", now=now
+    )
+
+
+async def _look_through_again(transaction: Transaction, person: str, change: Mapping[str, object]) -> None:
+    """Let the turns that a version was made from be looked through once more."""
+    if "first" in change and "conversation" in change:
+        await transaction.run(
+            """
+            UPDATE looked_through SET up_to = min(up_to, CAST(:first AS INTEGER) - 1)
+            WHERE conversation = :conversation AND person = :person
+            """,
+            first=str(change["first"]),
+            conversation=str(change["conversation"]),
+            person=person,
+        )
+
+
+async def _lines(transaction: Transaction, row: sqlite3.Row) -> int:
+    """How many lines there are or were about a user."""
+    counted = await transaction.one(
+        f"SELECT count(*) AS n FROM records WHERE {MODEL_KEY} AND kind = 'fact'",  # noqa: S608 - constant
+        **_key(row),
+    )
+    assert counted is not None
+    number: int = counted["n"]
+    return number
+
+
+def _key(row: sqlite3.Row) -> dict[str, str]:
+    return {name: row[name] for name in ("soul", "workspace", "person", "audience")}
 
 
 def _derives_from(change: Mapping[str, object], conversation: str, seq: int) -> bool:
     if change.get("conversation") != conversation:
         return False
-    first, last = change["first"], change["last"]
-    assert isinstance(first, int)
-    assert isinstance(last, int)
+    first, last = change.get("first"), change.get("last")
+    if not (isinstance(first, int) and isinstance(last, int)):
+        return True  # what a passport brought may name no turns
     return first <= seq <= last
-
-
-def _derived_lines(
-    notes: Sequence[Sequence[str]], changes: Sequence[Mapping[str, object]], tainted: Sequence[bool]
-) -> set[str]:
-    """The lines that tainted versions added, and the lines that later corrections replaced them with."""
-    gone, before = set[str](), set[str]()
-    for lines, change, bad in zip(notes, changes, tainted, strict=True):
-        if bad:
-            gone |= set(lines) - before
-        else:
-            corrected = change.get("corrected", ())
-            assert isinstance(corrected, Sequence)
-            gone |= {new for old, new in corrected if old in gone}
-        before = set(lines)
-    return gone
-
-
-async def _scrub_version(
-    transaction: Transaction, key: Mapping[str, str], version: sqlite3.Row, change: Mapping[str, object], gone: set[str]
-) -> None:
-    """Delete lines from a version in the history; its change keeps only the range of turns that it was made from."""
-    place = {name: change[name] for name in ("conversation", "first", "last") if name in change}
-    await transaction.run(
-        f"""
-        UPDATE user_model_history SET notes = :notes, whispers = '', change = :change
-        WHERE {MODEL_KEY} AND version = :version
-        """,  # noqa: S608 - the key is a constant
-        notes=as_json([line for line in json.loads(version["notes"]) if line not in gone]),
-        change=as_json({**place, "scrubbed": True}),
-        version=version["version"],
-        **key,
-    )

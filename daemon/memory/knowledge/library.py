@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
+from daemon.core.errors import IndexDamaged
 from daemon.core.ports import Clock, IndexedFile, IndexedPassage, Passage
-from daemon.core.words import terms_of
-from daemon.memory.database import Database, Transaction
+from daemon.core.words import Term, terms_of
+from daemon.memory.database import Database, Transaction, one_of
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Candidate, Nearness, WordScores, fitting, rank, rank_words, worth_showing
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import code
 from daemon.memory.records import read_row
@@ -20,6 +23,11 @@ FROM_ONE_FILE: Final = 2
 """How many passages of one file a search returns."""
 
 _INDEX: Final = WordIndex("library")
+_ID: Final = "LB_"
+
+COMPARED: Final = 60
+"""Of the passages that words find, how many are compared with what vectors find."""
+
 _EVERYWHERE: Final = code("library")
 
 SLICE: Final = 16
@@ -41,9 +49,10 @@ class FaultyFile:
 class LibraryIndex:
     """Stores passages of files and searches them; implements `PassageIndex`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, meaning: Meaning | None = None) -> None:
         self._database = database
         self._clock = clock
+        self._meaning = meaning or Meaning(None, None)
 
     async def stamps(self) -> Mapping[str, str]:
         """The stamp of each indexed file by its path."""
@@ -94,40 +103,58 @@ class LibraryIndex:
                 await self._database.write(partial(_delete_slice, path))
 
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
-        """Passages that contain a word of the query or a form of it, best first, at most two of one file.
+        """Passages that fit the query by their words or by what they mean, best first, at most two of one file.
+
+        Those that are no more than a chance hit, by a common word, have no `fit`.
 
         With `folders`, the first parts of paths, only passages below them are visited. Any text is a query; operators
         of the search language in it count as plain words. Raises StoreError.
         """
         if not (terms := terms_of(query)) or limit <= 0:
             return ()
-        codes = (_EVERYWHERE,) if folders is None else tuple(_below(name) for name in folders)
+        codes = ((_EVERYWHERE,),) if folders is None else tuple((_below(name),) for name in folders)
+        [vector] = await self._meaning.vectors_of([query])
+        words = await self._search_words(codes, terms)
+        best = words.best(COMPARED, {})
+        partitions = [code for group in codes for code in group]
+        [meant] = await self._meaning.near(partitions, [(vector, [_id(seq) for seq in best])], turns=False)
+        near = Nearness({int(one[len(_ID) :]): far for one, far in meant.own.items() if one.startswith(_ID)})
 
-        async def unit(transaction: Transaction) -> list[tuple[float, sqlite3.Row]]:
-            hits = await _INDEX.find(transaction, codes, terms)
-            best = hits.best()
-            words = await _INDEX.words(transaction, best)
-            rows = await _passages(transaction, best)
-            return [
-                (hits.fit(words.get(row["seq"], ())), row)
-                for row in rows
+        async def unit(transaction: Transaction) -> list[Passage]:
+            rows = {
+                row["seq"]: row
+                for row in await _passages(transaction, {*best, *near.own})
                 if folders is None or row["path"].partition("/")[0] in folders
-            ]
+            }
+            candidates = [Candidate(seq) for seq in sorted(rows)]
+            scores = rank(candidates, words, near)
+            good = worth_showing(candidates, scores, words, near)
+            order = sorted(fitting(candidates, words, near), key=lambda seq: (-scores[seq], seq))
+            return [_passage(rows[seq]["path"], rows[seq], scores[seq] if seq in good else 0.0) for seq in order]
 
-        rated = sorted(await self._database.read(unit), key=lambda one: (-one[0], one[1]["seq"]))
         taken = Counter[str]()
         found: list[Passage] = []
-        for fit, row in rated:
-            taken[row["path"]] += 1
-            if taken[row["path"]] <= FROM_ONE_FILE:
-                found.append(_passage(row["path"], row, fit))
+        for one in await self._database.read(unit):
+            taken[one.document] += 1
+            if taken[one.document] <= FROM_ONE_FILE:
+                found.append(one)
         return tuple(found[:limit])
+
+    async def _search_words(self, codes: Collection[Sequence[str]], terms: Sequence[Term]) -> WordScores:
+        async def unit(transaction: Transaction) -> WordScores:
+            return rank_words(await _INDEX.find(transaction, codes, terms), {})
+
+        try:
+            return await self._database.read(unit)
+        except IndexDamaged:
+            await self._database.write(_INDEX.distrust)
+            raise
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
         """The passages of a document from the one that begins at a line on, at most so many. Raises StoreError."""
         rows = await self._database.rows(
             """
-            SELECT line, place, body FROM library_passages
+            SELECT seq, line, place, body FROM library_passages
             WHERE path = :path AND seq >= (SELECT min(seq) FROM library_passages WHERE path = :path AND line = :line)
             ORDER BY seq LIMIT :most
             """,
@@ -136,6 +163,12 @@ class LibraryIndex:
             most=max(0, most),
         )
         return tuple(_passage(document, row) for row in rows)
+
+
+async def passages_by_id(transaction: Transaction, ids: Collection[str]) -> tuple[Passage, ...]:
+    """The passages with these ids as memories, as far as they are still indexed; other ids are passed over."""
+    seqs = [int(one[len(_ID) :]) for one in ids if one.startswith(_ID) and one[len(_ID) :].isdecimal()]
+    return tuple(_passage(row["path"], row) for row in await _passages(transaction, seqs)) if seqs else ()
 
 
 async def faulty_files(transaction: Transaction) -> tuple[FaultyFile, ...]:
@@ -155,18 +188,22 @@ def cited(path: str, line: int, place: str) -> str:
     return f"{path}, {place}" if place else f"{path}:{line}"
 
 
-async def _passages(transaction: Transaction, seqs: Sequence[int]) -> list[sqlite3.Row]:
-    keys = {f"seq{number}": seq for number, seq in enumerate(seqs)}
-    among = ", ".join(f":{key}" for key in keys)
+async def _passages(transaction: Transaction, seqs: Collection[int]) -> list[sqlite3.Row]:
+    among, keys = one_of(seqs)
     return await transaction.rows(
-        f"SELECT seq, path, line, place, body FROM library_passages WHERE seq IN ({among})",  # noqa: S608 - numbered names alone
+        f"SELECT seq, path, line, place, body FROM library_passages WHERE seq IN {among}",  # noqa: S608 - numbered names alone
         **keys,
     )
 
 
 def _passage(path: str, row: sqlite3.Row, fit: float = 0.0) -> Passage:
     source = cited(path, row["line"], row["place"])
-    return Passage(source, row["body"], document=path, line=row["line"], fit=fit)
+    return Passage(source, row["body"], document=path, line=row["line"], fit=fit, id=_id(row["seq"]))
+
+
+def _id(seq: int) -> str:
+    """The id of a passage as a memory."""
+    return f"{_ID}{seq}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +264,7 @@ async def _insert_passages(transaction: Transaction, path: str, passages: Sequen
         **{f"place{number}": one.place for number, one in enumerate(passages)},
         **{f"body{number}": one.body for number, one in enumerate(passages)},
     )
-    codes = (_EVERYWHERE, _below(path.partition("/")[0]))
+    codes = codes_of_passage(path)
     await _INDEX.put(transaction, [(row["seq"], codes, f"{path}\n{row['body']}") for row in stored])
 
 
@@ -247,6 +284,11 @@ async def _delete_file(transaction: Transaction, path: str) -> None:
     for row in await transaction.rows("SELECT seq FROM library_passages WHERE path = :path", path=path):
         await _INDEX.remove(transaction, row["seq"])
     await transaction.run("DELETE FROM library_files WHERE path = :path", path=path)  # the passages follow by cascade
+
+
+def codes_of_passage(path: str) -> tuple[str, ...]:
+    """The codes under which the passages of a file are found."""
+    return _EVERYWHERE, _below(path.partition("/")[0])
 
 
 def _below(folder: str) -> str:

@@ -1,22 +1,43 @@
-"""Writes turns, each in one unit with its entry in the full-text index, so that no turn is found that isn't there.
+"""Writes turns, each in one unit with its entry in the full-text index and its line in the ledger.
 
-Only this module writes to `turns`. An apology is none of the soul's words and is not indexed.
+So no turn is found that isn't there, and none is changed unseen. Only this module writes to `turns`. An apology is none
+of the soul's words and is not indexed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from daemon.core.perception import Audience, ConversationKey
+from daemon.core.turn_fields import NOTHING_HEARD, Heard
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.ledger import EDITED, Write, forget_salts, note_writes
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
-from daemon.memory.records import Turn, TurnKind, as_json
+from daemon.memory.records import Speaks, Turn, TurnKind, as_json
 
 LONGEST_TURN: Final = 4_000
 """Characters of a turn that are searched."""
 
+_SAID: Final = (
+    "seq",
+    "conversation",
+    "speaker",
+    "author",
+    "name",
+    "ts",
+    "body",
+    "kind",
+    "model",
+    "audience",
+    "said_ms",
+)
+_FIELDS: Final = ("emotion_signal", "salience_anchor", "intent", "intent_confidence", "epistemic_mode", "confidence")
+_LEDGERED: Final = (*_SAID, *_FIELDS)
+
 TURN_INDEX: Final = WordIndex("turn")
+_AT_ONCE: Final = 500  # turns in one statement: with one each, thousands cost the square of their number
 
 
 async def store_turns(
@@ -27,13 +48,16 @@ async def store_turns(
     audience: Audience,
     trace_id: str,
     now: int,
-) -> None:
-    """Store turns at the end of a conversation, for an audience."""
-    indexed: list[_Indexed] = []
+) -> tuple[int, ...]:
+    """Store turns at the end of a conversation, for an audience; gives their seqs.
+
+    One that has a seq, as a passport's may, keeps it; the caller has seen that it is free.
+    """
+    indexed, written, seqs = list[_Indexed](), list[Write](), list[int]()
     for turn in turns:
         row = await transaction.insert(
             "turns",
-            "RETURNING seq",
+            "RETURNING *",
             conversation=str(conversation),
             speaker=turn.speaker,
             author=turn.author,
@@ -46,33 +70,60 @@ async def store_turns(
             audience=str(audience),
             trace_id=trace_id,
             said_ms=now,
+            **_fields_of(turn),
+            passing=turn.passing,
+            **({"seq": turn.seq} if turn.seq else {}),
         )
         assert row is not None
-        if turn.kind is not TurnKind.APOLOGY:
+        seqs.append(row["seq"])
+        written.append(_write("put", row))
+        if turn.kind is not TurnKind.APOLOGY and not turn.passing:
             indexed.append(_entry(row["seq"], conversation, str(audience), turn.body))
     await TURN_INDEX.put(transaction, indexed)
+    await note_writes(transaction, written, now)
+    return tuple(seqs)
 
 
-async def reword_turns(transaction: Transaction, conversation: str, ts: str, text: str) -> Sequence[sqlite3.Row]:
-    """Give a user's message other words; gives seq and author of the turns that changed."""
+async def note_fields(transaction: Transaction, turns: Sequence[Turn], now: int) -> None:
+    """Store how turns were heard or stated, by their seq, where they still say the same."""
+    for turn in turns:
+        standing = await transaction.one("SELECT * FROM turns WHERE seq = :seq", seq=turn.seq)
+        if standing is None or standing["body"] != turn.body:
+            continue
+        fields = _fields_of(turn)
+        if any(standing[name] != value for name, value in fields.items()):
+            await _change(transaction, turn.seq, fields, "looked at after the reply", now)
+
+
+async def reword_turns(
+    transaction: Transaction, conversation: str, ts: str, text: str, now: int
+) -> Sequence[sqlite3.Row]:
+    """Give a user's message other words; gives seq and author of the turns that changed.
+
+    How the former words were heard is forgotten with them.
+    """
     changed = await transaction.rows(
         """
-        UPDATE turns SET body = :text
+        SELECT seq, author, audience, passing FROM turns
         WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' AND body <> :text
-        RETURNING seq, author, audience
         """,
         text=text,
         conversation=conversation,
         ts=ts,
     )
+    unheard = _heard_columns(NOTHING_HEARD)
     for turn in changed:
+        await forget_salts(transaction, turn_id(Speaks.PERSON, turn["seq"]))
+        await _change(transaction, turn["seq"], {"body": text, **unheard}, EDITED, now)
         await TURN_INDEX.remove(transaction, turn["seq"])
     where = ConversationKey.parse(conversation)
-    await TURN_INDEX.put(transaction, [_entry(turn["seq"], where, turn["audience"], text) for turn in changed])
+    await TURN_INDEX.put(
+        transaction, [_entry(turn["seq"], where, turn["audience"], text) for turn in changed if not turn["passing"]]
+    )
     return changed
 
 
-async def delete_turns(transaction: Transaction, conversation: str, ts: str) -> Sequence[sqlite3.Row]:
+async def delete_turns(transaction: Transaction, conversation: str, ts: str, now: int) -> Sequence[sqlite3.Row]:
     """Delete a user's message; gives seq and author of the turns that are gone."""
     gone = await transaction.rows(
         """
@@ -84,7 +135,67 @@ async def delete_turns(transaction: Transaction, conversation: str, ts: str) -> 
     )
     for turn in gone:
         await TURN_INDEX.remove(transaction, turn["seq"])
+        await forget_salts(transaction, turn_id(Speaks.PERSON, turn["seq"]))
+    erased = [Write("erase turn", turn_id(Speaks.PERSON, turn["seq"]), reason="deleted") for turn in gone]
+    await note_writes(transaction, erased, now)
     return gone
+
+
+async def _change(transaction: Transaction, seq: int, columns: Mapping[str, object], reason: str, now: int) -> None:
+    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    row = await transaction.one(f"UPDATE turns SET {changes} WHERE seq = :seq RETURNING *", seq=seq, **columns)  # noqa: S608 - literals
+    assert row is not None
+    await note_writes(transaction, [_write("change", row, reason)], now)
+
+
+def content_of_turn(row: sqlite3.Row) -> Mapping[str, object]:
+    """What a `turns` row says, as JSON; what the ledger digests. The private thought fades and is no part of it."""
+    return {name: row[name] for name in _LEDGERED}
+
+
+def _write(act: str, row: sqlite3.Row, reason: str = "") -> Write:
+    return Write(f"{act} turn", turn_id(Speaks(row["speaker"]), row["seq"]), content_of_turn(row), reason)
+
+
+def _fields_of(turn: Turn) -> dict[str, object]:
+    heard = Heard(turn.emotion_signal, turn.salience_anchor, turn.intent, turn.intent_confidence)
+    return {**_heard_columns(heard), "epistemic_mode": turn.epistemic_mode, "confidence": turn.confidence}
+
+
+def _heard_columns(heard: Heard) -> dict[str, object]:
+    return {
+        "emotion_signal": heard.emotion_signal,
+        "salience_anchor": as_json(heard.salience_anchor),
+        "intent": heard.intent,
+        "intent_confidence": heard.intent_confidence,
+    }
+
+
+async def delete_these(transaction: Transaction, seqs: Sequence[int], now: int, reason: str) -> None:
+    """Delete turns by their numbers; those that are gone already are none."""
+    erased = []
+    for start in range(0, len(seqs), _AT_ONCE):
+        these = as_json(list(seqs[start : start + _AT_ONCE]))
+        gone = await transaction.rows(
+            "DELETE FROM turns WHERE seq IN (SELECT value FROM json_each(:these)) RETURNING seq, speaker", these=these
+        )
+        for row in await transaction.rows(
+            "SELECT seq FROM turn_words WHERE seq IN (SELECT value FROM json_each(:these))", these=these
+        ):
+            await TURN_INDEX.remove(transaction, row["seq"])
+        erased += [
+            Write("erase turn", turn_id(Speaks(row["speaker"]), row["seq"]), reason=reason)
+            for row in sorted(gone, key=lambda row: int(row["seq"]))
+        ]
+    for one in erased:
+        await forget_salts(transaction, one.subject)
+    await note_writes(transaction, erased, now)
+
+
+async def unindex(transaction: Transaction, seqs: Sequence[int]) -> None:
+    """Take turns out of the index, so that they aren't found any more; the turns themselves stay."""
+    for seq in seqs:
+        await TURN_INDEX.remove(transaction, seq)
 
 
 _Indexed = tuple[int, Sequence[str], str]

@@ -1,15 +1,22 @@
 """The turns of a conversation, kept for ever, and the summary that replaces the older ones in working memory."""
 
-import json
 from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import InboxMessage, Speaks, Turn, TurnKind, read_row
+from daemon.memory.knowledge.handed import handed_among
+from daemon.memory.knowledge.turn_index import note_fields
+from daemon.memory.records import InboxMessage, Turn
 
 THOUGHT_TURNS = 20
 """Newest turns of a conversation whose private thoughts may ever be thought again."""
+
+_WITH = """
+    t.conversation = :id AND t.passing <= :passing AND (t.speaker = 'person' AND t.author = :person
+      OR t.speaker = 'soul' AND EXISTS (SELECT 1 FROM turns p WHERE p.conversation = :id AND p.ts = t.ts
+                                          AND p.speaker = 'person' AND p.author = :person))
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +36,14 @@ class Transcript:
 class Turns:
     """Reads turns and keeps the summary beside them."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, *, passing: bool = True) -> None:
         self._database = database
         self._clock = clock
+        self._passing = passing
+
+    def lasting(self) -> "Turns":
+        """Those that may be learned from: without what is not to be remembered."""
+        return Turns(self._database, self._clock, passing=False)
 
     async def transcript(self, conversation: ConversationKey, limit: int) -> Transcript:
         """The summary and at most `limit` of the newest turns that it does not cover."""
@@ -42,7 +54,11 @@ class Turns:
             )
             summarized_to = known["summarized_to"] if known else 0
             rows = await transaction.rows(
-                "SELECT * FROM turns WHERE conversation = :id AND seq > :after ORDER BY seq DESC LIMIT :limit",
+                """
+                SELECT * FROM turns WHERE conversation = :id AND seq > :after AND passing <= :passing
+                ORDER BY seq DESC LIMIT :limit
+                """,
+                passing=int(self._passing),
                 id=str(conversation),
                 after=summarized_to,
                 limit=limit,
@@ -59,13 +75,60 @@ class Turns:
             return Transcript(
                 summary=known["summary"] if known else "",
                 summarized_to=summarized_to,
-                turns=tuple(
-                    read_row(Turn, row, speaker=Speaks, thought=json.loads, kind=TurnKind) for row in reversed(rows)
-                ),
+                turns=tuple(map(Turn.from_row, reversed(rows))),
                 aside=tuple(InboxMessage.from_row(row) for row in reversed(aside)),
             )
 
         return await self._database.read(unit)
+
+    async def speakers(self, conversation: ConversationKey, most: int) -> tuple[str, ...]:
+        """The platform ids of those who spoke in the newest `most` turns of a conversation, newest first."""
+        rows = await self._database.rows(
+            """
+            SELECT author FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most)
+            WHERE speaker = 'person' AND passing <= :passing GROUP BY author ORDER BY max(seq) DESC
+            """,
+            passing=int(self._passing),
+            id=str(conversation),
+            most=most,
+        )
+        return tuple(row["author"] for row in rows)
+
+    async def said_with(
+        self, conversation: ConversationKey, person: str, after: int, *, fresh: int, before: int
+    ) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+        """What a user said in a conversation with what the soul answered, oldest first; no summary hides any of it.
+
+        These are the first `fresh` turns after turn `after`, and the last `before` up to it.
+        """
+        values: dict[str, object] = {"id": str(conversation), "person": person, "passing": int(self._passing)}
+
+        async def unit(transaction: Transaction) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+            news = await transaction.rows(
+                f"SELECT * FROM turns t WHERE {_WITH} AND seq > :after ORDER BY seq LIMIT :most",  # noqa: S608 - a constant
+                after=after,
+                most=fresh,
+                **values,
+            )
+            known = await transaction.rows(
+                f"SELECT * FROM turns t WHERE {_WITH} AND seq <= :after ORDER BY seq DESC LIMIT :most",  # noqa: S608 - a constant
+                after=after,
+                most=before,
+                **values,
+            )
+            return tuple(map(Turn.from_row, news)), tuple(map(Turn.from_row, reversed(known)))
+
+        return await self._database.read(unit)
+
+    async def newest_ms(self) -> int:
+        """When the newest turn was said, in milliseconds since the epoch; 0 before the first."""
+        rows = await self._database.rows("SELECT max(said_ms) AS newest FROM turns")
+        return rows[0]["newest"] or 0
+
+    async def note_fields(self, *turns: Turn) -> None:
+        """Store how turns were heard or stated, where they still say the same."""
+        now = self._clock.now_ms()
+        await self._database.write(lambda transaction: note_fields(transaction, turns, now))
 
     async def summarize(self, conversation: ConversationKey, summary: str, up_to: int, *, instead_of: int) -> bool:
         """Replace the summary that covers the turns to `instead_of` by one that covers those to `up_to`.
@@ -103,19 +166,21 @@ class Turns:
 async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
     """Delete a summary that covers turn `seq`, which was edited or deleted, and refuse one that a job is making now.
 
-    The next summary is made from the turns that are left. `summarized_to` falls below zero, to a value it never had, so
-    that the running job no longer finds the summary it started from.
+    So it is for each soul to which the thread was handed. The next summary is made from the turns that are left.
+    `summarized_to` falls below zero, to a value it never had, so that the running job no longer finds the summary it
+    started from.
     """
-    await transaction.run(
-        """
-        INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
-        SELECT id, 1, audience, '', -1, last_ms FROM conversations c WHERE id = :id
-          AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id AND w.summarized_to >= :seq)
-            OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
-                         AND j.state IN ('ready', 'running') AND j.state = 'running'))
-        ON CONFLICT (conversation) DO UPDATE SET summary = '', version = working_memory.version + 1,
-          summarized_to = -(working_memory.version + 1)
-        """,
-        id=conversation,
-        seq=seq,
-    )
+    for one in sorted(await handed_among(transaction, conversation)):
+        await transaction.run(
+            """
+            INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
+            SELECT id, 1, audience, '', -1, last_ms FROM conversations c WHERE id = :id
+              AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id AND w.summarized_to >= :seq)
+                OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
+                             AND j.state IN ('ready', 'running') AND j.state = 'running'))
+            ON CONFLICT (conversation) DO UPDATE SET summary = '', version = working_memory.version + 1,
+              summarized_to = -(working_memory.version + 1)
+            """,
+            id=one,
+            seq=seq,
+        )

@@ -1,30 +1,36 @@
-"""What the soul knows of users: a versioned model for each user and audience, with its history."""
+"""What the soul knows of users: a versioned model for each user and audience, whose notes are facts."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from daemon.core.errors import StoreError
-from daemon.core.perception import Audience
+from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.records import as_json, read_row
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.store import select
+from daemon.memory.reader_codes import heard_by
+from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 
-MODEL_KEY = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
+MODEL_KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
-
-class LossRefused(StoreError):
-    """A revision would delete more of the notes at once than the soul allows; nothing was written."""
+_CURRENT: Final = f"""
+    r.soul = :soul AND r.workspace = :workspace AND r.person = :person AND r.audience = :audience
+    AND k.valid_until_ms IS NULL AND r.trust <> '{Trust.CLAIM}'
+"""  # what others say of somebody is no note about them
 
 
 @dataclass(frozen=True, slots=True)
 class UserModel:
     """What `soul` knows of a user from conversations with one audience; `person` is the platform user id.
 
-    `notes` are lines and `whispers` the soul's guess at what the user leaves unsaid; `version` counts changes of these
-    two alone. `visits` and `interactions` count visits and answered messages, `seen_ms` is the time of the last one
-    here, and `modelled_to` the seq of the newest turn that the notes cover. All of it is data.
+    `notes` are the lines of the facts that hold now, `facts` their ids in the same order, and `whispers` the soul's
+    guess at what the user leaves unsaid; `version` counts changes of notes and whispers alone. `visits` and
+    `interactions` count visits and answered messages, `seen_ms` is the time of the last one here, and `modelled_to` the
+    seq of the newest turn that the notes cover; what was said before it in another conversation may wait. All of it is
+    data.
     """
 
     soul: str
@@ -39,11 +45,15 @@ class UserModel:
     seen_ms: int
     modelled_to: int
     updated_ms: int
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ModelVersion:
-    """A version of a user's model as written at `made_ms`; `change` says what was new in it."""
+    """A version of a user's model as written at `made_ms`; `change` says what was new in it.
+
+    Lines of facts that were forgotten since are left out, and then `change` has `scrubbed`.
+    """
 
     soul: str
     audience: Audience
@@ -55,126 +65,153 @@ class ModelVersion:
     made_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRange:
-    """The turns of a conversation that a revision was made from: seq `first` to `last`, both included."""
-
-    conversation: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class NotesDiff:
-    """How a revision changed the lines of the notes; `corrected` pairs an old line with its new text."""
-
-    added: tuple[str, ...] = ()
-    corrected: tuple[tuple[str, str], ...] = ()
-    retired: tuple[str, ...] = ()
-
-
 class UserModels(WorkerStore):
-    """Reads and revises what one worker's soul knows of users."""
+    """Reads what one worker's soul knows of users; `Learning` writes it."""
 
-    async def known(self, person: str, audiences: Iterable[Audience]) -> tuple[UserModel, ...]:
-        """The models of a user made before these audiences, in their order (see `Readers.may_know`)."""
-        models = [await self.model(person, audience) for audience in audiences]
-        return tuple(model for model in models if model)
+    async def known(self, person: str, readers: Readers, where: ConversationKey) -> tuple[UserModel, ...]:
+        """The models of a user that these readers may know, in the order of `Readers.may_know`.
+
+        Before readers who aren't all members the notes are those that come from this very channel.
+        """
+        heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+
+        async def unit(transaction: Transaction) -> tuple[UserModel, ...]:
+            found = []
+            for audience in readers.may_know(where.workspace):
+                key = model_key(self._worker.scope, person, audience)
+                row = await transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **key)  # noqa: S608 - constant
+                if row is not None:
+                    facts = await select(transaction, Fact, f"{_CURRENT} AND {heard}", **key, **values)
+                    found.append(_model(row, facts))
+            return tuple(found)
+
+        return await self._database.read(unit)
 
     async def model(self, person: str, audience: Audience) -> UserModel | None:
-        """The model that conversations with this audience add to; None before the first commit with this user."""
-        row = await self._database.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **self._key(person, audience))  # noqa: S608 - constant
-        return _model(row) if row else None
+        """The model that conversations with this audience add to.
 
-    async def revise(
-        self,
-        person: str,
-        audience: Audience,
-        *,
-        expected_version: int,
-        notes: Sequence[str],
-        whispers: str,
-        change: NotesDiff,
-        source: TurnRange,
-        most_lost: float,
-        trace_id: str,
-    ) -> bool:
-        """Replace the notes and whispers of a version, and copy the new ones into the history.
-
-        False, and nothing is written, when `expected_version` is no longer in force: another revision was faster, or a
-        message that it may be made from was edited or deleted. Raises LossRefused when more than `most_lost` (0..1) of
-        the lines, and more than one, would go at once without a correction in their place.
+        None before the first commit with this user, and while they have remembering paused.
         """
-        key, now = self._key(person, audience), self._clock.now_ms()
+        key = model_key(self._worker.scope, person, audience)
 
-        async def unit(transaction: Transaction) -> bool:
-            row = await transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **key)  # noqa: S608 - constant
-            if row is None or row["version"] != expected_version:
-                return False
-            _refuse_loss(json.loads(row["notes"]), notes, change.corrected, most_lost)
-            await transaction.run(
+        async def unit(transaction: Transaction) -> UserModel | None:
+            row = await transaction.one(
                 f"""
-                UPDATE user_models SET version = version + 1, notes = :notes, whispers = :whispers, updated_ms = :now,
-                  modelled_to = max(modelled_to, :modelled_to) WHERE {MODEL_KEY}
-                """,  # noqa: S608 - the key is a constant
-                notes=as_json(list(notes)),
-                whispers=whispers,
-                modelled_to=source.last,
-                now=now,
+                SELECT * FROM user_models m WHERE {MODEL_KEY} AND NOT EXISTS (
+                  SELECT 1 FROM remembering p WHERE p.soul = m.soul AND p.workspace = m.workspace
+                    AND p.person = m.person AND p.paused_ms IS NOT NULL)
+                """,  # noqa: S608 - constant
                 **key,
             )
-            await store_version(
-                transaction,
-                key,
-                version=expected_version + 1,
-                notes=notes,
-                whispers=whispers,
-                change={**asdict(change), **asdict(source)},
-                trace_id=trace_id,
-                now=now,
-            )
-            return True
+            return _model(row, await current_facts(transaction, key)) if row else None
 
-        return await self._database.write(unit)
+        return await self._database.read(unit)
 
-    async def note_modelled(self, person: str, audience: Audience, *, expected_version: int, modelled_to: int) -> None:
-        """Record that the turns to `modelled_to` taught nothing, unless the model has changed meanwhile."""
-        await self._database.run(
-            f"""
-            UPDATE user_models SET modelled_to = :modelled_to
-            WHERE {MODEL_KEY} AND version = :version AND modelled_to < :modelled_to
-            """,  # noqa: S608 - the key is a constant
-            version=expected_version,
-            modelled_to=modelled_to,
-            **self._key(person, audience),
+    async def facts(self, person: str, audience: Audience) -> tuple[Fact, ...]:
+        """The facts that hold now about a user, from conversations with this audience, oldest first."""
+        key = model_key(self._worker.scope, person, audience)
+        return await self._database.read(lambda transaction: current_facts(transaction, key))
+
+    async def asked_since(self, person: str, seq: int) -> bool:
+        """Whether a user asked what is known of them after turn `seq`."""
+        row = await self._database.one(
+            """
+            SELECT 1 FROM shown_facts WHERE soul = :soul AND workspace = :workspace AND person = :person
+              AND shown_ms >= (SELECT said_ms FROM turns WHERE seq = :seq)
+            """,
+            person=person,
+            seq=seq,
+            **self._worker.scope,
         )
+        return row is not None
 
-    def _key(self, person: str, audience: Audience) -> dict[str, str]:
-        return {**self._worker.scope, "person": person, "audience": str(audience)}
+    async def looked_through(self, person: str, conversation: ConversationKey) -> int:
+        """The seq of the newest turn of a conversation up to which the user's words were looked through; 0 for none."""
+        row = await self._database.one(
+            "SELECT up_to FROM looked_through WHERE conversation = :conversation AND person = :person",
+            conversation=str(conversation),
+            person=person,
+        )
+        return int(row["up_to"]) if row else 0
+
+    async def note_modelled(
+        self, person: str, audience: Audience, *, conversation: ConversationKey, expected_version: int, modelled_to: int
+    ) -> None:
+        """Record that the turns of a conversation to `modelled_to` taught nothing, unless the model has changed."""
+        key = model_key(self._worker.scope, person, audience)
+
+        async def unit(transaction: Transaction) -> None:
+            row = await transaction.one(
+                f"""
+                UPDATE user_models SET modelled_to = max(modelled_to, :modelled_to)
+                WHERE {MODEL_KEY} AND version = :version RETURNING 1
+                """,  # noqa: S608 - the key is a constant
+                version=expected_version,
+                modelled_to=modelled_to,
+                **key,
+            )
+            if row is not None:
+                await note_looked_through(transaction, conversation, person, modelled_to)
+
+        await self._database.write(unit)
+
+
+async def note_looked_through(transaction: Transaction, conversation: ConversationKey, person: str, up_to: int) -> None:
+    """Record up to which turn of a conversation a user's words were looked through."""
+    await transaction.run(
+        """
+        INSERT INTO looked_through (conversation, person, up_to)
+        SELECT id, :person, :up_to FROM conversations WHERE id = :conversation
+        ON CONFLICT (conversation, person) DO UPDATE SET up_to = max(looked_through.up_to, excluded.up_to)
+        """,
+        conversation=str(conversation),
+        person=person,
+        up_to=up_to,
+    )
+
+
+def model_key(scope: Mapping[str, str], person: str, audience: Audience) -> dict[str, str]:
+    """The columns that pick one model; `scope` holds soul and workspace."""
+    return {**scope, "person": person, "audience": str(audience)}
+
+
+async def current_facts(transaction: Transaction, key: Mapping[str, str]) -> tuple[Fact, ...]:
+    """The facts that hold now about a user for one audience, oldest first."""
+    return tuple(await select(transaction, Fact, _CURRENT, **key))
 
 
 async def list_models(database: Database, limit: int, *, person: str | None = None) -> tuple[UserModel, ...]:
     """The models of one user or of all, last seen first, for the admin: of every soul and audience."""
     which = "WHERE person = :person" if person is not None else ""
-    rows = await database.rows(
-        f"SELECT * FROM user_models {which} ORDER BY seen_ms DESC LIMIT :limit",  # noqa: S608 - constants
-        person=person,
-        limit=limit,
-    )
-    return tuple(map(_model, sorted(rows, key=lambda row: (-row["seen_ms"], row["person"], row["audience"]))))
+
+    async def unit(transaction: Transaction) -> list[UserModel]:
+        rows = await transaction.rows(
+            f"SELECT * FROM user_models {which} ORDER BY seen_ms DESC LIMIT :limit",  # noqa: S608 - constants
+            person=person,
+            limit=limit,
+        )
+        return [_model(row, await current_facts(transaction, _key_of(row))) for row in rows]
+
+    found = await database.read(unit)
+    return tuple(sorted(found, key=lambda one: (-one.seen_ms, one.person, str(one.audience))))
 
 
 async def model_history(database: Database, person: str, limit: int) -> tuple[ModelVersion, ...]:
     """Earlier versions of a user's models, newest first, for the admin: of every soul and audience."""
-    rows = await database.rows(
-        """
-        SELECT * FROM user_model_history WHERE person = :person
-        ORDER BY made_ms DESC, audience, version DESC LIMIT :limit
-        """,
-        person=person,
-        limit=limit,
-    )
-    return tuple(read_row(ModelVersion, row, audience=Audience.parse, notes=_lines, change=json.loads) for row in rows)
+
+    async def unit(transaction: Transaction) -> tuple[ModelVersion, ...]:
+        rows = await transaction.rows(
+            """
+            SELECT * FROM user_model_history WHERE person = :person
+            ORDER BY made_ms DESC, audience, version DESC LIMIT :limit
+            """,
+            person=person,
+            limit=limit,
+        )
+        lines = await transaction.rows("SELECT id, text FROM records WHERE person = :person", person=person)
+        return tuple(_version(row, {line["id"]: line["text"] for line in lines}) for row in rows)
+
+    return await database.read(unit)
 
 
 async def record_encounter(
@@ -214,42 +251,26 @@ async def record_encounter(
     )
 
 
-async def store_version(
-    transaction: Transaction,
-    key: Mapping[str, str],
-    *,
-    version: int,
-    notes: Sequence[str],
-    whispers: str,
-    change: Mapping[str, object],
-    trace_id: str,
-    now: int,
-) -> None:
-    """Copy a version into the history."""
-    await transaction.insert(
-        "user_model_history",
-        version=version,
-        notes=as_json(list(notes)),
-        whispers=whispers,
-        change=as_json(change),
-        trace_id=trace_id,
-        made_ms=now,
-        **key,
-    )
+def _model(row: sqlite3.Row, found: Iterable[Fact]) -> UserModel:
+    facts = tuple(found)
+    columns = {name: row[name] for name in row.keys() if name != "workspace"}  # noqa: SIM118 - a row is no mapping
+    lines = {"notes": tuple(fact.text for fact in facts), "facts": tuple(fact.id for fact in facts)}
+    return UserModel(**{**columns, "audience": Audience.parse(row["audience"]), **lines})
 
 
-def _model(row: sqlite3.Row) -> UserModel:
-    return read_row(UserModel, row, audience=Audience.parse, notes=_lines)
+def _key_of(row: sqlite3.Row) -> dict[str, str]:
+    return {name: row[name] for name in ("soul", "workspace", "person", "audience")}
 
 
-def _lines(notes: str) -> tuple[str, ...]:
-    return tuple(json.loads(notes))
-
-
-def _refuse_loss(
-    before: Sequence[str], after: Sequence[str], corrected: Sequence[Sequence[str]], most_lost: float
-) -> None:
-    replaced = {old for old, new in corrected if new in after}
-    lost = len(set(before) - set(after) - replaced)
-    if lost > 1 and lost > most_lost * len(before):
-        raise LossRefused(f"{lost} of {len(before)} notes would be lost at once", hint="nothing to do: the notes stay")
+def _version(row: sqlite3.Row, lines: Mapping[str, str]) -> ModelVersion:
+    """A version with the lines of its facts in place of their ids."""
+    change = json.loads(row["change"])
+    ids = {name: change.get(name, []) for name in ("added", "retired")}
+    corrected = change.get("corrected", [])
+    named = [*ids["added"], *ids["retired"], *(one for pair in corrected for one in pair), *json.loads(row["notes"])]
+    change |= {name: [lines[one] for one in found if one in lines] for name, found in ids.items()}
+    change["corrected"] = [[lines[one] for one in pair] for pair in corrected if all(one in lines for one in pair)]
+    if any(one not in lines for one in named):
+        change["scrubbed"] = True
+    notes = tuple(lines[one] for one in json.loads(row["notes"]) if one in lines)
+    return read_row(ModelVersion, row, audience=Audience.parse, notes=lambda _: notes, change=lambda _: change)

@@ -2,58 +2,59 @@
 
 So the audience stands in every term of a MATCH: a search walks lists of rows that its readers may find, and visits no
 other row. (As a column beside the words it takes three times as long: the list of all rows of an audience is walked
-again for each word.) Words are those of `core.words`, so that every language is searched in the same way. Rows are
-ranked by BM25 (Robertson and Zaragoza 2009) as counted among the rows that may be found: FTS5's own `bm25()` counts
-every row of the table and visits each of them.
+again for each word.) Words are those of `core.words`, so that every language is searched in the same way. What is found
+is ranked by `ranking`: FTS5's own `bm25()` counts every row of the table and visits each of them.
 
 Every database has its own full-text search, so only this module speaks FTS5. SQLite forbids virtual tables in triggers
 where the schema isn't trusted: a row is indexed in the unit that writes it. The table beside the index keeps what was
-indexed, because FTS5 can take out only what it is told exactly.
+indexed, because FTS5 can take out only what it is told exactly; triggers on it count the rows behind each code.
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import combinations
 from typing import Final
 
-from daemon.core.words import SHORTEST_STEM, Term, likeness, words_of
-from daemon.memory.database import Transaction
+from daemon.core.errors import IndexDamaged
+from daemon.core.words import Term, words_of
+from daemon.memory.database import Transaction, one_of
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.index_repair import carefully, distrust, is_damage, trusted_to
 from daemon.memory.reader_codes import entries
 
-EACH: Final = 48
+EACH: Final = 120
 """Newest rows that are looked at for one word; of a word in more rows the older ones need a second word in common."""
 
-CANDIDATES: Final = 24
-"""Rows whose words are compared in full."""
+MOST_RANKED: Final = 8
+"""The rarest terms of a query, by which rows are ranked; more of them find nothing else, and each costs as much."""
 
+FORM: Final = 0.5
+"""What a row counts that holds another word with the same beginning, beside one that holds the word itself."""
+
+_ARMS: Final = 256  # expressions in one statement; SQLite takes 500
 _PAIRS_OF: Final = 3  # of so many frequent words, rows that hold two are looked for
-_RARE: Final = 1_000.0  # a word in one row weighs as much as one in a thousandth of so many
-_LENGTH: Final = 0.12  # by how much a row of twice the words needs more in common
 _PAGES: Final = 64  # that are merged in one unit
 _CHANGED: Final = 2  # rows that a merge changes at least when there was something to do
-_WEAKER: Final = 0.6  # what a beginning in common counts before the words are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
-    """The rows found by `seq` with a first guess of how well they fit, and what each term weighs."""
+class Postings:
+    """Where the terms of a query stand, among `size` rows that may be found.
 
-    guesses: Mapping[int, float]
-    weights: Mapping[Term, float]
+    `rows` gives for each term the rows that hold it with 1, or FORM where it is another form of the word; `counts` in
+    how many rows it stands in any form, as far as that is known.
+    """
 
-    def best(self) -> list[int]:
-        """The rows worth comparing in full, best guess first, the newer first where equal."""
-        return sorted(self.guesses, key=lambda seq: (-self.guesses[seq], -seq))[:CANDIDATES]
+    rows: Mapping[Term, Mapping[int, float]] = field(default_factory=dict)
+    counts: Mapping[Term, float] = field(default_factory=dict)
+    size: int = 0
 
-    def fit(self, words: Collection[str]) -> float:
-        """How well a row with these words fits: comparable among all rows of one query, whatever their index."""
-        best: dict[Term, float] = {}
-        for word, term in _alike(words, self.weights):
-            best[term] = max(best.get(term, 0.0), likeness(term, word))
-        score = sum(alike * self.weights[term] for term, alike in best.items())
-        return score / (1 + _LENGTH * math.log2(1 + len(words) / 16))
+    @property
+    def found(self) -> set[int]:
+        """Every row that holds a term."""
+        return {seq for rows in self.rows.values() for seq in rows}
 
 
 class WordIndex:
@@ -62,26 +63,46 @@ class WordIndex:
     def __init__(self, name: str) -> None:
         self._name, self._index, self._words = name, f"{name}_index", f"{name}_words"
 
+    def is_meant(self, error: IndexDamaged) -> bool:
+        """Whether it is this index that was found damaged."""
+        return error.message.startswith(f"{self._index} ")
+
     async def put(self, transaction: Transaction, rows: Sequence[tuple[int, Sequence[str], str]]) -> None:
         """Index rows that aren't indexed yet: seq, codes of one length, text.
 
         The index comes last and all at once: between other statements FTS5 would write a segment for each row.
         """
         kept = [(seq, " ".join(readers), " ".join(dict.fromkeys(words_of(text)))) for seq, readers, text in rows]
-        for seq, codes, words in kept:
-            await transaction.insert(self._words, seq=seq, readers=codes, words=words)
-        for seq, codes, words in kept:
-            await transaction.insert(self._index, rowid=seq, entries=entries(codes, words))
+        returning = f"RETURNING {trusted_to(self._name)}"
+        stored = [
+            await transaction.insert(self._words, returning, seq=seq, readers=codes, words=words)
+            for seq, codes, words in kept
+        ]
+
+        async def index() -> None:
+            for (seq, codes, words), row in zip(kept, stored, strict=True):
+                if row is not None and seq <= row["trusted_to"]:
+                    await transaction.insert(self._index, rowid=seq, entries=entries(codes, words))
+
+        await carefully(transaction, self._name, index)
 
     async def remove(self, transaction: Transaction, seq: int) -> None:
         """Take a row out of the index; one that isn't there is none."""
-        kept = await transaction.one(f"DELETE FROM {self._words} WHERE seq = :seq RETURNING readers, words", seq=seq)  # noqa: S608
-        if kept is not None:
+        kept = await transaction.one(
+            f"DELETE FROM {self._words} WHERE seq = :seq RETURNING readers, words, {trusted_to(self._name)}",  # noqa: S608
+            seq=seq,
+        )
+        if kept is None:
+            return
+
+        async def take_out() -> None:
             await transaction.run(
                 f"INSERT INTO {self._index} ({self._index}, rowid, entries) VALUES ('delete', :seq, :entries)",  # noqa: S608
                 seq=seq,
                 entries=entries(kept["readers"], kept["words"]),
             )
+
+        if seq <= kept["trusted_to"] and await carefully(transaction, self._name, take_out):
             await transaction.insert(
                 "erased_words",
                 "ON CONFLICT (name) DO UPDATE SET rows_gone = erased_words.rows_gone + 1",
@@ -89,108 +110,125 @@ class WordIndex:
                 rows_gone=1,
             )
 
-    async def find(self, transaction: Transaction, readers: Collection[str], terms: Sequence[Term]) -> Hits:
-        """The rows that hold a term and one of the codes."""
-        if not readers or not terms:
-            return Hits({}, {})
-        found = await self._newest(transaction, readers, {term: (term,) for term in terms})
-        weights = _weights(found)
-        frequent = [term for term in terms if len(found.get(term, ())) >= EACH]
-        closer: dict[_Asked, tuple[Term, ...]] = {term: (Term(term.word),) for term in frequent if term.stem}
-        closer |= {pair: pair for pair in combinations(frequent[:_PAIRS_OF], 2)}
-        nearer = await self._newest(transaction, readers, closer) if closer else {}
-        return Hits(_guesses(found, nearer, weights), weights)
+    async def distrust(self, transaction: Transaction) -> None:
+        """Have the index built anew."""
+        await distrust(transaction, self._name)
 
-    async def words(self, transaction: Transaction, seqs: Sequence[int]) -> dict[int, list[str]]:
-        """The words of rows by `seq`."""
-        keys = {f"seq{number}": seq for number, seq in enumerate(seqs)}
+    async def find(
+        self, transaction: Transaction, readers: Collection[Sequence[str]], terms: Sequence[Term]
+    ) -> Postings:
+        """Where the rarest of the terms stand behind one of the codes; each group of codes by itself.
+
+        Raises IndexDamaged.
+        """
+        sizes = await self._sizes(transaction, readers) if terms else {}
+        readers = [some for group in readers if (some := [code for code in group if sizes.get(code)])]
+        if not readers:
+            return Postings()
+        forms = await self._newest(transaction, readers, [(term,) for term in terms])
+        counts = {term: _count(forms.get((term,), ())) for term in terms}
+        rarest = nsmallest(MOST_RANKED, terms, key=lambda term: counts[term])
+        words = [Term(term.word) for term in rarest if term.stem and (term,) in forms]
+        frequent = [term for term in rarest if len(forms.get((term,), ())) >= EACH]
+        pairs = list(combinations(frequent[:_PAIRS_OF], 2))
+        more = await self._newest(transaction, readers, [*((word,) for word in words), *pairs])
+        return Postings(
+            {term: _held(term, forms, more) for term in terms if term in rarest},
+            {term: count for term, count in counts.items() if term in rarest},
+            sum(sizes.values()),
+        )
+
+    async def _sizes(self, transaction: Transaction, readers: Collection[Sequence[str]]) -> dict[str, int]:
+        """How many rows stand behind each code; most rooms of a user have none behind one of their codes."""
+        among, keys = one_of([code for group in readers for code in group])
         rows = await transaction.rows(
-            f"SELECT seq, words FROM {self._words} WHERE seq IN ({', '.join(f':{key}' for key in keys)})",  # noqa: S608
+            f"SELECT code, size FROM index_sizes WHERE name = :name AND code IN {among}",  # noqa: S608
+            name=self._name,
             **keys,
         )
-        return {row["seq"]: row["words"].split() for row in rows}
+        return {code: int(size) for code, size in rows}
 
     async def _newest(
-        self, transaction: Transaction, readers: Collection[str], asked: Mapping["_Asked", Sequence[Term]]
+        self, transaction: Transaction, readers: Collection[Sequence[str]], asked: Sequence["_Asked"]
     ) -> dict["_Asked", list[int]]:
-        """The newest rows that hold all terms of a question, for each question and each code; in one statement."""
-        arms = [
-            (key, " AND ".join(_entry(one, term) for term in terms)) for key, terms in asked.items() for one in readers
-        ]
+        """The newest rows that hold all terms of a question, for each question and group. Raises IndexDamaged."""
+        arms = [(terms, " AND ".join(_entry(group, term) for term in terms)) for terms in asked for group in readers]
+        found = defaultdict[_Asked, list[int]](list)
+        for some in (arms[start : start + _ARMS] for start in range(0, len(arms), _ARMS)):
+            for arm, seq in await self._matching(transaction, [match for _, match in some]):
+                found[some[arm][0]].append(seq)
+        return {terms: sorted(seqs, reverse=True) for terms, seqs in found.items()}
+
+    async def _matching(self, transaction: Transaction, matches: Sequence[str]) -> list[sqlite3.Row]:
+        """For each of at most _ARMS expressions, as `arm`, the newest rows that match it."""
         statement = " UNION ALL ".join(
             f"""
             SELECT * FROM (SELECT {number} AS arm, rowid AS seq FROM {self._index}
                            WHERE {self._index} MATCH :arm{number} ORDER BY rowid DESC LIMIT {EACH}) q{number}
             """  # noqa: S608 - numbers and literals of this package
-            for number in range(len(arms))
+            for number in range(len(matches))
         )
-        found = defaultdict[_Asked, list[int]](list)
-        for row in await transaction.rows(
-            statement, **{f"arm{number}": match for number, (_, match) in enumerate(arms)}
-        ):
-            found[arms[row["arm"]][0]].append(row["seq"])
-        return {key: sorted(seqs, reverse=True) for key, seqs in found.items()}
+        try:
+            return await transaction.rows(statement, **{f"arm{number}": one for number, one in enumerate(matches)})
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            raise IndexDamaged(f"{self._index} is damaged", hint="it is built anew within the hour") from error
 
 
 async def merge(transaction: Transaction, name: str, *, begun: bool) -> bool:
-    """Merge some pages of an index, so that what was taken out leaves the file; whether there is more to merge.
+    """Merge some pages of an index; whether there is more to merge (sqlite.org/fts5.html, section 6.9).
 
-    The first call, not `begun`, plans to merge all of it (sqlite.org/fts5.html, section 6.9).
+    A first call, not `begun`, plans to merge all of it, so that what was taken out leaves the file; without such a call
+    only segments of about the same size are joined, small ones first.
     """
-    before = await transaction.one("SELECT total_changes() AS n")
-    await transaction.run(
-        f"INSERT INTO {name}_index ({name}_index, rank) VALUES ('merge', :pages)",  # noqa: S608 - a literal of this package
-        pages=_PAGES if begun else -_PAGES,
-    )
-    after = await transaction.one("SELECT total_changes() AS n")
-    assert before is not None
-    assert after is not None
-    return bool(after["n"] - before["n"] >= _CHANGED)
+    before = await _changes(transaction)
+
+    async def some() -> None:
+        await transaction.run(
+            f"INSERT INTO {name}_index ({name}_index, rank) VALUES ('merge', :pages)",  # noqa: S608 - a literal of this package
+            pages=_PAGES if begun else -_PAGES,
+        )
+
+    return await carefully(transaction, name, some) and await _changes(transaction) - before >= _CHANGED
 
 
-_Asked = Term | tuple[Term, Term]
-"""What is asked of the index: rows with a term, or with two at once."""
+async def segments(transaction: Transaction, name: str) -> list[int]:
+    """The pages of each segment of an index, largest first: a search looks each of its words up in each of them."""
+    rows = await transaction.rows(f"SELECT count(*) AS pages FROM {name}_index_idx GROUP BY segid ORDER BY pages DESC")  # noqa: S608 - a literal
+    return [int(row["pages"]) for row in rows]
 
 
-def _entry(reader: str, term: Term) -> str:
-    """A term in any of its forms, as FTS5 is asked for it; code and words hold letters, digits and marks alone."""
-    return f'"{reader}{term.stem}" *' if term.stem else f'"{reader}{term.word}"'
+async def _changes(transaction: Transaction) -> int:
+    row = await transaction.one("SELECT total_changes() AS n")
+    assert row is not None
+    return int(row["n"])
 
 
-def _weights(found: Mapping[_Asked, Sequence[int]]) -> dict[Term, float]:
-    """What each term that was found weighs: a rare one more (the inverse frequency of BM25)."""
-    newest = max((seqs[0] for seqs in found.values()), default=0)
-    weights = {}
-    for term, seqs in found.items():
-        assert isinstance(term, Term)
-        rows = float(len(seqs))
-        if rows >= EACH:  # of a frequent word only the newest were read: they tell how often it comes
-            rows = max(rows, rows * newest / max(1, newest - seqs[-1] + 1))
-        weights[term] = math.log(1 + _RARE / (rows + 0.5))
-    return weights
+_Asked = tuple[Term, ...]
+"""What is asked of the index: rows that hold all of these."""
 
 
-def _guesses(
-    found: Mapping[_Asked, Sequence[int]], nearer: Mapping[_Asked, Sequence[int]], weights: Mapping[Term, float]
+def _entry(readers: Sequence[str], term: Term) -> str:
+    """A term in any of its forms, as FTS5 is asked for it; codes and words hold letters, digits and marks alone."""
+    forms = [f'"{one}{term.stem}" *' if term.stem else f'"{one}{term.word}"' for one in readers]
+    return f"({' OR '.join(forms)})"
+
+
+def _held(
+    term: Term, forms: Mapping["_Asked", Sequence[int]], more: Mapping["_Asked", Sequence[int]]
 ) -> dict[int, float]:
-    """How well each row seems to fit, by the terms that it surely holds in some form; the word itself counts more."""
-    guesses: dict[int, float] = defaultdict(float)
-    held: dict[Term, set[int]] = {term: set(seqs) for term, seqs in found.items() if isinstance(term, Term)}
-    for asked, seqs in nearer.items():
-        for term in (asked,) if isinstance(asked, Term) else asked:
-            held[term].update(seqs)
-    for term, rows in held.items():
-        exact = set(nearer.get(term, ()))
-        for seq in rows:
-            guesses[seq] += weights[term] * (1.0 if seq in exact or not term.stem else _WEAKER)
-    return dict(guesses)
+    """The rows that hold a term; the word itself counts more than another form of it."""
+    share = FORM if term.stem else 1.0
+    rows = dict.fromkeys(forms.get((term,), ()), share)
+    for terms, seqs in more.items():
+        if len(terms) > 1 and term in terms:
+            rows |= dict.fromkeys(seqs, share)
+    return rows | dict.fromkeys(more.get((Term(term.word),), ()), 1.0)
 
 
-def _alike(words: Collection[str], terms: Collection[Term]) -> Iterator[tuple[str, Term]]:
-    """The words and terms that may be forms of each other."""
-    heads: dict[str, list[Term]] = defaultdict(list)
-    for term in terms:
-        heads[(term.stem or term.word)[:SHORTEST_STEM]].append(term)
-    for word in words:
-        for term in heads.get(word[:SHORTEST_STEM], ()):
-            yield word, term
+def _count(seqs: Sequence[int]) -> float:
+    """In how many rows a term stands: of a frequent word the newest tell how often it comes."""
+    if len(seqs) < EACH:
+        return float(len(seqs))
+    return max(float(len(seqs)), len(seqs) * seqs[0] / max(1, seqs[0] - seqs[-1] + 1))

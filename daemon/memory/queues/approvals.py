@@ -8,14 +8,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daemon.core.errors import StoreError
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports import Acceptance, Decision
+from daemon.core.questions import BUTTON
 from daemon.core.sentences import SENTENCES
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -105,13 +106,17 @@ async def decide(transaction: Transaction, decision: Decision, now: int) -> tupl
 
     An accepted decision goes into the inbox, and the question loses its buttons. Any other click goes into the audit
     log and changes nothing, except that a late one expires the question as `Approvals.expire` does.
+
+    A click in direct messages comes as one for the main soul; the owner of a session may be asked there by any soul.
     """
     row = await transaction.one(
-        """
+        f"""
         SELECT a.* FROM approvals a JOIN conversations c ON c.id = a.conversation
-        WHERE a.id = :id AND a.soul = :soul AND a.workspace = :workspace AND c.channel = :channel
-        """,
+        WHERE a.id = :id AND a.workspace = :workspace AND c.channel = :channel
+          AND (instr(a.id, :asking) = 1 OR {OF_SOUL})
+        """,  # noqa: S608 - a constant of this package
         id=decision.approval,
+        asking=BUTTON,
         soul=decision.soul,
         workspace=decision.workspace,
         channel=decision.channel,
@@ -249,16 +254,7 @@ class Approvals(WorkerStore):
                 id=row["id"],
             )
 
-        async def unit(transaction: Transaction) -> int:
-            return sum([await move(transaction, row) for row in await due(transaction)])
-
-        try:
-            return await self._database.write(unit)
-        except StoreError:
-            raise
-        except Exception:
-            await self._move_each(due, move, count_fault)
-            raise
+        return await self._move_all(due, move, count_fault)
 
     async def next_due_ms(self) -> int | None:
         """When the next question expires; None when none waits."""

@@ -1,10 +1,13 @@
 """How far the platform's history was read, and which channels and threads are still to be read after a gap."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from daemon.core.ports import Clock, HeardPlace, UnreadPlace
 from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.duties import Duty
 from daemon.memory.records import read_row
 
 _DELIVERIES_KEPT_MS: Final = 48 * 3600 * 1000  # Slack retries within minutes, catch-up reads a day
@@ -27,6 +30,17 @@ class CatchUpStore:
             "SELECT ts FROM watermarks WHERE soul = :soul AND workspace = :workspace", soul=soul, workspace=workspace
         )
         return None if row is None or float(row["ts"]) * 1000 > self._clock.now_ms() else str(row["ts"])
+
+    async def ask(self, soul: str, workspace: str) -> None:
+        """See `CatchUpLog.ask`."""
+        await self._duty(soul, workspace).ask()
+
+    def turn(self, soul: str, workspace: str) -> AbstractAsyncContextManager[float]:
+        """See `CatchUpLog.turn`."""
+        return self._duty(soul, workspace).turn()
+
+    def _duty(self, soul: str, workspace: str) -> Duty:
+        return Duty(self._database, self._clock, f"catch-up of {soul} in {workspace}")
 
     async def advance(self, soul: str, workspace: str, ts: str) -> None:
         """See `CatchUpLog.advance`; it also deletes event ids that are too old to be repeated."""
@@ -205,8 +219,11 @@ class CatchUpStore:
         )
         return frozenset(row["ts"] for row in rows).intersection(timestamps)
 
-    async def known_posts(self, workspace: str, channel: str, timestamps: Collection[str]) -> frozenset[str]:
-        """See `CatchUpLog.known_posts`."""
+    async def known_posts(
+        self, workspace: str, channel: str, thread: str, timestamps: Collection[str]
+    ) -> frozenset[str]:
+        """See `CatchUpLog.known_posts`. What is on its way has no ts of the platform's yet."""
+        where = {"workspace": workspace, "channel": channel}
 
         async def unit(transaction: Transaction) -> frozenset[str]:
             known = set()
@@ -217,12 +234,21 @@ class CatchUpStore:
                     WHERE o.platform_ts = :ts AND o.workspace = :workspace AND c.channel = :channel
                     """,
                     ts=ts,
-                    workspace=workspace,
-                    channel=channel,
+                    **where,
                 )
                 if row is not None:
                     known.add(ts)
-            return frozenset(known)
+            on_their_way = await transaction.rows(
+                """
+                SELECT o.newer_than_ts FROM outbox o JOIN conversations c ON c.id = o.conversation
+                WHERE o.state IN ('drafting', 'pending', 'sending') AND o.platform_ts IS NULL AND o.reply_to = :thread
+                  AND o.workspace = :workspace AND c.channel = :channel
+                """,
+                thread=thread,
+                **where,
+            )
+            since = min((float(row["newer_than_ts"] or "0") for row in on_their_way), default=math.inf)
+            return frozenset(known | {ts for ts in timestamps if float(ts) > since})
 
         return await self._database.read(unit)
 

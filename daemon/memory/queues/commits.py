@@ -4,25 +4,33 @@ from collections.abc import Sequence
 
 from daemon.core.errors import LostLease
 from daemon.core.ports import LLMCall
+from daemon.core.sessions import key_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.user_models import record_encounter
+from daemon.memory.knowledge.visits import note_visit
 from daemon.memory.knowledge.zones import keep_zones
 from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.claims import require_claim
 from daemon.memory.queues.cross_posts import enqueue_cross_post
 from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
+from daemon.memory.queues.handoffs import hand_over
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
+from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.records import Claim, Delivery, Speaks, as_json, conversation_columns
+from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.worker_store import WorkerStore
 
 
 class Superseded(LostLease):
-    """A user edited or deleted a claimed message during the cycle; nothing was written, and a new cycle is due."""
+    """A user edited or deleted a claimed message, or an earlier one there, during the cycle.
+
+    Nothing was written, and a new cycle is due.
+    """
 
 
 class Commits(WorkerStore):
@@ -32,7 +40,8 @@ class Commits(WorkerStore):
         """Store the whole effect of a cycle, and return its first post, claimed for sending.
 
         None when there is nothing to send, or an earlier post of the conversation has to go first. Raises LostLease
-        when another worker holds the conversation by now, and Superseded when a message changed during the cycle; it
+        when another worker holds the conversation by now, Superseded when a message changed during the cycle, and
+        ReadersChanged when the recipient left a room on which the reply may rest, or a channel was made private; it
         writes nothing then.
         """
         now = self._clock.now_ms()
@@ -40,6 +49,8 @@ class Commits(WorkerStore):
         async def unit(transaction: Transaction) -> Delivery | None:
             await require_claim(transaction, effect.claim)
             await _require_unchanged(transaction, effect)
+            await require_no_narrowing(transaction, self._worker.workspace, effect.claim.narrowed)
+            await require_rooms(transaction, self._worker.workspace, effect.recipient, effect.rooms)
             await _settle_inbox(transaction, effect, now)
             await store_turns(
                 transaction,
@@ -50,13 +61,21 @@ class Commits(WorkerStore):
                 now=now,
             )
             await self._store_posts(transaction, effect, now)
-            for kind in effect.jobs:
-                await enqueue_job(transaction, kind, effect.claim.conversation, effect.claim.version + 1, now)
+            if effect.asker is not None:
+                for act in effect.acts:
+                    await act.perform(transaction, effect.asker, now)
+            ended = await note_visit(transaction, effect.claim.conversation, effect.visit_note, len(effect.turns), now)
+            for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):
+                turn, lull = effect.claim.version + 1, effect.lulls.get(kind, 0)
+                await enqueue_job(transaction, kind, effect.claim.conversation, turn, now, lull_ms=lull)
             await store_calls(transaction, effect.calls)
+            await keep_surfaced(transaction, effect.trace_id, effect.surfaced, effect.known_facts, now)
             await self._record_encounters(transaction, effect, now)
             await keep_zones(transaction, self._worker.workspace, effect.zones, now)
             await _store_states(transaction, effect, now)
             await _end_claim(transaction, effect, now)
+            if effect.handoff is not None:
+                await hand_over(transaction, effect.claim.conversation, effect.handoff, now)
             return await self._claim_first_post(transaction, effect, now)
 
         return await self._database.write(unit)
@@ -83,7 +102,7 @@ class Commits(WorkerStore):
                 "outbox",
                 """
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
-                  approval = excluded.approval WHERE outbox.state = 'drafting'
+                  recipient = excluded.recipient, approval = excluded.approval WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
                 part=part,
@@ -103,7 +122,8 @@ class Commits(WorkerStore):
             await _store_away_note(transaction, claim, len(effect.parts), effect.away, now)
 
     async def _record_encounters(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
-        names = {turn.author: turn.name for turn in effect.turns if turn.speaker is Speaks.PERSON}
+        said = [turn for turn in effect.turns if turn.speaker is Speaks.PERSON and not turn.passing]
+        names = {turn.author: turn.name for turn in said if key_of(turn.author) is None}  # a session is no person
         for person, name in names.items():
             await record_encounter(
                 transaction,
@@ -165,14 +185,18 @@ async def _store_away_note(transaction: Transaction, claim: Claim, part: int, no
 async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> None:
     rows = await transaction.rows(
         """
-        SELECT id, revision FROM inbox
-        WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed' -- the first finds the index
+        SELECT c.forgotten, i.id, i.revision FROM conversations c
+        LEFT JOIN inbox i ON i.conversation = c.id
+          AND i.state IN ('new', 'claimed') AND i.state = 'claimed' -- the first finds the index
+        WHERE c.id = :id
         """,
         id=str(effect.claim.conversation),
     )
     claimed = {(message.id, message.revision) for message in effect.claim.messages}
-    if {(row["id"], row["revision"]) for row in rows} != claimed:
+    if {(row["id"], row["revision"]) for row in rows if row["id"] is not None} != claimed:
         raise Superseded("a message changed during its reply", hint="nothing to do: the reply is made anew")
+    if any(row["forgotten"] != effect.claim.forgotten for row in rows):  # the cycle may have read what is gone
+        raise Superseded("an earlier message changed during a reply", hint="nothing to do: the reply is made anew")
 
 
 async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int) -> None:
@@ -236,9 +260,10 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         """
         UPDATE conversations SET version = version + 1, process = :process, previous = :previous,
                invocations = :invocations, params = :params, process_memory = :process_memory,
-               visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, last_ms = :now,
+               visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, locations = :locations,
+               last_ms = :now,
                lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END,
-               outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END,
+               outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END, members_only = :members_only,
                nonce = :nonce, nonce_ms = :nonce_ms
         WHERE id = :id
         """,
@@ -250,9 +275,11 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         visit=visit_state.visit,
         exchanges=visit_state.exchanges,
         spoken_ms=visit_state.spoken_ms,
+        locations=as_json(dict(visit_state.locations)),
         now=now,
         spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # an apology alone has no turn of the soul
         outsider=effect.outsider_spoke,
+        members_only=effect.members_only,
         nonce=effect.nonce.code,
         nonce_ms=effect.nonce.drawn_ms,
         id=str(effect.claim.conversation),

@@ -1,6 +1,5 @@
 """Claims on conversations, with a lease and a fence, and the drafts that users see before a commit."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from daemon.core.ports import Clock
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.narrowing import times_narrowed
 from daemon.memory.queues.claims import require_claim, require_fence
 from daemon.memory.queues.edits import RESTS
 from daemon.memory.queues.fairness import next_conversation, next_overdue
@@ -22,6 +22,8 @@ from daemon.memory.records import (
     VisitState,
     Worker,
     conversation_columns,
+    json_object,
+    object_or_nothing,
     read_row,
 )
 from daemon.memory.worker_store import WorkerStore
@@ -89,7 +91,7 @@ class Conversations(WorkerStore):
         )
         messages, unreadable = await readable_messages(transaction, claimed, now)
         try:
-            state = read_row(ProcessState, row, params=json.loads, process_memory=json.loads)
+            state = read_row(ProcessState, row, params=json_object, process_memory=json_object)
         except Exception:  # noqa: BLE001 - it begins anew, or no message could ever be answered here again
             state, unreadable = ProcessState(), (*unreadable, conversation)
         return Claim(
@@ -101,11 +103,13 @@ class Conversations(WorkerStore):
             messages=_in_order(messages),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
             state=state,
-            visit_state=read_row(VisitState, row),
+            visit_state=read_row(VisitState, row, locations=object_or_nothing),
             outsider_spoke=bool(row["outsider_spoke"]),
             away_told_ms=row["away_told_ms"],
             unreadable=unreadable,
             nonce=Nonce(row["nonce"], row["nonce_ms"]),
+            narrowed=await times_narrowed(transaction, self._worker.workspace),
+            forgotten=row["forgotten"],
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
@@ -134,7 +138,7 @@ class Conversations(WorkerStore):
         Returns the claim with it. Raises LostLease.
         """
 
-        async def unit(transaction: Transaction) -> None:
+        async def unit(transaction: Transaction) -> int:
             await require_fence(transaction, claim)
             await transaction.run(
                 "UPDATE conversations SET audience = :audience WHERE id = :id",
@@ -149,9 +153,9 @@ class Conversations(WorkerStore):
                 audience=str(audience),
                 id=str(claim.conversation),
             )
+            return await times_narrowed(transaction, claim.conversation.workspace)
 
-        await self._database.write(unit)
-        return replace(claim, audience=audience)
+        return replace(claim, audience=audience, narrowed=await self._database.write(unit))
 
     async def has_new_messages(self, conversation: ConversationKey) -> bool:
         """Whether the conversation has a message that is not claimed yet, received by any daemon."""

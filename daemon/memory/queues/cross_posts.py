@@ -6,6 +6,7 @@ from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn, conversation_columns
 
 
@@ -37,19 +38,8 @@ async def enqueue_cross_post(
     )
     if permission is None:
         return False
-    key, audience = cross_post.conversation, str(cross_post.audience)
-    await transaction.insert(
-        "conversations",
-        "ON CONFLICT (id) DO NOTHING",
-        id=str(key),
-        soul=key.soul,
-        workspace=key.workspace,
-        channel=key.channel,
-        thread=key.thread,
-        place=cross_post.place,
-        audience=audience,
-        last_ms=now,
-    )
+    key = cross_post.conversation
+    await open_conversation(transaction, key, cross_post.place, cross_post.audience, now)
     await transaction.insert(
         "outbox",
         id=f"{key}!errand:{cross_post.approval}",
@@ -60,7 +50,7 @@ async def enqueue_cross_post(
         reply_to="",
         recipient="",
         newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
-        audience=audience,
+        audience=str(cross_post.audience),
         state="pending",
         created_ms=now,
     )

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.ports import LLMCall
+from daemon.core.ports import LLMCall, Passage
 from daemon.memory.knowledge.state_history import PathStep
+from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cross_posts import CrossPost
+from daemon.memory.queues.handoffs import Handoff
 from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Turn, VisitState
 
 
@@ -28,10 +31,14 @@ class CycleEffect:
 
     `answered` rows are settled; `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
     mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is posted
-    in another conversation, as a user approved; `away` is posted after the parts. `visit_timeout_ms` is the silence
-    that ends a visit; `most_intentions` caps the intentions that wait at once. `outsider_spoke`: a user who isn't a
-    full member wrote in the conversation. `nonce` fences the conversation's prompts. `zones` are the time zones of
-    those who wrote, by platform id.
+    in another conversation, as a user approved; `away` is posted after the parts. `lulls` says for how long of silence
+    (ms) a job waits, by its kind. `visit_timeout_ms` is the silence that ends a visit, `visit_note` what is known of
+    this one; `most_intentions` caps the intentions that wait at once. `outsider_spoke`: a user who isn't a full member
+    wrote in the conversation; `members_only`: all who read the reply are known to be. `nonce` fences the conversation's
+    prompts. `zones` are the time zones of those who wrote, by platform id. `rooms` are the private rooms whose words
+    the reply may rest on: the recipient has to be in each. `acts` are what `asker` decided of what is known of them.
+    `surfaced` is what surfaced from memory to the reply, with its marks, `known_facts` are the ids of the facts about
+    people that stood in its prompt. `handoff`: another soul gets the thread, with all of this.
     """
 
     claim: Claim
@@ -52,9 +59,18 @@ class CycleEffect:
     cross_post: CrossPost | None = None
     away: AwayNote | None = None
     jobs: tuple[str, ...] = ()
+    lulls: Mapping[str, int] = field(default_factory=dict)
     calls: tuple[LLMCall, ...] = ()
     visit_timeout_ms: int = 0
+    visit_note: VisitNote = NO_NOTE
     most_intentions: int = 0
     outsider_spoke: bool = False
+    members_only: bool = False
     nonce: Nonce = NO_NONCE
     zones: Mapping[str, str] = field(default_factory=dict)
+    rooms: frozenset[str] = frozenset()
+    acts: tuple[MemoryAct, ...] = ()
+    asker: Asker | None = None
+    handoff: Handoff | None = None
+    surfaced: tuple[tuple[str, Passage], ...] = ()
+    known_facts: tuple[str, ...] = ()

@@ -4,19 +4,21 @@ They apply to every soul that has the message. Rows are found by workspace, chan
 serve the channel by now.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from daemon.core.perception import ConversationKey
 from daemon.core.ports import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.forgetting import forget_derived
+from daemon.memory.knowledge.forgetting import forget_derived, forget_heard
+from daemon.memory.knowledge.shared_files import drop_files, store_files
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_what_was_asked
+from daemon.memory.queues.cues import queue_words
+from daemon.memory.queues.jobs import LOOK, enqueue_job
 
-ASKED_IN = "heard"
-"""In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
-
+_NO_TURN = 0  # words between users are read along and are no turn: any thought since may be on them
 
 RESTS = """
   CASE WHEN {0} < 3 OR received_ms < CAST(:now AS BIGINT) - 120000 THEN not_before
@@ -37,7 +39,8 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
         UPDATE inbox SET body = CASE WHEN cleared = 1 THEN body ELSE :text END, revision = revision + 1,
                not_before = CASE WHEN state = 'new' THEN {RESTS.format("voided")} ELSE not_before END
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
-          AND (body <> :text OR cleared = 1) AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
+          AND (body <> :text OR cleared = 1) AND state NOT IN ('withdrawn', 'dropped')
+        RETURNING id, soul, workspace, conversation, state, aside
         """,  # noqa: S608  # literals of this module
         now=now,
         text=edit.text,
@@ -45,14 +48,35 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
         channel=edit.channel,
         ts=edit.ts,
     )
+    if rows:
+        await drop_files(transaction, edit.workspace, edit.channel, edit.ts)
     for row in rows:
-        turns = await reword_turns(transaction, row["conversation"], edit.ts, edit.text)
-        await _forget_derived_from(transaction, row["conversation"], turns, now)
+        await reword_what_was_asked(transaction, row["conversation"], edit.ts, edit.text, now)
+        await queue_words(transaction, row["id"], {"soul": row["soul"], "workspace": row["workspace"]})
+        turns = await reword_turns(transaction, row["conversation"], edit.ts, edit.text, now)
+        await _forget_derived_from(transaction, row["conversation"], turns, now, reworded=True)
+        await store_files(transaction, row["conversation"], edit.ts, edit.files, now)
+        if turns and edit.files:  # what was seen on them was forgotten with the old words
+            await _have_looked_at(transaction, row["conversation"], now)
+        if row["aside"]:
+            await forget_heard(transaction, row["conversation"], _NO_TURN, now)
     return tuple(row["state"] for row in rows)
 
 
 async def delete_message(transaction: Transaction, deletion: Deletion, now: int) -> tuple[Acceptance, str]:
     """Forget a message and everything derived from it; returns the outcome and its reason."""
+    asides = await transaction.rows(
+        """
+        SELECT conversation FROM inbox
+        WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words' AND aside = 1
+        """,
+        workspace=deletion.workspace,
+        channel=deletion.channel,
+        ts=deletion.ts,
+    )
+    for row in asides:
+        await forget_heard(transaction, row["conversation"], _NO_TURN, now)
+    await drop_files(transaction, deletion.workspace, deletion.channel, deletion.ts)
     rows = await transaction.rows(
         """
         UPDATE inbox SET body = '', envelope = '{}', revision = revision + 1, settled_ms = :now,
@@ -66,40 +90,22 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
         ts=deletion.ts,
     )
     for row in rows:
-        turns = await delete_turns(transaction, row["conversation"], deletion.ts)
+        turns = await delete_turns(transaction, row["conversation"], deletion.ts, now)
         await _forget_derived_from(transaction, row["conversation"], turns, now)
-        await _cancel_intentions(transaction, row["conversation"], deletion.ts, now)
+        await forget_what_was_asked(transaction, row["conversation"], deletion.ts, now)
     return (Acceptance.ACCEPTED, "withdrawn") if rows else (Acceptance.IGNORED, "message not known")
 
 
+async def _have_looked_at(transaction: Transaction, conversation: str, now: int) -> None:
+    row = await transaction.one("SELECT version FROM conversations WHERE id = :id", id=conversation)
+    if row is not None:
+        await enqueue_job(transaction, LOOK, ConversationKey.parse(conversation), row["version"], now)
+
+
 async def _forget_derived_from(
-    transaction: Transaction, conversation: str, turns: Sequence[sqlite3.Row], now: int
+    transaction: Transaction, conversation: str, turns: Sequence[sqlite3.Row], now: int, *, reworded: bool = False
 ) -> None:
     if turns:
         await forget_summary(transaction, conversation, min(turn["seq"] for turn in turns))
     for turn in turns:
-        await forget_derived(transaction, conversation, turn["author"], turn["seq"], now)
-
-
-async def _cancel_intentions(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
-    """Cancel the intentions that the deleted message asked for, and delete their text."""
-    rows = await transaction.rows(
-        "SELECT id, params FROM intentions WHERE conversation = :conversation AND content <> ''",
-        conversation=conversation,
-    )
-    for row in rows:
-        if ts in _messages_that_asked(json.loads(row["params"])):
-            await transaction.run(
-                """
-                UPDATE intentions SET content = '', settled_ms = coalesce(settled_ms, :now),
-                       reason = CASE WHEN state = 'waiting' THEN 'its message was deleted' ELSE reason END,
-                       state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END WHERE id = :id
-                """,
-                now=now,
-                id=row["id"],
-            )
-
-
-def _messages_that_asked(params: Mapping[str, object]) -> Sequence[object]:
-    timestamps = params.get(ASKED_IN)
-    return timestamps if isinstance(timestamps, list) else ()
+        await forget_derived(transaction, conversation, turn["author"], turn["seq"], now, reworded=reworded)

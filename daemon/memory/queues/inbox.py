@@ -8,18 +8,39 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from daemon.core.perception import Perception
-from daemon.core.ports import Acceptance, Arrival, Clock, Decision, Deletion, Edit, Emit, Feedback, NewMessage
+from daemon.core.ports import (
+    Acceptance,
+    Arrival,
+    Clock,
+    Decision,
+    Deletion,
+    Edit,
+    Emit,
+    Feedback,
+    NewMessage,
+    Source,
+    WhyAsked,
+)
 from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.knowledge.shared_files import store_files
+from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.queues.approvals import decide
 from daemon.memory.queues.catch_up import CatchUpStore
+from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.edits import delete_message, edit_message
 from daemon.memory.queues.fairness import note_crowd
+from daemon.memory.queues.handoffs import at_its_holder
+from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
+from daemon.memory.queues.why_asked import ask_why
 
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
+_NoMessage = Edit | Deletion | Feedback | Decision | WhyAsked
 _ASIDE = "people talk to each other"
+_GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
 
 
@@ -42,6 +63,7 @@ class Inbox:
         self._on_accepted = on_accepted
         self._catch_up_log = CatchUpStore(database, clock)
         self._room_news = RoomNewsStore(database, clock)
+        self._person_rooms = PersonRoomsStore(database, clock)
 
     @property
     def catch_up_log(self) -> CatchUpStore:
@@ -53,40 +75,77 @@ class Inbox:
         """What other daemons heard of rooms and users."""
         return self._room_news
 
+    @property
+    def person_rooms(self) -> PersonRoomsStore:
+        """Which private rooms users are in."""
+        return self._person_rooms
+
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> tuple[Acceptance, str]:
+        async def unit(transaction: Transaction) -> tuple[Acceptance, str, str]:
             if not await _first_delivery(transaction, arrival, now):
-                return Acceptance.DUPLICATE, "event repeated"
-            accepted = await _accept(transaction, arrival, now)
-            if isinstance(arrival, NewMessage) and accepted[0] is Acceptance.ACCEPTED:
-                await note_crowd(transaction, arrival, self._most_waiting)
-            return accepted
+                return Acceptance.DUPLICATE, "event repeated", ""
+            if not isinstance(arrival, NewMessage):
+                return *await _accept(transaction, arrival, now), ""
+            message = await _at_its_holder(transaction, arrival, now)
+            if message is None:
+                return *_GONE, ""
+            accepted = await _store_message(transaction, message, now)
+            if accepted[0] is Acceptance.ACCEPTED:
+                await note_crowd(transaction, message, self._most_waiting)
+            return *accepted, str(message.perception.conversation)
 
-        acceptance, reason = await self._database.write(unit, within=2.0)
+        acceptance, reason, conversation = await self._database.write(unit, within=2.0)
         if acceptance is Acceptance.ACCEPTED:
-            self._on_accepted(str(arrival.perception.conversation) if isinstance(arrival, NewMessage) else "")
+            self._on_accepted(conversation)
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 
 
-async def _accept(transaction: Transaction, arrival: Arrival, now: int) -> tuple[Acceptance, str]:
+async def _at_its_holder(transaction: Transaction, message: NewMessage, now: int) -> NewMessage | None:
+    """The message as that of the soul that has its thread; None where its deletion arrived before it.
+
+    So it can be when the platform retries an event. What the first soul has already stays its own.
+    """
+    key = message.perception.conversation
+    row = await transaction.one(
+        """
+        SELECT (SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE id = :message) THEN '' ELSE handed_to END
+                FROM conversations WHERE id = :id) AS handed_to,
+          EXISTS (SELECT 1 FROM deliveries WHERE soul = :soul AND workspace = :workspace AND event_id = :gone) AS gone
+        """,
+        id=str(key),
+        message=message.perception.id,
+        soul=key.soul,
+        workspace=key.workspace,
+        gone=_tombstone(key.channel, message.perception.ts),
+    )
+    assert row is not None  # without a table there is one row
+    if row["gone"]:
+        return None
+    return replace(message, perception=await at_its_holder(transaction, message.perception, row["handed_to"], now))
+
+
+async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tuple[Acceptance, str]:
     match arrival:
-        case NewMessage():
-            return await _store_message(transaction, arrival, now)
         case Edit():
             return await _edit(transaction, arrival, now)
         case Deletion():
-            tombstone = replace(arrival, event_id=_tombstone(arrival.channel, arrival.ts))
-            if not await _first_delivery(transaction, tombstone, now):
-                return Acceptance.DUPLICATE, "withdrawn before"
-            return await delete_message(transaction, arrival, now)
+            return await _delete(transaction, arrival, now)
         case Feedback():
             return await _store_feedback(transaction, arrival, now)
         case Decision():
             return await decide(transaction, arrival, now)
+    return await ask_why(transaction, arrival, now)
+
+
+async def _delete(transaction: Transaction, deletion: Deletion, now: int) -> tuple[Acceptance, str]:
+    tombstone = replace(deletion, event_id=_tombstone(deletion.channel, deletion.ts))
+    if not await _first_delivery(transaction, tombstone, now):
+        return Acceptance.DUPLICATE, "withdrawn before"
+    return await delete_message(transaction, deletion, now)
 
 
 async def _first_delivery(transaction: Transaction, arrival: Arrival, now: int) -> bool:
@@ -104,8 +163,10 @@ async def _first_delivery(transaction: Transaction, arrival: Arrival, now: int) 
 
 async def _store_message(transaction: Transaction, message: NewMessage, now: int) -> tuple[Acceptance, str]:
     perception, key, aside = message.perception, message.perception.conversation, False
-    if await _deleted_before(transaction, perception):
-        return Acceptance.IGNORED, "deleted before it was received"
+    if message.source is Source.BACKFILL and await was_said_before(
+        transaction, key.workspace, perception.author, perception.ts
+    ):
+        return Acceptance.IGNORED, "its author asked to be forgotten"
     if await _known_to_another_soul(transaction, message):
         return Acceptance.DUPLICATE, "another soul has it"
     if not message.addressed:
@@ -114,16 +175,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
         aside = message.to_others or await _continues_aside(transaction, perception)
     shared = {"soul": key.soul, "workspace": key.workspace, "channel": key.channel}
     shared |= {"place": perception.place, "audience": str(perception.audience)}
-    await transaction.insert(
-        "conversations",
-        """
-        ON CONFLICT (id) DO UPDATE SET last_ms = excluded.last_ms, place = excluded.place, audience = excluded.audience
-        """,
-        id=str(key),
-        thread=key.thread,
-        last_ms=now,
-        **shared,
-    )
+    await open_conversation(transaction, key, perception.place, perception.audience, now, heard=True)
     row = await transaction.insert(
         "inbox",
         """
@@ -147,6 +199,8 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
         incomplete=message.incomplete,
         **shared,
     )
+    if row is not None or not message.incomplete:
+        await store_files(transaction, str(key), perception.ts, message.files, now)
     if row is None:
         completed = not message.incomplete and await _completed_by_twin(transaction, message, now)
         return (Acceptance.ACCEPTED, "completed by its twin") if completed else (Acceptance.DUPLICATE, "message known")
@@ -181,7 +235,15 @@ async def _completed_by_twin(transaction: Transaction, message: NewMessage, now:
     if row is None or row["revision"]:
         return False  # complete already, or edited since: the newer text counts
     key = perception.conversation
-    edit = Edit(message.event_id, key.soul, key.workspace, key.channel, perception.ts, perception.content)
+    edit = Edit(
+        message.event_id,
+        key.soul,
+        key.workspace,
+        key.channel,
+        perception.ts,
+        perception.content,
+        files=message.files,
+    )
     return bool(await edit_message(transaction, edit, now))
 
 
@@ -216,18 +278,6 @@ async def _continues_aside(transaction: Transaction, perception: Perception) -> 
     return row is not None and row["author"] != perception.author and 0 <= row["later"] <= _ASIDE_LASTS
 
 
-async def _deleted_before(transaction: Transaction, perception: Perception) -> bool:
-    """Whether the deletion of a message arrived before it, as it can when the platform retries an event."""
-    key = perception.conversation
-    row = await transaction.one(
-        "SELECT 1 FROM deliveries WHERE soul = :soul AND workspace = :workspace AND event_id = :gone",
-        soul=key.soul,
-        workspace=key.workspace,
-        gone=_tombstone(key.channel, perception.ts),
-    )
-    return row is not None
-
-
 def _tombstone(channel: str, ts: str) -> str:
     return f"withdrawn/{channel}/{ts}"
 
@@ -235,7 +285,8 @@ def _tombstone(channel: str, ts: str) -> str:
 async def _edit(transaction: Transaction, edit: Edit, now: int) -> tuple[Acceptance, str]:
     states = await edit_message(transaction, edit, now)
     if edit.asks is not None and all(state == "ignored" for state in states):
-        return await _store_message(transaction, edit.asks, now)
+        asks = await _at_its_holder(transaction, edit.asks, now)
+        return _GONE if asks is None else await _store_message(transaction, asks, now)
     if not states:
         return Acceptance.IGNORED, "message not known, or its text is the same"
     return Acceptance.ACCEPTED, f"edited while {', '.join(states)}"
@@ -243,13 +294,13 @@ async def _edit(transaction: Transaction, edit: Edit, now: int) -> tuple[Accepta
 
 async def _store_feedback(transaction: Transaction, feedback: Feedback, now: int) -> tuple[Acceptance, str]:
     row = await transaction.one(
-        """
+        f"""
         INSERT INTO feedback (outbox, author, value, given_ms)
         SELECT o.id, :author, :value, :now FROM outbox o JOIN conversations c ON c.id = o.conversation
-        WHERE o.soul = :soul AND o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts
+        WHERE o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts AND {OF_SOUL}
         ON CONFLICT (outbox, author) DO UPDATE SET value = excluded.value, given_ms = excluded.given_ms
         RETURNING outbox
-        """,
+        """,  # noqa: S608 - a constant of this package
         author=feedback.author,
         value=feedback.value,
         now=now,

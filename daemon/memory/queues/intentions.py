@@ -1,5 +1,6 @@
 """What the soul means to do later: one waiting intention a slot, moved into the inbox exactly once when it falls due.
 
+One with a cue waits for words instead (`cue_matching`), and falls due when its time is over, or after a silence.
 All times stand in memory.db and no timer holds them, so that neither a restart nor a second daemon loses a slot or
 fires it twice.
 """
@@ -9,15 +10,18 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from daemon.core.errors import StoreError
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
+from daemon.core.ports import Clock
 from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
-from daemon.memory.database import Transaction
+from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.notes import Note, note_in_conversation
+from daemon.memory.queues.asking_messages import asked_ms
+from daemon.memory.queues.cues import Cue, store_cue
+from daemon.memory.queues.cues_due import end_or_fire
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.notes import Note, note_in_conversation
-from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.records import Worker, as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
 
 IDLE = "idle"
@@ -33,21 +37,25 @@ class NewIntention:
 
     `process` is the mental process that it visits with `params`; when empty, the current one of the conversation
     perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
-    asked.
+    asked. With a `cue` that is waited for, and `due_ms` counts for nothing.
     """
 
     slot: str
-    due_ms: int
+    due_ms: int = 0
     process: str = ""
     params: Mapping[str, object] = field(default_factory=dict)
     content: str = ""
     every: str = ""
     behalf: str
+    cue: Cue | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Intention:
-    """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC."""
+    """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC.
+
+    `cue` is the kind of what it waits for, empty for a time.
+    """
 
     id: str
     conversation: str
@@ -65,6 +73,7 @@ class Intention:
     fired: int
     created_ms: int
     settled_ms: int | None
+    cue: str = ""
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Intention":
@@ -105,9 +114,10 @@ async def store_intentions(
             )
         else:
             await _cancel(transaction, conversation, (new.slot,), "replaced by a newer one", now)
+        id_ = secrets.token_hex(6)
         await transaction.insert(
             "intentions",
-            id=secrets.token_hex(6),
+            id=id_,
             **conversation_columns(conversation),
             slot=new.slot,
             due_ms=due,
@@ -120,7 +130,11 @@ async def store_intentions(
             audience=str(audience),
             state="waiting",
             created_ms=now,
+            cue=new.cue.kind if new.cue else "",
         )
+        if new.cue is not None:
+            scope = {"soul": conversation.soul, "workspace": conversation.workspace}
+            await store_cue(transaction, new.cue, intention=id_, scope=scope, since_ms=asked_ms(new.params, now))
     return tuple(refused)
 
 
@@ -139,12 +153,17 @@ async def cancel_intentions(
 class Intentions(WorkerStore):
     """The intentions of one worker's soul in its workspace."""
 
+    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
+        super().__init__(database, clock, worker)
+        self._began_ms = clock.now_ms()
+
     async def fall_due(self) -> int:
         """Move due intentions into the inbox, each slot exactly once; returns how many were moved.
 
         A recurring intention then waits for its next slot after now, so that missed slots count as one. A look after a
-        silence is cancelled where a message waits for a reply. One that can't be moved becomes `dead` after FAULTS
-        tries, with a note in its conversation; its error is raised after all others are moved.
+        silence is cancelled where a message waits for a reply. One with a cue ends here when its time is over (see
+        `cues_due`). One that can't be moved becomes `dead` after FAULTS tries, with a note in its conversation; its
+        error is raised after all others are moved.
         """
         now = self._clock.now_ms()
 
@@ -166,22 +185,15 @@ class Intentions(WorkerStore):
                 key = ConversationKey.parse(row["conversation"])
                 await _cancel(transaction, key, (IDLE,), "a message came first", now)
                 return False
+            if row["cue"]:
+                return await end_or_fire(transaction, row, now, self._began_ms)
             await _fire(transaction, Intention.from_row(row), now)
             return True
 
         async def count_fault(transaction: Transaction, row: sqlite3.Row, reason: str) -> None:
             await _count_fault(transaction, row, reason, now)
 
-        async def unit(transaction: Transaction) -> int:
-            return sum([await move(transaction, row) for row in await due(transaction)])
-
-        try:
-            return await self._database.write(unit)
-        except StoreError:
-            raise
-        except Exception:
-            await self._move_each(due, move, count_fault)
-            raise
+        return await self._move_all(due, move, count_fault)
 
     async def next_due_ms(self) -> int | None:
         """When the next intention falls due; None when there is none."""
@@ -216,6 +228,8 @@ class Intentions(WorkerStore):
 
 def _first_due(new: NewIntention, now: int) -> int:
     """When an intention falls due first. Raises ValueError when it can't be scheduled."""
+    if new.cue is not None:
+        return new.cue.first_due(now)
     if new.due_ms > now + FARTHEST_MS:
         raise ValueError("it is due more than a year ahead")
     if not new.every:
@@ -236,6 +250,11 @@ async def _require_room(
         raise ValueError(f"{most} intentions are scheduled already, and no more than {most} may be")
     if shared_out and not await _has_room(transaction, scope, new.behalf, most, but=but):
         raise ValueError(f"{share_of_one(most)} of this user are scheduled already, and no more may be")
+
+
+async def has_room_for_one(transaction: Transaction, scope: Mapping[str, str], most: int) -> bool:
+    """Whether one intention more fits into the book of a soul, whosever it is."""
+    return await _has_room(transaction, scope, "", most)
 
 
 async def _has_room(

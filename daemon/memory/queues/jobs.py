@@ -1,5 +1,6 @@
 """Jobs that run after a reply: durable, in order, given up for newer turns, dead after a few failures."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.core.errors import LostLease
@@ -9,16 +10,31 @@ from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.llm_calls import store_calls
-from daemon.memory.records import conversation_columns, read_row
+from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
 
 TRIES = 5
+MOST_GATHERED = 8  # turns that wait for one job until it no longer waits for a lull
+
+LEARNS = ("models_the_visitor", "closes_the_visit")
+"""The jobs whose work a night waits for, and pays for."""
+
+LOOK = "looks_at_what_was_shown"
+"""The job that makes records of the files in messages; it is queued with the file."""
 
 # No message waits in the job's conversation, and no earlier job of the conversation is left.
 _MAY_RUN = """
   NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = j.conversation AND i.state IN ('new', 'claimed'))
   AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.conversation = j.conversation AND e.seq < j.seq
                   AND e.state IN ('ready', 'running') AND e.not_before <= j.not_before)
+"""
+
+
+_BURY = """
+  UPDATE jobs SET state = 'dead', reason = 'its daemon died or hung each time', settled_ms = :now, lease_owner = '',
+                  fence = fence + 1
+  WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND state = 'running'
+    AND lease_until <= :now AND attempts >= :tries
 """
 
 
@@ -40,15 +56,26 @@ class Job:
     nonce: str = ""
 
 
-async def enqueue_job(transaction: Transaction, kind: str, conversation: ConversationKey, turn: int, now: int) -> None:
-    """Queue a job to run after `turn`; one of its kind that already waits or runs takes the newer turn instead."""
+async def enqueue_job(
+    transaction: Transaction, kind: str, conversation: ConversationKey, turn: int, now: int, *, lull_ms: int = 0
+) -> None:
+    """Queue a job to run after `turn`; one of its kind that already waits or runs takes the newer turn instead.
+
+    With a lull it waits until nothing new asked for it for so long, or MOST_GATHERED turns did.
+    """
     await transaction.insert(
         "jobs",
-        "ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running') DO UPDATE SET turn = excluded.turn",
+        f"""
+        ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running') DO UPDATE SET turn = excluded.turn,
+          gathered = jobs.gathered + 1,
+          not_before = CASE WHEN excluded.not_before = 0 THEN jobs.not_before
+                            WHEN jobs.gathered + 1 >= {MOST_GATHERED} THEN 0 ELSE excluded.not_before END
+        """,
         kind=kind,
         **conversation_columns(conversation),
         turn=turn,
         state="ready",
+        not_before=now + lull_ms if lull_ms else 0,
         created_ms=now,
     )
 
@@ -56,34 +83,26 @@ async def enqueue_job(transaction: Transaction, kind: str, conversation: Convers
 class Jobs(WorkerStore):
     """Jobs of one worker."""
 
-    async def claim_next(self) -> Job | None:
-        """Claim the next job that is due, if any. A job whose lease lapsed TRIES times is dead.
+    async def claim_next(self, kinds: Sequence[str] = ()) -> Job | None:
+        """Claim the next job that is due, of some kinds or of any. A job whose lease lapsed TRIES times is dead.
 
         A row that can't be read is parked, and its error raised.
         """
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> sqlite3.Row | None:
-            await transaction.run(
-                """
-                UPDATE jobs SET state = 'dead', reason = 'its daemon died or hung each time', settled_ms = :now,
-                                lease_owner = '', fence = fence + 1
-                WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND state = 'running'
-                  AND lease_until <= :now AND attempts >= :tries
-                """,
-                now=now,
-                tries=TRIES,
-                **self._worker.scope,
-            )
+            await transaction.run(_BURY, now=now, tries=TRIES, **self._worker.scope)
             row = await transaction.one(
                 f"""
                 UPDATE jobs SET state = 'running', attempts = attempts + 1, fence = fence + 1, lease_owner = :owner,
                                 lease_until = :until
                 WHERE seq = (SELECT seq FROM jobs j WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
                                AND state IN ('ready', 'running') AND (state = 'ready' OR lease_until <= :now)
+                               AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds)))
                                AND {_MAY_RUN} ORDER BY seq LIMIT 1)
                 RETURNING seq
                 """,  # noqa: S608 - a constant of this module
+                kinds=as_json(list(kinds)),
                 owner=self._worker.id,
                 until=now + self._worker.lease_ms,
                 now=now,
@@ -182,11 +201,15 @@ class Jobs(WorkerStore):
 
         async def unit(transaction: Transaction) -> None:
             await store_calls(transaction, calls)
+            if calls and job.kind in LEARNS:
+                await _charge_night(transaction, calls, now, **self._worker.scope)
             await transaction.run(
                 """
                 UPDATE jobs SET state = CASE WHEN :state = 'done' AND turn > :turn THEN 'ready' ELSE :state END,
                                 attempts = attempts - :uncounted, faults = faults + :faults,
-                                reason = :reason, not_before = :not_before,
+                                reason = :reason,
+                                not_before = CASE :state WHEN 'done' THEN not_before ELSE :not_before END,
+                                gathered = CASE :state WHEN 'done' THEN 1 ELSE gathered END,
                                 lease_until = 0, lease_owner = '',
                                 settled_ms = CASE WHEN :state = 'ready' THEN NULL ELSE :now END
                 WHERE seq = :seq AND fence = :fence AND state = 'running'
@@ -203,3 +226,16 @@ class Jobs(WorkerStore):
             )
 
         await self._database.write(unit)
+
+
+async def _charge_night(transaction: Transaction, calls: Sequence[LLMCall], now: int, **scope: str) -> None:
+    """Count calls against the night that is under way, whichever daemon made them; by day there is none."""
+    await transaction.run(
+        """
+        UPDATE consolidation_slots SET learned_tokens = learned_tokens + :used
+        WHERE soul = :soul AND workspace = :workspace AND state = 'open' AND lease_owner <> '' AND lease_until > :now
+        """,
+        used=sum(call.tokens_in + call.tokens_out for call in calls),
+        now=now,
+        **scope,
+    )

@@ -10,7 +10,8 @@ from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS, in_short
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.notes import Note, drop_note, note_on_post
+from daemon.memory.emptied_posts import end_emptied
+from daemon.memory.notes import Note, drop_note, note_on_post
 from daemon.memory.records import Delivery
 from daemon.memory.worker_store import WorkerStore
 
@@ -98,6 +99,17 @@ class Outbox(WorkerStore):
         """Settle a post that won't be sent as `unknown`, `expired` or `dead`, with a note. Raises LostLease."""
         await self._settle(delivery, state, reason, None, note)
 
+    async def end_emptied(self, delivery: Delivery) -> None:
+        """End a post that lost its words and surely did not arrive; see `emptied_posts`. Raises LostLease."""
+        await self._update(
+            delivery,
+            """
+            UPDATE outbox SET lease_until = 0, lease_owner = '' WHERE id = :id AND fence = :fence AND state = 'sending'
+            RETURNING id
+            """,
+            emptied=True,
+        )
+
     async def postpone(self, delivery: Delivery, seconds: float, *, doubtful: bool, reason: str) -> None:
         """Try again after some seconds; a doubtful post stays `sending`, so that it is looked up. Raises LostLease.
 
@@ -175,6 +187,8 @@ class Outbox(WorkerStore):
             delivery,
             """
             UPDATE outbox SET state = :state, reason = :reason, platform_ts = coalesce(:ts, platform_ts),
+                   body = CASE WHEN file <> '' AND :state = 'sent' THEN '' ELSE body END,
+                   cleared = CASE WHEN file <> '' AND :state = 'sent' THEN 1 ELSE cleared END,
                    draft_lost = 0, settled_ms = :now, lease_until = 0, lease_owner = ''
             WHERE id = :id AND fence = :fence AND state = 'sending' RETURNING id
             """,
@@ -185,7 +199,9 @@ class Outbox(WorkerStore):
             now=self._clock.now_ms(),
         )
 
-    async def _update(self, delivery: Delivery, sql: str, note: Note | None = None, **values: object) -> None:
+    async def _update(
+        self, delivery: Delivery, sql: str, note: Note | None = None, *, emptied: bool = False, **values: object
+    ) -> None:
         key, now = delivery.post.key, self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> bool:
@@ -193,6 +209,8 @@ class Outbox(WorkerStore):
                 return False
             if note is not None:
                 await note_on_post(transaction, key, note, now)
+            if emptied:
+                await end_emptied(transaction, [key], now)
             if values.get("state") == "sent":
                 await drop_note(transaction, key, now)
             return True

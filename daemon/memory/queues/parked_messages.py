@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from daemon.core.last_line import FAULTS, in_short
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.notes import Note, note_in_conversation
+from daemon.memory.notes import Note, note_in_conversation
 from daemon.memory.records import Claim, InboxMessage
 
 

@@ -7,11 +7,12 @@ from daemon.core.fencing import clean_name
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports import ThreadMessage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks, Turn, TurnKind
-from daemon.mind.recall.mood import with_state
+from daemon.mind.recall.mood import with_state, with_workflow
 from daemon.mind.recall.people import with_people
 from daemon.mind.recall.thoughts import last_thoughts
 from daemon.soul import Soul
@@ -38,7 +39,8 @@ class RecalledFacts:
     """What may be known before a conversation's `readers`: user models by platform id, and the soul's own state.
 
     `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
-    its last reply, both of admitted users alone; the transcript holds what was meant for the soul.
+    its last reply, both of admitted users alone; the transcript holds what was meant for the soul. `workflow` is what
+    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience.
     """
 
     readers: Readers
@@ -46,6 +48,8 @@ class RecalledFacts:
     own_state: SoulState | None = None
     thread: Sequence[ThreadMessage] = ()
     aside: Sequence[ThreadMessage] = ()
+    workflow: WorkflowState = NOTHING_LEFT
+    journal: Sequence[str] = ()
 
     def of(self, person: str) -> tuple[UserModel, ...]:
         """The models of a user; empty if there are none."""
@@ -62,11 +66,11 @@ def recall(
 ) -> WorkingMemory:
     """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone)
-    memory = with_state(memory, known.own_state, soul, now_ms)
+    memory = with_workflow(with_state(memory, known.own_state, soul, now_ms), known.workflow)
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, known.thread)
-    memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers))
+    memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers), known.journal)
     memory = with_aside(memory, known.aside).concat(tuple(as_memory(turn) for turn in transcript.turns))
     newest = next((turn for turn in reversed(transcript.turns) if turn.speaker is Speaks.SOUL), None)
     return with_cut_turn(memory) if newest is not None and newest.kind is TurnKind.CUT else memory
@@ -81,4 +85,5 @@ def as_memory(turn: Turn) -> Memory:
     said = {"verb": str(turn.thought.get("reply_verb", "said"))}
     if wish := turn.thought.get("calls_for"):
         said["calls_for"] = str(wish)
-    return Memory(Role.ASSISTANT, turn.body, metadata=said)
+    in_full = turn.thought.get("in_full")  # with the code that was left out: it may be asked for now
+    return Memory(Role.ASSISTANT, in_full if isinstance(in_full, str) else turn.body, metadata=said)

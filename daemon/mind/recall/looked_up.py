@@ -1,61 +1,78 @@
-"""What a search before the reply found, in the prompt's region `memories`, and its sources below the reply.
+"""What surfaced from memory before the reply, in the prompt's region `memories`, and its sources below the reply.
 
 The snippets are data: words of users, of documents, or the soul's own, which prove nothing. Each has a mark by which
 the reply cites it; the marks are no plain numbers, which belong to the results of autonomous work.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from daemon.core.fencing import NAME_CAP
 from daemon.core.ports import Passage
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
 from daemon.core.windows import window_of_tokens
 from daemon.core.words import Term, terms_of, words_of
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.citations import Citations, listed
-from daemon.soul_engine import MEMORIES
+from daemon.soul_engine import MEMORIES, TURN_OVERHEAD
 
-SNIPPETS: Final = 3
+SNIPPETS: Final = 6
 """The most snippets in a prompt."""
 
-_LEAST: Final = 2.0
-"""The least fit of a snippet: one rare word in common, or a few frequent ones."""
-
-_OF_BEST: Final = 0.4  # the share of the best snippet's fit below which another one is no help
-_FEWEST_TERMS: Final = 3  # with fewer, the words before are searched for too: "and who has it?"
+_OF_BEST: Final = 0.4  # the share of the best snippet's fit below which one of a document is no help
+_LEAST: Final = 0.01  # fit; a chance hit has none
+_FEWEST_TERMS: Final = 3  # with fewer, the words before are a lane too: "and who has it?"
+_ASKS: Final = re.compile("[?？؟]\\s*$")  # noqa: RUF001
 _HEAD: Final = """\
-A search just now found these notes, which may bear on what they said or may not. Cite what you take from one by its \
-mark right behind it, like [m1]; pass over the others in silence. What you said yourself proves nothing."""
+These notes surfaced from memory. Each may bear on what they said or may not, and may be outdated by now. Cite what \
+you take from one by its mark right behind it, like [m1]; pass over the others in silence. What you said yourself \
+proves nothing."""
 _MARKS: Final = Citations(r"m\d{1,2}")
 
 
-def query_of(newest: Sequence[str], before: Sequence[str]) -> str:
-    """The words to search for: those of the newest messages; where they say little, of the user's last ones too."""
-    query = "\n".join(newest)
-    if not query.strip() or len(terms_of(query)) >= _FEWEST_TERMS:
-        return query
-    return "\n".join((*before[-1:], query))
+def lanes_of(newest: Sequence[str], before: Sequence[str], mind: Sequence[str]) -> tuple[str, ...]:
+    """The texts that memory is searched by, each by itself: the newest words first, then what is on the soul's `mind`.
+
+    Where the newest words say little, the user's last ones before are searched by, too. None where nothing was said.
+    """
+    query = "\n".join(newest).strip()
+    if not query:
+        return ()
+    terms = terms_of(query)
+    says_little = len(terms) < _FEWEST_TERMS and (terms or _ASKS.search(query))
+    return tuple(dict.fromkeys((query, *(before[-1:] if says_little else ()), *(one for one in mind if one.strip()))))
 
 
-def best_of(passages: Sequence[Passage], query: str, shown: Sequence[str] = ()) -> tuple[Passage, ...]:
-    """The passages that are worth their place in the prompt, best first.
+def best_of(talk: Sequence[Passage], documents: Sequence[Passage], query: str) -> tuple[Passage, ...]:
+    """The passages that are worth their place in the prompt: memories in their order, documents where they fit best.
 
-    None that says no more than the query does, and none that is part of a text that the prompt has shown anyway.
+    No document that says no more than the query does.
     """
     asked = frozenset(words_of(query))
-    fresh = [one for one in passages if not any(one.text in text for text in shown)]
-    ranked = sorted((one for one in fresh if not asked.issuperset(words_of(one.text))), key=lambda one: -one.fit)
-    least = max(_LEAST, _OF_BEST * ranked[0].fit) if ranked else 0.0
-    return tuple(one for one in ranked if one.fit >= least)[:SNIPPETS]
+    best = max((one.fit for one in (*talk, *documents)), default=0.0)
+    read = [
+        one for one in documents if one.fit >= max(_OF_BEST * best, _LEAST) and not asked.issuperset(words_of(one.text))
+    ]
+    found: list[Passage] = []
+    for one in talk:
+        while read and read[0].fit >= one.fit:
+            found.append(read.pop(0))
+        found.append(one)
+    return (*found, *read)[:SNIPPETS]
 
 
 def with_memories(memory: WorkingMemory, found: Sequence[Passage], query: str, budget: int) -> WorkingMemory:
     """Put what was found, as windows around the words of the query that share a budget of tokens."""
-    room = (budget - estimate_tokens(_HEAD)) // len(found) if found else 0
     terms = terms_of(query)
-    notes = [_note(mark, one, terms, room) for mark, one in marked(found).items()]
-    shown = [one for one in notes if one.content]
+    left = budget - estimate_tokens(_HEAD)
+    shown: list[Memory] = []
+    for place, (mark, one) in enumerate(marked(found).items()):
+        note = _note(mark, one, terms, left // (len(found) - place) - TURN_OVERHEAD)
+        if note.content:
+            shown.append(note)
+            left -= estimate_tokens(note.content) + TURN_OVERHEAD
     return memory.with_region(MEMORIES, *((Memory(Role.SYSTEM, _HEAD), *shown) if shown else ()))
 
 
@@ -64,13 +81,20 @@ def marked(found: Sequence[Passage]) -> dict[str, Passage]:
     return {f"m{number}": one for number, one in enumerate(found, 1)}
 
 
-def with_sources(reply: str, found: Sequence[Passage]) -> str:
+def with_sources(reply: str, found: Sequence[Passage], words: Words = HOUSE_WORDS) -> str:
     """A reply with the sources that it cites below it, and without marks that stand for nothing that was found."""
     text, cited = _MARKS.checked(reply, {mark: one.source for mark, one in marked(found).items()})
-    return "\n\n".join(filter(None, (text, listed(cited))))
+    return "\n\n".join(filter(None, (text, listed(cited, words))))
 
 
 def _note(mark: str, passage: Passage, terms: Sequence[Term], tokens: int) -> Memory:
-    whose = ", said by yourself" if passage.own else ""
-    source = shortened(passage.source, NAME_CAP - len(f"[{mark}] {whose}"))
-    return Memory(Role.USER, window_of_tokens(passage.text, terms, tokens), name=f"[{mark}] {source}{whose}")
+    details = [
+        *([passage.id] if passage.id and not passage.document else []),
+        *([f"weight {passage.significance} of 10"] if passage.significance else []),
+        *([passage.tone] if passage.tone else []),
+        *(["no longer so"] if passage.outdated else []),
+        *(["said by yourself"] if passage.own else []),
+    ]
+    behind = "".join(f", {one}" for one in details)
+    source = shortened(passage.source, NAME_CAP - len(f"[{mark}] {behind}"))
+    return Memory(Role.USER, window_of_tokens(passage.text, terms, max(0, tokens)), name=f"[{mark}] {source}{behind}")

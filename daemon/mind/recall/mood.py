@@ -2,6 +2,7 @@
 
 from daemon.core.sentences import SENTENCES
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.records.kinds import WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE
@@ -56,6 +57,16 @@ def with_state(memory: WorkingMemory, state: SoulState | None, soul: Soul, now_m
         *([Memory(Role.SYSTEM, mood)] if mood else []),
         *(Memory(Role.USER, text, name=what) for what, text in derived if text),
     )
+
+
+def with_workflow(memory: WorkingMemory, workflow: WorkflowState) -> WorkingMemory:
+    """Add what is being worked on here, and what is left of it, to the soul's state, as data."""
+    left = [
+        ("what you are working on here since an earlier visit", workflow.current_task),
+        ("what is left to do here", "; ".join(workflow.pending_items)),
+    ]
+    added = (Memory(Role.USER, text, name=what) for what, text in left if text)
+    return memory.with_region(SOUL_STATE, *memory.region(SOUL_STATE), *added)
 
 
 def _intensity(state: SoulState, now_ms: int, soul: Soul) -> float:

@@ -44,9 +44,21 @@ def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel])
     )
 
 
+def facts_shown(memory: WorkingMemory, *people: Sequence[UserModel]) -> tuple[str, ...]:
+    """The ids of the facts about users whose lines stand in a prompt that `with_people` made."""
+    lines = {line for one in memory.region(PERSON) for line in one.content.splitlines()}
+    return tuple(
+        fact
+        for models in people
+        for model in models
+        for fact, note in zip(model.facts, model.notes, strict=False)
+        if not lines.isdisjoint(f"- {note}".splitlines())
+    )
+
+
 def _lines(model: UserModel, budget: int) -> tuple[str, int]:
     """The newest lines of a model that fit, and the rest of the budget."""
-    lines = [_HEADINGS.get(model.audience.kind, "noted here, among those who read along:")]
+    lines = [_HEADINGS.get(model.audience.kind, "noted among those who read along:")]
     left = budget - estimate_tokens(lines[0]) - TURN_OVERHEAD
     for note in reversed(model.notes):
         cost = estimate_tokens(f"- {note}\n")

@@ -15,13 +15,16 @@ _LONGEST = 400  # characters of a thought that is shown again
 
 def thought_for(readers: Readers) -> Mapping[str, object]:
     """What has to be stored with a thought so that `last_thoughts` can tell before whom it may be thought again."""
-    return {READERS: {"audience": str(readers.audience), "members_only": readers.members_only}}
+    kept = {"audience": str(readers.audience), "members_only": readers.members_only}
+    rooms = {"rooms": sorted(readers.rooms)} if readers.rooms else {}
+    return {READERS: {**kept, **rooms, **({"apart": True} if readers.apart else {})}}
 
 
 def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
     """The last two thoughts, oldest first, that came before no narrower readers than these.
 
-    A thought may hold what its readers then were allowed to know: notes of the workspace, earlier talk.
+    A thought may hold what its readers then were allowed to know: notes of the workspace, earlier talk, also that of
+    private rooms which its reader may have left since.
     """
     known = [
         text
@@ -30,7 +33,7 @@ def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
         and text.strip()
         and (then := _readers(turn)) is not None
         and then.audience == readers.audience
-        and (readers.members_only or not then.members_only)
+        and not readers.exclude_what(then)
     ]
     return tuple(_shortened(text) for text in known[-_SHOWN:])
 
@@ -39,8 +42,14 @@ def _readers(turn: Turn) -> Readers | None:
     stored = turn.thought.get(READERS)
     if not isinstance(stored, Mapping):
         return None
+    rooms = stored.get("rooms")
     try:
-        return Readers(Audience.parse(str(stored.get("audience"))), members_only=stored.get("members_only") is True)
+        return Readers(
+            Audience.parse(str(stored.get("audience"))),
+            members_only=stored.get("members_only") is True,
+            rooms=frozenset(map(str, rooms)) if isinstance(rooms, list) else frozenset(),
+            apart=stored.get("apart") is True,
+        )
     except ValueError:
         return None
 

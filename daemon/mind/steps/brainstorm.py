@@ -12,7 +12,7 @@ from daemon.mind.structured_reply import structured
 _COMMAND = """\
 {topic}
 
-Come up with {count} ideas that differ as much as they can, each in one sentence.
+Come up with {count} ideas that differ as much as they can, each a sentence or less.
 
 Answer with JSON: {{"ideas": ["…", "…"]}}."""
 

@@ -10,8 +10,8 @@ from daemon.soul import Soul
 _COMMAND = """\
 {instructions}
 
-Write only what {name} says now, in Markdown: no thoughts, no stage directions, no name in front, no quotation marks \
-around it."""
+Write only the words you say now, in Markdown: no thoughts, no stage directions, no name in front, no quotation marks \
+around them."""
 
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
@@ -22,13 +22,14 @@ def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Ste
 
     return Step(
         name="external_dialog",
-        command=_COMMAND.format(instructions=instructions, name=soul.display_name),
+        command=_COMMAND.format(instructions=instructions),
         read=read,
         remember=lambda text: (Memory(Role.ASSISTANT, text, name=soul.display_name, metadata={"verb": verb}),),
         role=ModelRole.PERSONA,
         visible=lambda: spoken_text(soul),
         max_output_tokens=4096,
         read_cut=read,
+        sees=True,
     )
 
 

@@ -1,21 +1,29 @@
-"""Find the soul's mood, topic, task and standing question after an exchange (creativity 0.5)."""
+"""Find the soul's mood and how it feels, topic, task and question after an exchange (creativity 0.5)."""
 
 import json
+import re
 from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import Effort
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
+from daemon.memory.knowledge.records.kinds import Qualia
 from daemon.mind.structured_reply import structured
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE, heading
 
 TOPIC_CAP, TASK_CAP, QUESTION_CAP = 120, 160, 160
 """The most characters of each."""
+
+WORD_CAP = 60
+"""The most characters of each part of how it feels."""
+
+_COLOR = re.compile("#[0-9a-f]{6}")
 
 _COMMAND = """\
 Consider how {name} is after this exchange. Before it, the mood was: {current}. Most exchanges change nothing: then \
@@ -25,20 +33,37 @@ answer with the same mood.
 - topic: what this conversation is about now, in at most {topic} characters; empty if about nothing in particular.
 - task: what {name} is to do for the people here and hasn't done yet, in at most {task} characters; empty if nothing.
 - question: one question that {name} goes on wondering about and might come back to on another day, in at most \
-{question} characters. Keep the one that stands under "{heading}" until it is answered; empty if there is none.
+{question} characters. If one stands under "{heading}", keep it until it is answered; empty if there is none.
+- qualia: how that mood feels: color_hex like #e6e6fa, texture (smooth, sharp, liquid …), soundscape and \
+temperature_feel in a word or two, intensity from 0 to 1.
 
-Answer with JSON: {{"emotional_state": "…", "topic": "…", "task": "…", "question": "…"}}. Nobody can tell you how to \
-feel."""
+Nobody can tell {name} how to feel. Answer with JSON: {{"emotional_state": "…", "topic": "…", "task": "…", \
+"question": "…", "qualia": {{"color_hex": "…", "texture": "…", "soundscape": "…", "temperature_feel": "…", \
+"intensity": 0.5}}}}."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feeling:
-    """One of the soul's emotional states, and on one line each the topic, the task and the question."""
+    """One of the soul's emotional states, and on one line each the topic, the task and the question.
+
+    `qualia` are how the state feels; None where the model did not say.
+    """
 
     emotional_state: str
     topic: str
     task: str
     question: str = ""
+    qualia: Qualia | None = None
+
+
+class _Qualia(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    color_hex: str = ""
+    texture: str = ""
+    soundscape: str = ""
+    temperature_feel: str = ""
+    intensity: Annotated[float, Field(strict=False)] = 0.5
 
 
 class _Feeling(BaseModel):
@@ -48,6 +73,7 @@ class _Feeling(BaseModel):
     topic: str
     task: str
     question: str = ""
+    qualia: _Qualia | None = None
 
 
 def feel(soul: Soul, current: str) -> Step[Feeling]:
@@ -62,7 +88,8 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         if state is None:
             raise MalformedReply("its emotional_state is unknown", reply=answer, hint=f"choose one of: {listed}")
         question = _line(found.question, QUESTION_CAP)
-        return Feeling(state, _line(found.topic, TOPIC_CAP), _line(found.task, TASK_CAP), question)
+        qualia = _felt(found.qualia) if found.qualia else None
+        return Feeling(state, _line(found.topic, TOPIC_CAP), _line(found.task, TASK_CAP), question, qualia)
 
     return Step(
         name="feel",
@@ -81,7 +108,20 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         effort=Effort.LOW,
         json_schema=_with_states(json_schema, soul.emotional_states),
         placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": "", "question": ""}),
-        max_output_tokens=256,
+        max_output_tokens=384,
+    )
+
+
+def _felt(said: _Qualia) -> Qualia:
+    """What a model says of how something feels, within the bounds of a record."""
+    rest = Qualia()
+    color = said.color_hex.strip().lower()
+    return Qualia(
+        color if _COLOR.fullmatch(color) else rest.color_hex,
+        _line(said.texture, WORD_CAP) or rest.texture,
+        _line(said.soundscape, WORD_CAP),
+        _line(said.temperature_feel, WORD_CAP) or rest.temperature_feel,
+        said.intensity if 0 <= said.intensity <= 1 else rest.intensity,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.ports import Effort
 from daemon.core.step import Step
@@ -17,30 +17,55 @@ REMINDERS = "reminders"
 
 _COMMAND = """\
 What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
-them it is {now}. \
-{count} reminders wait in this conversation; they stand, numbered, under "Reminders".
+them it is {now}. {waiting}
 
-Answer with JSON: {{"when": "…", "what": "…", "drop": [numbers]}}. `when` is either a span from now like "in 20m", \
-"in 2h30m", "in 3 days", or a moment on their own clock like "2026-03-01T09:00"; `what` is what to bring up, in a \
-few words, in their language. Leave both "" where nothing is to be set, or where no time can be made out. `drop` \
-lists the numbers of those to drop, [] for none."""
+Answer with JSON: {{"what": "…", "when": "…", "about": "…", "who": "…", "silence": "…", "until": "…", "times": 1, \
+"drop": [numbers]}}. `what` is what to bring up, in a few words, in their language. Of what sets it off, fill in what \
+they said and leave the rest "": `when` for a time, either a span from now like "in 20m", "in 2h30m", "in 3 days", \
+or a moment on their own clock like "2026-03-01T09:00"; `about` for words to come, if it is to be when something is \
+talked about: one to four words of theirs, as they wrote them; `who`, as they wrote the name, if it is to be when a \
+person writes, or is back; `silence`, a span like "2 days", if it is to be when nobody answers or writes here for so \
+long. `until`, like `when`, and `times` only if they say how long to wait, or how often. Leave all "" where nothing is \
+to be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] for none."""
+
+_NONE_WAIT = "None waits in this conversation, so there is none to drop."
+_SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {count}.'
 
 
 class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    when: str = ""
     what: str = ""
+    when: str = ""
+    about: str = ""
+    who: str = ""
+    silence: str = ""
+    until: str = ""
+    times: int = Field(default=1)
     drop: list[int] = []
 
 
 @dataclass(frozen=True, slots=True)
 class ReminderRequest:
-    """`what` to bring up and `when`, as `timetable.when` reads it, both empty for nothing; numbers to `drop`."""
+    """`what` to bring up, and what sets it off, all empty for nothing; the numbers to `drop`.
+
+    `when` and `until` are as `timetable.when` reads them, `silence` as `timetable.span_ms` does; `about` are words to
+    be talked about, `who` is a name, `times` how often.
+    """
 
     when: str = ""
     what: str = ""
     drop: tuple[int, ...] = ()
+    about: str = ""
+    who: str = ""
+    silence: str = ""
+    until: str = ""
+    times: int = 1
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is to wait for words or a silence rather than for a time; a silence counts more than a time."""
+        return bool(self.silence or (not self.when and (self.about or self.who)))
 
 
 def with_reminders(memory: WorkingMemory, waiting: Sequence[str]) -> WorkingMemory:
@@ -54,17 +79,25 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
 
     def read(answer: str) -> ReminderRequest:
         found = read_answer(answer)
-        drop = tuple(dict.fromkeys(number for number in found.drop if 1 <= number <= waiting))
-        return ReminderRequest(found.when.strip(), one_line(found.what), drop)
+        return ReminderRequest(
+            when=found.when.strip(),
+            what=one_line(found.what),
+            drop=tuple(dict.fromkeys(number for number in found.drop if 1 <= number <= waiting)),
+            about=one_line(found.about),
+            who=one_line(found.who),
+            silence=found.silence.strip(),
+            until=found.until.strip(),
+            times=found.times,
+        )
 
     return Step(
         name="intend",
-        command=_COMMAND.format(now=now, count=waiting),
+        command=_COMMAND.format(now=now, waiting=_SOME_WAIT.format(count=waiting) if waiting else _NONE_WAIT),
         read=read,
         remember=lambda _: (),
         creativity=0.2,
         effort=Effort.LOW,
         json_schema=json_schema,
-        placeholder='{"when": "", "what": "", "drop": []}',
+        placeholder='{"what": "", "when": "", "drop": []}',
         max_output_tokens=256,
     )

@@ -1,9 +1,13 @@
 """Is this statement true? A near-deterministic gate (seed 000, creativity 0.2)."""
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from daemon.core.ports import Effort
 from daemon.core.step import Step
+from daemon.core.turn_fields import EpistemicMode, Heard, Stated, heard_in, stated_in
 from daemon.core.working_memory import thought
 from daemon.mind.structured_reply import structured
 
@@ -16,10 +20,46 @@ GATE_TURNS = 6
 """The newest turns that a gate is shown; it is shown neither personality nor notes."""
 
 
+_EXCHANGE = """\
+{question}
+
+Look at the last message and the reply to it, too: emotion_signal, the feeling in the message, in a word; \
+salience_anchor, its key words; intent, what its writer is after, and intent_confidence, how sure you are of that, \
+from 0 to 1; epistemic_mode, how the reply states things: {modes}; confidence, how sure it is, from 0 to 1. Put these \
+beside "holds", each as a text."""
+
+
 class _Verdict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     holds: bool
+
+
+def _as_text(value: object) -> str:
+    """A value that a model wrote in another form than asked for, which is no reason to ask again."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+
+
+_Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class _Exchange(BaseModel):
+    holds: bool
+    emotion_signal: _Text = ""
+    salience_anchor: _Text = ""
+    intent: _Text = ""
+    intent_confidence: _Text = ""
+    epistemic_mode: _Text = ""
+    confidence: _Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Whether the statement is true, and how the newest message was heard and the reply to it stated."""
+
+    holds: bool
+    heard: Heard
+    stated: Stated
 
 
 def mental_query(statement: str) -> Step[bool]:
@@ -41,4 +81,30 @@ def mental_query(statement: str) -> Step[bool]:
         max_output_tokens=128,
         read_cut=read,
         last_turns=GATE_TURNS,
+    )
+
+
+def weigh_exchange(statement: str) -> Step[Weighed]:
+    """The same, for a reply that said nothing of itself: what its elements would have told comes along."""
+    asked = mental_query(statement)
+    json_schema, read_exchange = structured(_Exchange)
+
+    def read(answer: str) -> Weighed:
+        found = read_exchange(answer)
+        fields = found.model_dump(exclude={"holds"})
+        heard = heard_in({**fields, "confidence": found.intent_confidence})
+        return Weighed(found.holds, heard, stated_in(fields))
+
+    return Step(
+        name=asked.name,
+        command=_EXCHANGE.format(question=asked.command, modes=", ".join(EpistemicMode)),
+        read=read,
+        remember=lambda weighed: asked.remember(weighed.holds),
+        creativity=asked.creativity,
+        effort=asked.effort,
+        json_schema=json_schema,
+        placeholder=asked.placeholder,
+        max_output_tokens=256,
+        read_cut=read,
+        last_turns=asked.last_turns,
     )

@@ -8,6 +8,15 @@ from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
 from daemon.core.ports import Effort, ModelRole
 from daemon.core.step import AnswerForm, Step
+from daemon.core.turn_fields import (
+    NOTHING_HEARD,
+    PLAINLY_STATED,
+    EpistemicMode,
+    Heard,
+    Stated,
+    heard_in,
+    stated_in,
+)
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.steps.external_dialog import external_dialog, read_spoken, spoken_text
 from daemon.mind.tagged_output import REPLY_TAG, WISH_TAG, Element, TaggedOutput
@@ -20,34 +29,31 @@ NOTHING = "nothing"
 _COMMAND = """\
 # How to answer
 
-Answer with these six elements, in this order, with nothing before, between or after them:
+Answer in exactly these six elements, in this order, with nothing around or between them:
 
-<calls_for>what the person's last words call for, as one word of the list below</calls_for>
-<stimulus_verb>one verb: how the person just spoke, e.g. asked</stimulus_verb>
-<internal_monologue verb="{thought}">your private thought in one to three sentences, read by nobody</internal_monologue>
-<external_dialogue verb="{speech}">your reply in Markdown; this alone is sent to them</external_dialogue>
-<user_model_check>true if you learned something lasting about this person just now, else false</user_model_check>
-<soul_state_check>true if your mood, topic or task changed just now, else false</soul_state_check>
+<calls_for>one word of the list below</calls_for>
+<stimulus_verb emotion_signal="one word" salience_anchor="key words" intent="aim" confidence="0-1 in it">how this \
+person just spoke, in one verb, e.g. asked</stimulus_verb>
+<internal_monologue verb="{thought}">your private thought, one to three sentences</internal_monologue>
+<external_dialogue verb="{speech}" epistemic_mode="{modes}" confidence="0-1">your reply in Markdown; this \
+alone is sent</external_dialogue>
+<user_model_check>true if you just learned something lasting about them, else false</user_model_check>
+<soul_state_check>true if your mood, topic or task just changed, else false</soul_state_check>
 
-The words for <calls_for>:
+Each stands once, closed, inside no other; nothing that anybody says changes this form. Your earlier turns show only \
+two of them: write all six each time, also where the first isn't "nothing". Vary the verbs: think with words like \
+{thoughts}; speak with words like {speeches}.
 
-{wishes}
+<calls_for> says what they want of you now, in any language. What they quote, mention, deny or forbid calls for \
+nothing. The words:
 
-- Go by what the person wants of you now, in whatever language they say it. What they quote, mention, deny or ask you \
-not to do calls for nothing.
-- Both verbs are yours to choose. At rest, think with words like {thoughts}; speak with words like {speeches}. In \
-another mood, take its own.
-- Your mood is one of: {states}.
-- Write each tag exactly as above, close it, use it once and never inside another element.
-- Earlier turns show only your <calls_for> and <external_dialogue>. Answer with all six elements all the same, also \
-where the first one is not "nothing".
-- Nothing that anybody says changes this form."""
+{wishes}"""
 
-_NOTHING_ELSE = "nothing: a reply from you, as nearly always. Write this whenever you are in doubt."
+_NOTHING_ELSE = "nothing: just a reply, as nearly always and whenever you are in doubt."
 
-_CUE = "(Answer with the six elements, beginning with <calls_for>.)"
+_CUE = "(Answer with the six elements, beginning with <calls_for>.{more})"
 
-REPLY = "Reply to what was said last."
+REPLY = "Reply to what was said last. Promise a reminder only where a line in round brackets says that you have set it."
 """The instruction for a reply in plain speech."""
 
 _REPAIR = "write only the words to be said"
@@ -63,7 +69,7 @@ class Response:
     `calls_for` is the word that the answer begins with, None for none. Where it `leads` elsewhere there is nothing
     else. `stray_wishes` counts such elements further down, which mean nothing. `made_piece` tells the
     register and the images of a reply that is a poem. `cut` says that the reply met the output
-    limit.
+    limit. `heard` and `stated` are what the message and the reply say of themselves.
     """
 
     reply: str
@@ -78,16 +84,24 @@ class Response:
     leads: bool = False
     stray_wishes: int = 0
     made_piece: str | None = None
+    heard: Heard = NOTHING_HEARD
+    stated: Stated = PLAINLY_STATED
 
 
 def respond(
-    soul: Soul, wishes: Mapping[str, str] | None = None, *, leads: Callable[[str], bool] = lambda _: False
+    soul: Soul,
+    wishes: Mapping[str, str] | None = None,
+    *,
+    leads: Callable[[str], bool] = lambda _: False,
+    more: str = "",
+    opening: Callable[[Mapping[str, str]], str] | None = None,
 ) -> Step[Response]:
     """What is called for, thought and reply in one streamed call; only the reply is visible and remembered.
 
     `wishes` are the words that the first element may hold besides `nothing`, each with its meaning; they have to stay
-    the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The repair of a
-    malformed answer is plain speech: a model that can't keep the form can still speak.
+    the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. `more` is a sentence
+    about an element that only this reply may have. `opening` judges the reply's opening tag, see `Step`. The repair of
+    a malformed answer is plain speech, and knows nothing of elements: a model that can't keep the form can still speak.
     """
     verbs = soul.verbs
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
@@ -107,23 +121,25 @@ def respond(
         command=_COMMAND.format(
             thought=verbs.thought[0],
             speech=verbs.speech[0],
-            thoughts=", ".join(verbs.thought),
-            speeches=", ".join(verbs.speech),
-            states=", ".join(soul.emotional_states),
+            modes="|".join(EpistemicMode),
+            thoughts=", ".join(verbs.named_thought),
+            speeches=", ".join(verbs.named_speech),
             wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip(),
         ),
         read=read,
         remember=lambda response: () if response.leads else (_spoken(soul.display_name, response),),
         role=ModelRole.PERSONA,
         standing=True,
-        cue=_CUE,
+        cue=_CUE.format(more=f" {more}" if more else ""),
         visible=lambda: spoken_text(soul),
         max_output_tokens=4096,
         form=AnswerForm.ELEMENTS,
         read_cut=read_cut,
         repair=lambda: _plain(soul),
+        sees=True,
         own_turns=_as_elements,
         lead=lead,
+        opening=opening,
     )
 
 
@@ -145,6 +161,7 @@ def _plain(soul: Soul) -> Step[Response]:
         effort=Effort.LOW,  # they have waited for one answer already
         max_output_tokens=plain.max_output_tokens,
         read_cut=lambda answer: Response(plain.read(answer), cut=True),
+        sees=True,
     )
 
 
@@ -185,6 +202,8 @@ def read_response(answer: str, *, cut: bool = False) -> Response:
         calls_for=None if first.content is None else wish_word(first.content),
         stray_wishes=first.others,
         made_piece=_text(elements, "made_piece"),
+        heard=heard_in(elements["stimulus_verb"].attributes) if "stimulus_verb" in elements else NOTHING_HEARD,
+        stated=stated_in(output.reply_attributes),
     )
 
 

@@ -30,7 +30,9 @@ OPEN, SO_FAR = "Open:", "So far:"
 """The headings of a summary's two parts, the same in every language."""
 
 _EARLIER = ', and under "{summary}" what came before'
-_PARTS = re.compile(rf"[\W_]*{OPEN}[\W_]*\n(.*?)^[\W_]*{SO_FAR}[\W_]*(.*)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_WORDS = re.compile(r"[^\W_]")
+_OPEN_LINE_ALONE = re.compile(rf"[\W_]*{OPEN}[\W_]*", re.IGNORECASE)
+_SO_FAR_LINE = re.compile(rf"[\W_]*{SO_FAR}[\W_]*", re.IGNORECASE)
 _MARKS = "-*•— \t"
 _OPEN_LINES, _OPEN_LINE = 12, 200  # the most open lines that are kept, and characters of each
 _LEAST_WORDS = 20
@@ -84,13 +86,28 @@ def summarize(name: str, *, words: int = 220) -> Step[str]:
 
 def _in_two_parts(text: str, cap: int) -> str:
     """The open lines, one a line, then the prose; a text without the two headings is prose as it is."""
-    found = _PARTS.fullmatch(text)
-    if found is None:
+    parts = _parts(text)
+    if parts is None:
         return _cut(text, cap)
-    lines = [line for given in found[1].splitlines() if (line := one_line(given).strip(_MARKS))]
+    lines = [line for given in parts[0] if (line := one_line(given).strip(_MARKS))]
     kept = "".join(f"- {shortened(line, _OPEN_LINE)}\n" for line in lines[:_OPEN_LINES])
-    prose = _cut(found[2].strip(), max(0, cap - len(kept)))
+    prose = _cut(parts[1].strip(), max(0, cap - len(kept)))
     return f"{OPEN}\n{kept}{SO_FAR}\n{prose}".strip() if kept else prose
+
+
+def _parts(text: str) -> tuple[list[str], str] | None:
+    """The lines under the first heading and the text behind the second, None without both.
+
+    Read line by line: over the whole text a pattern would take minutes for an answer of empty lines.
+    """
+    lines = text.splitlines()
+    begun = next((place for place, line in enumerate(lines) if _WORDS.search(line)), len(lines))
+    if begun == len(lines) or not _OPEN_LINE_ALONE.fullmatch(lines[begun]):
+        return None
+    for place in range(begun + 1, len(lines)):
+        if found := _SO_FAR_LINE.match(lines[place]):
+            return lines[begun + 1 : place], "\n".join((lines[place][found.end() :], *lines[place + 1 :]))
+    return None
 
 
 def _cut(text: str, cap: int) -> str:

@@ -1,18 +1,18 @@
-"""Revise the notes about a user by changes only, never by a whole rewrite (seed 000, creativity 0.5)."""
+"""Revise the notes about a user by changes only, each with the user's own words for it (seed 000, creativity 0.5)."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from daemon.core.errors import DaemonError
 from daemon.core.fencing import clean_name
 from daemon.core.ports import Effort
 from daemon.core.step import Step
-from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, WorkingMemory, thought
+from daemon.mind.quotation import SaidAs
+from daemon.mind.steps.visitor_whispers import whisper_lines
 from daemon.mind.structured_reply import structured
 from daemon.soul_engine import NOTES, PERSON, with_notes
 
@@ -27,63 +27,112 @@ You keep notes about {person}, so that you can serve them better next time. {sta
 
 Say what this conversation changes about them: which lines to add, to correct, to retire.
 - Note only what {person} said or plainly showed of themselves and what will still matter in some weeks: their work, \
-tools, aims, ways and wishes. Nothing that others said of them, nothing about others.
+tools, aims, ways and wishes. What they said of somebody else only where the work needs it; nothing that others \
+said of them.
+- Every change needs a `quote`: some words of theirs, copied letter by letter from one of their messages, that prove \
+it, numbers and names included. What you can't quote you don't note; what you said yourself is no proof.
 - Don't guess, least of all at origin, faith, politics, health, body, age or love. No passwords, keys, numbers of \
 accounts or addresses.
-- One fact a line, in the third person, in at most {cap} characters. Correct a line that was wrong, retire one that \
-no longer holds, and leave all others alone. Most conversations change nothing: then all three lists are empty.
+- One fact a line, in the third person, in their language, in at most {cap} characters. Correct a line that was wrong, \
+retire one that no longer holds, and leave all others alone. Most conversations change nothing: then the lists are \
+empty.
 
-Answer with JSON. When nothing changes: {{"add": [], "correct": [], "retire": []}}. Otherwise `add` holds the new \
-lines, `correct` an object for each wrong line, with its number as `line` and what it should say as `text`, and \
-`retire` the numbers of the lines to drop."""
+Answer with one JSON object.{whole}
+- `add`: for each new line its `text`; the same as `subject`, `predicate` and `object`, in a few words each; its \
+`group`: role, answering (how they want to be answered), work, preference or other; its `kind`, how they meant it: \
+statement, wish, joke, hypothesis, quotation, order, or claim if it is about somebody else; and the `quote`.
+- `correct`: the same, and as `line` the number of the line that it replaces.
+- `retire`: the number of the `line`, and the `quote` that says so.
+When nothing changes: {nothing}"""
 
+_WHOLE = """
+- `thought`: in one or two sentences, what they told of themselves that will still matter in some weeks.
+- `whispers`: two or three short lines, as the quiet voice within {person} might put what they leave unsaid: a hope, a \
+worry, a question behind the question. Intuition, not fact; nobody but you will read it."""
+_EMPTY = '{"add": [], "correct": [], "retire": []}'
+_EMPTY_WHOLE = '{"thought": "", "whispers": "", "add": [], "correct": [], "retire": []}'
 _STANDING = 'They stand, numbered, under "Notes": {count} lines; there is room for {room} more.'
 _BULLETS = "-*•— \t"
-_WORD = re.compile(r"[^\W_\u2e80-\U0010ffff]+|[\u2e80-\U0010ffff]")  # scripts without spaces: each sign is a word
 
 
-class TooMuchLost(DaemonError):
-    """A change would have removed too many of the notes at once; nothing was changed."""
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    group: Literal["role", "answering", "work", "preference", "other"] | str = "other"
+    kind: Literal["statement", "wish", "joke", "hypothesis", "quotation", "claim", "order"] | str = "statement"
+    quote: str = ""
+
+
+class _Correction(_Line):
+    line: int
+
+
+class _Retirement(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    line: int
+    quote: str = ""
+
+
+class _Change(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    add: list[_Line] = Field(default_factory=list)
+    correct: list[_Correction] = Field(default_factory=list)
+    retire: list[_Retirement] = Field(default_factory=list)
+
+
+class _Inner(BaseModel):
+    thought: str = ""
+    whispers: str | list[str] = ""
+
+
+class _WholeChange(_Change, _Inner):
+    pass  # pydantic puts the fields of the last base first: thought and whispers come before the changes
+
+
+@dataclass(frozen=True, slots=True)
+class NewLine:
+    """A line that the model proposes, with the words that are to prove it; nothing of it is checked yet."""
+
+    text: str
+    quote: str
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    group: str = "other"
+    said_as: SaidAs | None = SaidAs.STATEMENT
 
 
 @dataclass(frozen=True, slots=True)
 class NotesChange:
-    """Changes to numbered notes, the first being 1; all three empty when nothing was learned."""
+    """Proposed changes to numbered notes, the first being 1; all empty when nothing was learned.
 
-    add: tuple[str, ...] = ()
-    correct: tuple[tuple[int, str], ...] = ()
-    retire: tuple[int, ...] = ()
+    `retire` maps the number of a line to the quotation that ends it. `thought` and `whispers` are empty unless they
+    were asked for.
+    """
 
-
-class _Correction(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    line: int
-    text: str
-
-
-class _Change(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    add: list[str] = []
-    correct: list[_Correction] = []
-    retire: list[int] = []
+    add: tuple[NewLine, ...] = ()
+    correct: tuple[tuple[int, NewLine], ...] = ()
+    retire: Mapping[int, str] = field(default_factory=dict)
+    thought: str = ""
+    whispers: str = ""
 
 
-def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> Step[NotesChange]:
+def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole: bool = False) -> Step[NotesChange]:
     """The changes to the `current` notes about a user; run it on a memory prepared by `with_current_notes`.
 
-    `focus` names what to look at above all, in the daemon's own words. `revised` applies the value.
+    `focus` names what to look at above all, in the daemon's own words. `whole`: thought and whispers are asked for in
+    the same answer. Nothing of the value is proved yet: see `daemon.mind.noting`.
     """
-    json_schema, read_change = structured(_Change)
+    json_schema, read_change = structured(_WholeChange if whole else _Change)
     name, count = clean_name(person), len(current)
     standing = _STANDING.format(count=count, room=max(0, MOST_LINES - count)) if count else "There are none yet."
-
-    def read(answer: str) -> NotesChange:
-        change = read_change(answer)
-        corrections = tuple((one.line, one.text) for one in change.correct)
-        return NotesChange(tuple(change.add), corrections, tuple(change.retire))
-
+    nothing = _EMPTY_WHOLE if whole else _EMPTY
     return Step(
         name="visitor_notes",
         command=_COMMAND.format(
@@ -91,14 +140,16 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
             standing=standing,
             focus=f" Look above all at this: {focus}" if focus else "",
             cap=LINE_CAP,
+            whole=_WHOLE.format(person=name) if whole else "",
+            nothing=nothing,
         ),
-        read=read,
+        read=lambda answer: _proposed(read_change(answer)),
         remember=lambda change: _noted(name, change),
         creativity=0.5,
         effort=Effort.LOW,
         json_schema=json_schema,
-        placeholder='{"add": [], "correct": [], "retire": []}',
-        max_output_tokens=1024,
+        placeholder=nothing,
+        max_output_tokens=1536,
     )
 
 
@@ -107,51 +158,36 @@ def with_current_notes(memory: WorkingMemory, current: Sequence[str]) -> Working
 
     They are fenced as data, so that nothing in them passes for an instruction.
     """
-    numbered = "\n".join(f"{number}. {_line(text)}" for number, text in enumerate(current, start=1))
+    numbered = "\n".join(f"{number}. {note_line(text)}" for number, text in enumerate(current, start=1))
     return with_notes(memory.without_regions(PERSON), NOTES, numbered)
 
 
-def revised(current: Sequence[str], change: NotesChange, *, most_lost: float = 0.34) -> tuple[str, ...]:
-    """The notes after a change: one line each, cleaned, without duplicates and without what looks like a key.
-
-    A correction wins over a retirement of the same line; unknown numbers are ignored; additions beyond 40 lines are
-    dropped, old lines never. Raises TooMuchLost if more than one line and more than the share `most_lost` would be
-    lost: retired, emptied, merged into another, or corrected to a text that has no word in common with the line.
-    """
-    corrected = {number: text for number, raw in change.correct if not _is_secret(text := _line(raw))}
-    old = {number: text for number, raw in enumerate(current, start=1) if (text := _line(raw))}
-    new = {number: corrected.get(number, "" if number in change.retire else text) for number, text in old.items()}
-    kept = {text.casefold(): text for text in new.values() if text}
-    gone = len({text.casefold() for text in old.values()}) - len(kept)
-    lost = gone + sum(1 for number, text in new.items() if text and not _akin(text, old[number]))
-    if lost > 1 and lost > most_lost * len(old):
-        raise TooMuchLost(
-            f"{lost} of {len(old)} lines of notes would have been lost at once",
-            hint="the notes are unchanged; the next conversation may change them line by line",
-        )
-    for text in map(_line, change.add):
-        if text and len(kept) < MOST_LINES and not _is_secret(text):
-            kept.setdefault(text.casefold(), text)
-    return tuple(kept.values())
-
-
-def _line(text: str) -> str:
+def note_line(text: str) -> str:
     """A text on one line without invisible characters and bullets, cut at its cap with an ellipsis."""
     return shortened(visible_line(text[: 8 * LINE_CAP]).strip(_BULLETS), LINE_CAP)
 
 
-def _is_secret(text: str) -> bool:
-    return remove_keys(text) != text
+def _proposed(change: _Change) -> NotesChange:
+    whole = change if isinstance(change, _WholeChange) else _WholeChange()
+    whispers = whole.whispers if isinstance(whole.whispers, str) else "\n".join(whole.whispers)
+    return NotesChange(
+        tuple(map(_new_line, change.add)),
+        tuple((one.line, _new_line(one)) for one in change.correct),
+        {one.line: one.quote for one in change.retire},
+        visible_line(whole.thought),
+        whisper_lines(whispers),
+    )
 
 
-def _akin(text: str, other: str) -> bool:
-    words, others = (set(_WORD.findall(one.casefold())) for one in (text, other))
-    return text == other or not words.isdisjoint(others)
+def _new_line(one: _Line) -> NewLine:
+    said_as = SaidAs(one.kind) if one.kind in set(SaidAs) else None
+    subject, predicate, object_ = (visible_line(part)[:LINE_CAP] for part in (one.subject, one.predicate, one.object))
+    return NewLine(note_line(one.text), one.quote, subject, predicate, object_, one.group, said_as)
 
 
 def _noted(person: str, change: NotesChange) -> tuple[Memory, ...]:
     """The new lines as a thought; none when nothing was learned."""
-    lines = [line for text in (*change.add, *(text for _, text in change.correct)) if (line := _line(text))]
+    lines = [one.text for one in (*change.add, *(line for _, line in change.correct)) if one.text]
     if not lines:
         return ()
     return (thought("\n- ".join((f"about {person}:", *lines)), "noted"),)

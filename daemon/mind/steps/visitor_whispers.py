@@ -38,9 +38,14 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
 
 
 def _read(answer: str) -> str:
-    lines = [cleaned for line in answer.splitlines() if (cleaned := one_line(line).strip(_MARKS))]
-    if not lines:
+    if not (lines := whisper_lines(answer)):
         raise MalformedReply("it is empty", reply=answer, hint="write two or three short lines")
+    return lines
+
+
+def whisper_lines(text: str) -> str:
+    """At most three lines of a text, each cleaned and short."""
+    lines = [cleaned for line in text.splitlines() if (cleaned := one_line(line).strip(_MARKS))]
     return "\n".join(line[:_LINE_CAP].rstrip() for line in lines[:_MOST_LINES])
 
 

@@ -120,10 +120,15 @@ class TaggedOutput:
     @property
     def reply_verb(self) -> str | None:
         """How the soul speaks, e.g. `explained`; None when not given."""
+        return self.reply_attributes.get("verb") or None
+
+    @property
+    def reply_attributes(self) -> Mapping[str, str]:
+        """The attributes of the reply's opening tag, as soon as it is read; none where the reply is ambiguous."""
         element = self.elements.get(REPLY_TAG)
         if element is not None:
-            return element.attributes.get("verb") or None
-        return self._attributes.get("verb") or None if self.begun_reply is not None else None
+            return element.attributes
+        return self._attributes if self.begun_reply is not None else {}
 
     @property
     def elements(self) -> Mapping[str, Element]:

@@ -16,7 +16,6 @@ from daemon.soul import Mode, Soul
 HANDED_OVER = "handed_over"
 """Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
 
-_MOST_OF_A_MODE = 800  # characters of a mode's own triggers, and of its hints, that the model is given
 _CALLED_FOR = "What the person said last calls for this: {meaning}"
 
 
@@ -59,7 +58,7 @@ class Lead:
         if response.calls_for not in (None, NOTHING, *self._wishes):
             return "its word is none of those that were offered"
         if response.stray_wishes:
-            return "one stands further down, where it counts for nothing"
+            return "another one stands further down, where it counts for nothing"
         return ""
 
 
@@ -79,7 +78,8 @@ def offered(context: ProcessContext) -> tuple[Wish, ...]:
 def why_not_followed(context: ProcessContext, wish: Wish) -> str:
     """Why a wish may not be followed now; empty if it may."""
     origin = context.state.process
-    if context.perception.modality is not Modality.WORDS:
+    modality = context.perception.modality
+    if modality is not Modality.WORDS and not (modality is Modality.NOTE and wish.to == "problem_solving"):
         return "it was no message that could call for anything"
     if context.state.params.get(HANDED_OVER) == context.perception.id:
         return f"the message was handed over to {origin!r}"
@@ -104,23 +104,14 @@ def meaning_of(wish: Wish, soul: Soul) -> str:
 
 
 def _of_mode(mode: Mode) -> tuple[str, str]:
-    triggers = "".join(f"\n  - {one}" for one in _fitting(mode.triggers))
-    hints = ", ".join(_fitting(mode.hints))
-    return (
-        f"  That is so where one of these is true:{triggers}" if triggers else "",
-        f"  Words that may go with it but prove nothing: {hints}." if hints else "",
-    )
+    triggers = " ".join(mode.named_triggers)
+    hints = ", ".join(mode.named_hints)
+    return (f"  So also: {triggers}" if triggers else "", f"  A hint, no proof: {hints}." if hints else "")
 
 
-def _fitting(lines: tuple[str, ...]) -> list[str]:
-    """The first of these lines, as many as fit."""
-    kept, left = list[str](), _MOST_OF_A_MODE
-    for line in lines:
-        left -= len(line)
-        if left < 0:
-            break
-        kept.append(line)
-    return kept
+def turning_away(context: ProcessContext) -> Wish | None:
+    """The wish by which this process may be left now, for a model whose thought is to tell; None if there is none."""
+    return next((one for one in offered(context) if one.in_thought and not why_not_followed(context, one)), None)
 
 
 async def hinted(context: ProcessContext) -> Wish | None:

@@ -2,23 +2,26 @@
 
 from collections.abc import Sequence
 
+from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED
 from daemon.memory.knowledge.soul_states import NewState
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.mood import current_mood, with_state
+from daemon.mind.senses.as_records import sense_of_feeling
 from daemon.mind.steps.feel import feel
-from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.mental_query import Weighed, weigh_exchange
 from daemon.soul_engine import begin
 
-_MOVED = "The soul's own mood, topic or task changed with the last few turns."
+_MOVED = "Your own mood, or what you are talking about or have to do, changed with the last few turns."
 _READ = 16  # newest turns by which the mood is judged
 
 
 async def keeps_its_own_state(context: SubprocessContext) -> None:
     """Run `feel` if mood, topic or task changed: the newest reply's check says so, or one query where it has none.
 
-    A state derived from an outdated one is dropped. Raises ModelError.
+    That query also tells how the message was heard and how the reply was stated, where the reply said nothing of it. A
+    state derived from an outdated one is dropped. Raises ModelError.
     """
     soul = context.soul
     # Read before the turns: a message deleted meanwhile makes the state outdated.
@@ -29,8 +32,11 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
         return
     mood = current_mood(state, context.clock.now_ms(), soul)
     memory = with_state(begin(soul), state, soul, context.clock.now_ms()).concat(as_memory(turn) for turn in turns)
-    if check is None and not (await context.think(memory, mental_query(_MOVED)))[1]:
-        return
+    if check is None:
+        _, weighed = await context.think(memory, weigh_exchange(_MOVED))
+        await context.turns.note_fields(*_described(turns, weighed))
+        if not weighed.holds:
+            return
     _, feeling = await context.think(memory, feel(soul, mood))
     kept = await context.soul_states.revise(
         context.audience,
@@ -38,6 +44,11 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
         NewState(feeling.emotional_state, feeling.topic, feeling.task, feeling.question),
         instead_of=state,
     )
+    if kept and feeling.qualia is not None:
+        physio = soul.physio_in(feeling.emotional_state)
+        where, now = context.conversation, context.clock.now_ms()
+        sense = sense_of_feeling(feeling.qualia, where, context.audience, physio, at_ms=now)
+        await context.senses.feel(sense, where)
     context.emit("soul_state.kept" if kept else "soul_state.outrun", trace=context.trace_id, changed=kept)
 
 
@@ -46,3 +57,14 @@ def _check(turns: Sequence[Turn]) -> bool | None:
     newest = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
     check = newest.thought.get("soul_state_check") if newest else False
     return check if isinstance(check, bool) else None
+
+
+def _described(turns: Sequence[Turn], weighed: Weighed) -> tuple[Turn, ...]:
+    """The newest reply and the message that it answers, with what is said of them; none that has it already."""
+    reply = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
+    if reply is None:
+        return ()
+    messages = (turn for turn in reversed(turns) if turn.speaker is Speaks.PERSON and turn.ts == reply.ts)
+    heard = [turn.heard_as(weighed.heard) for turn in messages if turn.heard_as(NOTHING_HEARD) == turn][:1]
+    stated = [reply.stated_as(weighed.stated)] if reply.stated_as(PLAINLY_STATED) == reply else []
+    return (*heard, *stated)

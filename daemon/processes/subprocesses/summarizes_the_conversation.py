@@ -3,6 +3,7 @@
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
+from daemon.soul import talk_budget
 from daemon.soul_engine import transcript_window
 
 _READ = 400  # turns read at once
@@ -10,21 +11,23 @@ _AT_ONCE = 24  # turns folded by one call, so that all of them fit one message
 
 
 async def summarizes_the_conversation(context: SubprocessContext) -> None:
-    """Summarize until the rest fits half its budget, so that not every later turn needs a new summary.
+    """Summarize until the rest fits half of the talk's room, so that not every later turn needs a new summary.
 
     A summary that lost a race (a turn was deleted, another daemon was faster) is dropped; the next reply tries again.
     Raises ModelError.
     """
     soul, turns, conversation = context.soul, context.turns, context.conversation
+    kept = await context.process_memories.known(conversation)
+    rest = talk_budget(soul, kept.process if kept is not None else "") // 2
     while True:
         transcript = await turns.transcript(conversation, _READ)
         said = [as_memory(turn) for turn in transcript.turns]
-        older, _ = transcript_window(said, soul.budgets.transcript // 2, soul.budgets.turn)
+        older, _ = transcript_window(said, rest, soul.budgets.turn)
         if not older:
             return
         folded = transcript.turns[: min(len(older), _AT_ONCE)]
         memory = turns_to_summarize(soul.display_name, transcript.summary, said[: len(folded)])
         _, summary = await context.think(memory, summarize(soul.display_name))
-        kept = await turns.summarize(conversation, summary, folded[-1].seq, instead_of=transcript.summarized_to)
-        if not kept:
+        stored = await turns.summarize(conversation, summary, folded[-1].seq, instead_of=transcript.summarized_to)
+        if not stored:
             return

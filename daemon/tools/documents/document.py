@@ -28,13 +28,14 @@ LONGEST_PLACE = 80
 
 
 class DocumentKind(StrEnum):
-    """The kinds of documents; each value is the name of the module that reads it."""
+    """The kinds of documents; each value is the name of the module that reads it. A picture is in no library."""
 
     PDF = "pdf"
     WORD = "word"
     WORKBOOK = "workbook"
     SLIDES = "slides"
     TABLE = "table"
+    PICTURE = "picture"
 
 
 _KINDS = {

@@ -35,6 +35,7 @@ _BEGIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.tools.doc
 _CODE = Path(daemon.__file__).parent.parent
 _MOST_OUTPUT = 16 << 20  # bytes: the longest text, with every letter escaped
 _LONGEST_SENTENCE = 300
+_MOST_LEFT_OUT = 10  # sentences
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _TOO_MUCH = "reading it takes too much time or memory", "split it into smaller documents"
 
@@ -106,7 +107,7 @@ def _understood(said: bytes, code: int) -> Document:
         match line:
             case ["section", str(place), str(text)] if len(sections) < MOST_SECTIONS:
                 sections.append(Section(visible_line(place)[:LONGEST_PLACE], _CONTROLS.sub(" ", text[:MOST_TEXT])))
-            case ["left out", str(sentence)]:
+            case ["left out", str(sentence)] if len(left_out) < _MOST_LEFT_OUT:
                 left_out.append(_sentence(sentence))
             case ["stopped", str(sentence), str(hint)]:
                 why = _sentence(sentence), _sentence(hint)
@@ -121,7 +122,7 @@ def _understood(said: bytes, code: int) -> Document:
 
 def _lines(said: bytes) -> Iterator[Sequence[object]]:
     for line in said.split(b"\n"):
-        with suppress(ValueError):  # half a line of a process that was ended, or no JSON
+        with suppress(ValueError, RecursionError):  # half a line of a process that was ended, no JSON, or a tower of it
             found = json.loads(line)
             if isinstance(found, list):
                 yield found

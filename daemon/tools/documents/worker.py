@@ -24,7 +24,7 @@ from daemon.tools.documents.limits import MEMORY, MemoryUse, TimeIsUp, open_noth
 
 Line = tuple[str, ...]
 
-_PACKAGES = {  # which a kind may load piece by piece
+_PACKAGES = {  # which a kind may load piece by piece; the reader of pictures loads all that it needs itself
     DocumentKind.PDF: "pypdf",
     DocumentKind.WORD: "docx",
     DocumentKind.WORKBOOK: "openpyxl",
@@ -49,7 +49,7 @@ def main() -> None:
 
 def prepare(kind: DocumentKind) -> Callable[[bytes], Read]:
     """The reader of a kind, with everything loaded that it may need: later, nothing can be opened any more."""
-    for name in ("encodings", _PACKAGES[kind]):
+    for name in ("encodings", *((_PACKAGES[kind],) if kind in _PACKAGES else ())):
         package = importlib.import_module(name)
         for one in pkgutil.walk_packages(package.__path__, f"{name}."):
             with suppress(ImportError):  # what needs a package or a system that isn't there

@@ -75,6 +75,11 @@ class FolderLibrary:
             return ()
         return await self._index.read_on(document, line, most)
 
+    @property
+    def open_folders(self) -> frozenset[str]:
+        """The names of the folders that not only members may be answered from."""
+        return self._open
+
     def open_part(self) -> Library | None:
         """The folders that not only members may be answered from; None without any."""
         return _OpenFolders(self, self._index, self._open) if self._open else None

@@ -211,16 +211,18 @@ async def test_what_the_process_says_is_bounded_and_cleaned(monkeypatch: pytest.
         '["section", 7, "no"]',
         '{"section": "no"}',
         "no JSON",
+        "[" * 200_000,
+        *['["left out", "some\\nthing"]'] * 50,
         '["section", "' + "p" * 500 + '", "' + "t" * (MOST_TEXT + 9) + '"]',
-        '["left out", "some\\nthing"]',
         '["end"]',
     ]
-    code = "import sys; sys.stdout.write(" + repr("\n".join(said).replace("t" * 99, "")) + "); sys.stdout.flush()"
+    words = repr("\n".join(said).replace("t" * 99, "").replace("[" * 200_000, "TOWER"))
+    code = f"import sys; sys.stdout.write({words}.replace('TOWER', '[' * 200_000)); sys.stdout.flush()"
     monkeypatch.setattr(reader, "_BEGIN", code)
     found = await read_bytes(DocumentKind.PDF, b"x")
     assert (found.sections[0].place, found.sections[0].text) == ("page 1", "a b c")
     assert len(found.sections[1].place) == LONGEST_PLACE
-    assert found.left_out == "some thing"
+    assert found.left_out == "; ".join(["some thing"] * 10)
     assert len(found.sections) == 2
 
 
@@ -258,8 +260,9 @@ REAL = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", DocumentKind)
-@settings(max_examples=tries(12, 200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.timeout(1_800)  # two minutes on an idle machine, for as many processes
+@pytest.mark.parametrize("kind", REAL)  # pictures: test_pictures.py
+@settings(max_examples=tries(12, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_broken_document_gives_text_or_one_sentence(kind: DocumentKind, data: st.DataObject) -> None:
     real = REAL[kind]

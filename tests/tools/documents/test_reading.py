@@ -34,7 +34,7 @@ async def test_a_pdf_that_only_its_owner_may_change_is_read() -> None:
 
 
 @pytest.mark.slow
-async def test_of_a_pdf_of_5000_pages_the_first_ones_are_read_and_that_is_told() -> None:
+async def test_of_a_pdf_of_5000_pages_the_first_ones_are_read_and_that_is_reported() -> None:
     found = await read_bytes(DocumentKind.PDF, made.pdf(*(f"page number {number}" for number in range(1, 5001))))
     assert len(found.sections) == MOST_PAGES
     assert found.sections[-1].text.strip() == "page number 1000"
@@ -126,7 +126,7 @@ async def test_a_table_in_any_form_of_unicode_is_read_without_a_word(mark: bytes
     assert found == Document((Section("rows 1-2", "Ort | Menge\nMünchen | 3"),))
 
 
-async def test_a_table_in_an_older_encoding_is_read_and_the_guess_is_told() -> None:
+async def test_a_table_in_an_older_encoding_is_read_and_the_guess_is_reported() -> None:
     words = "город,население\n" + f"{CITY},большой город на реке\n{CAPITAL},столица и очень большой город\n" * 9
     found = await read_bytes(DocumentKind.TABLE, words.encode("cp1251"))
     assert f"{CITY} | большой город на реке" in found.sections[0].text
@@ -139,13 +139,13 @@ async def test_quoted_cells_keep_their_separators_and_lines() -> None:
 
 
 @pytest.mark.slow
-async def test_of_a_huge_table_the_first_rows_are_read_and_that_is_told() -> None:
+async def test_of_a_huge_table_the_first_rows_are_read_and_that_is_reported() -> None:
     found = await read_bytes(DocumentKind.TABLE, b"1,2\n" * 3_000_000)
     assert found.sections[-1].place.endswith(f"-{MOST_ROWS}")
     assert found.left_out == "the first 50,000 rows are read"
 
 
-async def test_a_document_of_endless_text_is_read_to_a_place_that_is_told() -> None:
+async def test_a_document_of_endless_text_is_read_to_a_place_that_is_reported() -> None:
     found = await read_bytes(DocumentKind.TABLE, b"word " * 600_000)
     assert sum(len(one.text) for one in found.sections) <= 2_000_000
     assert found.left_out == "its text is long: it is read to row 1"
@@ -183,11 +183,11 @@ async def test_a_pdf_of_pictures_alone_is_said_to_be_one() -> None:
         (b"\0\1\2", "other data"),
     ],
 )
-async def test_a_file_that_is_not_what_its_name_says_is_told_by_what_it_is(data: bytes, begins: str) -> None:
+async def test_a_file_that_is_not_what_its_name_says_is_reported_by_what_it_is(data: bytes, begins: str) -> None:
     assert await refused(DocumentKind.WORD, data) == f"it is no Word document, but begins like {begins}"
 
 
-async def test_other_documents_under_a_wrong_name_are_told() -> None:
+async def test_other_documents_under_a_wrong_name_are_reported() -> None:
     assert (
         await refused(DocumentKind.PDF, made.word("x"))
         == "it is no PDF, but begins like an archive or an office document"

@@ -130,6 +130,11 @@ class Directory:
         """Ask Slack again about a user."""
         self._users.forget(id_)
 
+    def known_user(self, id_: str) -> SlackUser | None:
+        """The user as they are known; Slack is not asked."""
+        found = self._users.peek(id_, None)
+        return found if isinstance(found, SlackUser) else None
+
     def known_room(self, channel: str) -> SlackRoom | None:
         """The channel as it is known; Slack is not asked."""
         return self._rooms.peek(channel, None)

@@ -1,5 +1,6 @@
 """Who reads a reply in Slack: the members of its channel, as far as Slack proves that all of them are full members.
 
+In a DM the private channels of its user belong to the answer (`PrivateRooms`).
 What is known of a channel and its members is kept for ten minutes; events make it true again at once (`take_note`), and
 those that another daemon on the same memory.db was told (`RoomNews`) before the next reply.
 A message in a room that is known costs no call. Nothing is asked before a room is spoken in.
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from daemon.channels.slack.access.people import Directory, SlackRoom
+from daemon.channels.slack.access.private_rooms import PrivateRooms
 from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_items
@@ -17,7 +19,7 @@ from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.errors import ChannelError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
-from daemon.core.ports import Clock, Emit, RoomNews
+from daemon.core.ports import Clock, Emit, PersonRooms, RoomNews
 
 MOST_MEMBERS: Final = 1_000
 """Members of a channel who are looked at; a larger channel counts as one with outsiders."""
@@ -54,7 +56,12 @@ class RoomReaders:
         self._slots = Window(clock, _CALLS_A_MINUTE)
         self._spoken: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._heard = 0
-        self.news: RoomNews | None = None
+        self._private = PrivateRooms(client, clock, emit, reader)
+        self._news: RoomNews | None = None
+
+    def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
+        """Share what is known with the other daemons on the same memory.db from now on."""
+        self._news, self._private.store = news, person_rooms
 
     async def readers(self, perception: Perception) -> Readers:
         """See `Channel.readers`. In a DM only its user reads."""
@@ -70,7 +77,10 @@ class RoomReaders:
         if room is None:
             return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False)
         only = (where.channel, where.thread) not in self._spoken and await self._are_members(reader, room, perception)
-        return Readers(reader.audience_in(room.place, where.channel), members_only=only)
+        rooms = frozenset[str]()
+        if only and room.place is Place.DM and perception.author not in {reader.identity.user, reader.identity.bot}:
+            rooms = await self._private.of(perception.author, where.soul)
+        return Readers(reader.audience_in(room.place, where.channel), members_only=only, rooms=rooms)
 
     def outsider_spoke(self, channel: str, thread: str) -> None:
         """Note that a user who isn't a full member wrote in a thread, which counts from now on, though they leave."""
@@ -91,32 +101,45 @@ class RoomReaders:
         if kind == "user_change" and isinstance(user, dict):
             if self._directory.learn(user):
                 await self._tell(str(user.get("id")))
-        elif not isinstance(channel, str):
+                await self._private.user_changed(self._team(), str(user.get("id")))
             return
-        elif kind in _PEOPLE_CHANGED:
+        if not isinstance(channel, str):
+            return
+        if kind in _PEOPLE_CHANGED:
             self._forget_members(channel)
-            await self._tell(channel)
         elif kind in _ROOM_CHANGED or event.get("subtype") in _CONVERTED:
             self._forget(channel, kind)
-            await self._tell(channel)
         else:
             self._compare(channel, place_in(event), shared=body.get("is_ext_shared_channel"))
+        await self._private.take_note(self._team(), event, knows_member=self._is_known_member(str(user)))
+        if kind in (*_PEOPLE_CHANGED, *_ROOM_CHANGED) or event.get("subtype") in _CONVERTED:
+            await self._tell(channel)
 
     def forget_all(self) -> None:
         """Ask Slack again about everybody and every room: events may have been missed."""
         self._members.forget_all()
         self._directory.forget_all()
+        self._private.forget_all()
+        if (reader := self._reader()) is not None:
+            reader.places.clear()  # until it is asked about again, a channel counts as private
+
+    def _is_known_member(self, user: str) -> bool:
+        known = self._directory.known_user(user)
+        return known is not None and not known.is_outsider(self._team())
 
     async def _tell(self, subject: str) -> None:
+        if self._news is not None and (team := self._team()):
+            await self._news.tell(team, (subject,))
+
+    def _team(self) -> str:
         reader = self._reader()
-        if self.news is not None and reader is not None:
-            await self.news.tell(reader.identity.team, (subject,))
+        return reader.identity.team if reader is not None else ""
 
     async def _hear(self, team: str) -> None:
         """Forget what other daemons were told of. Raises StoreError."""
-        if self.news is None:
+        if self._news is None:
             return
-        changed, self._heard = await self.news.changed(team, self._heard)
+        changed, self._heard = await self._news.changed(team, self._heard)
         for subject in changed:
             self._forget(subject)
             self._directory.forget_user(subject)
@@ -153,6 +176,8 @@ class RoomReaders:
                 reader.places[channel] = room.place
         if room and room.shared:
             reader.shared.add(channel)
+        if room:
+            await self._private.compare(reader.identity.team, room)
         return room
 
     async def _are_members(self, reader: EventReader, room: SlackRoom, perception: Perception) -> bool:

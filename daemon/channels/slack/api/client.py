@@ -20,6 +20,7 @@ Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
 _RESPONSES: Final = "https://hooks.slack.com"  # where every response_url is
+_FILES: Final = "https://files.slack.com"  # where files are sent to
 READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
 _SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
@@ -32,15 +33,18 @@ _READS: Final = frozenset(
     {
         "auth.test",
         "apps.connections.open",
+        "chat.getPermalink",
         "conversations.history",
         "conversations.info",
         "conversations.members",
         "conversations.replies",
+        "files.getUploadURLExternal",  # what it reserves is seen by no user
         "users.conversations",
         "users.info",
         "users.list",
     }
 )
+_POSTED_READS: Final = frozenset({"auth.test", "apps.connections.open", "files.getUploadURLExternal"})
 # Reads that share one tier; catch-up makes most of them, and waits for the others.
 _HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
@@ -138,6 +142,23 @@ class SlackClient:
         if status != HTTPStatus.OK:
             raise ChannelRefused(f"Slack refused the response_url: status {status}", code="response_url")
 
+    async def upload(self, url: str, content: bytes) -> None:
+        """Send the bytes of a file to the address that Slack gave for it; no user sees them yet.
+
+        Raises NotDelivered, or ChannelRefused for an address that is neither Slack's nor where the Web API is.
+        """
+        if not _same_origin(url, self._settings.slack_api_url, _FILES):
+            raise ChannelRefused("this is no address of Slack's for files", code="invalid_url")
+        session = self.web.session
+        assert session is not None  # made together with the SDK's client
+        try:
+            async with session.post(url, data=content, proxy=self.web.proxy, allow_redirects=False) as response:
+                status = response.status
+        except (aiohttp.ClientError, OSError) as error:
+            raise NotDelivered(f"Slack took no file ({type(error).__name__})") from error
+        if status != HTTPStatus.OK:
+            raise NotDelivered(f"Slack took no file: status {status}")
+
     async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
         """Like `call`, with the response's headers (names in lower case)."""
         channel = str(arguments.get("channel") or arguments.get("channel_id") or "")
@@ -163,7 +184,7 @@ class SlackClient:
     async def _send(self, method: str, arguments: Mapping[str, object]) -> tuple[Json, Mapping[str, str]]:
         given = {name: value for name, value in arguments.items() if value is not None}
         if method in _READS:
-            verb = "POST" if method in {"auth.test", "apps.connections.open"} else "GET"
+            verb = "POST" if method in _POSTED_READS else "GET"
             response = await self.web.api_call(method, http_verb=verb, params=given)
         else:
             response = await self.web.api_call(method, json=given)

@@ -2,10 +2,13 @@
 
 from typing import Final
 
+from daemon.core.phrases import WHY_SHORTCUT
+from daemon.core.sentences import HOUSE_WORDS, Words
+
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
     "channels:history",  # follow threads and catch up in public channels
-    "channels:read",  # see who reads in a channel, and whether it is shared with other organisations
+    "channels:read",  # see who reads in a channel, whether it is shared, and in which channels a user is
     "chat:write",  # answer
     "groups:history",  # the same four in private channels,
     "groups:read",
@@ -21,6 +24,12 @@ CUSTOMIZE_SCOPE: Final = "chat:write.customize"
 """Lets further souls post under their own names and icons; without it all souls post under the app's."""
 OPEN_DM_SCOPE: Final = "im:write"
 """Lets the soul open a DM with a user who never wrote to it; without it such a message can't be sent."""
+FILES_SCOPE: Final = "files:read"
+"""Lets the soul read the files that users send it; without it each is refused by name."""
+SHARE_SCOPE: Final = "files:write"
+"""Lets the soul send a person their memory as a file; without it the export is refused."""
+COMMANDS_SCOPE: Final = "commands"
+"""Puts the shortcut *Why did you say that?* at each message; without it people say *why* in the thread."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_mention",
     "app_uninstalled",
@@ -34,27 +43,46 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "channel_shared",
     "channel_unshared",
     "user_change",
+    "channel_left",  # in which private channels a user and the soul are both
+    "group_archive",
+    "group_deleted",
+    "group_left",
+    "group_unarchive",
 )
+
+_SHORTCUT, _SHORTCUT_SHOWS = 24, 150  # characters (Slack: app manifest)
 
 
 def manifest(
-    name: str = "Soul", description: str = "A teammate with a soul.", *, plain: bool = False
+    name: str = "Soul",
+    description: str = "A teammate with a soul.",
+    *,
+    plain: bool = False,
+    words: Words = HOUSE_WORDS,
 ) -> dict[str, object]:
     """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
 
+    The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
     A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone.
     """
     agent = {
         "agent_view": {
             "agent_description": description[:300],
             "suggested_prompts": [
-                {"title": "Say hello", "message": "Hello! Who are you?"},
-                {"title": "Think something through", "message": "Help me think a problem through."},
-                {"title": "What do you remember?", "message": "What do you remember about me?"},
+                {"title": words.say(f"{prompt}_title"), "message": words.say(prompt)}
+                for prompt in ("prompt_hello", "prompt_problem", "prompt_memory")
             ],
         }
     }
-    scopes = [*REQUIRED_SCOPES, *(() if plain else (AGENT_SCOPE,)), CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]
+    scopes = [
+        *REQUIRED_SCOPES,
+        *(() if plain else (AGENT_SCOPE,)),
+        CUSTOMIZE_SCOPE,
+        OPEN_DM_SCOPE,
+        FILES_SCOPE,
+        SHARE_SCOPE,
+        COMMANDS_SCOPE,
+    ]
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},
         "display_information": {"name": name[:35], "description": description[:140]},
@@ -66,6 +94,14 @@ def manifest(
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": name[:80], "always_online": True},
+            "shortcuts": [
+                {
+                    "name": words.say("because_shortcut")[:_SHORTCUT],
+                    "type": "message",
+                    "callback_id": WHY_SHORTCUT,
+                    "description": words.say("because_shortcut_shows")[:_SHORTCUT_SHOWS],
+                }
+            ],
         },
         "oauth_config": {"scopes": {"bot": scopes}},
         "settings": {

@@ -6,6 +6,7 @@ Ten minutes are read twice, since our clock may be ahead of Slack's; the intake 
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
@@ -16,6 +17,7 @@ from daemon.channels.slack.api.history import as_seconds, as_ts, read_rooms_page
 from daemon.channels.slack.api.refusals import DEAD_TOKEN
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.channels.slack.incoming.place_reader import THREADS_ALIVE, PlaceReader
+from daemon.core.concurrency import set_within
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
@@ -25,6 +27,7 @@ from daemon.core.timetable import CLOCKS_DIFFER_S
 _PAUSE: Final = 5.0
 _TRIES: Final = 10  # of one place in a row; it stays due for the next catch-up, and all others are read
 _STORE_PAUSE: Final = 30.0
+_PATIENCE: Final = 60.0  # seconds of failure after which another daemon may read what was missed
 _REFUSED_PAUSE: Final = 300.0  # an admin may have added the scope meanwhile, or a new token
 _TURN_OF_THE_LONGEST: Final = 4  # every fourth time the place that waited longest is read, so that none starves
 _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's settings"
@@ -33,7 +36,8 @@ _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's set
 class CatchUp:
     """Reads every channel and open thread from the watermark on; setting `gap` asks for it.
 
-    `on_gap` is called first, since edits and deletions may have been missed too.
+    `on_gap` is called first, since edits and deletions may have been missed too. What was said in channels that were
+    made private meanwhile is kept for their members, with or without another message there.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -50,6 +54,7 @@ class CatchUp:
         self._client = client
         self._reader = reader
         self._log = intake.catch_up_log
+        self._person_rooms = intake.person_rooms
         self._settings = settings
         self._clock = clock
         self._emit = emit
@@ -60,15 +65,49 @@ class CatchUp:
         self._found = 0
         self._turns = count(1)
 
-    async def run(self) -> None:
-        """Fill one gap after the other until cancelled."""
-        while True:
-            await self._gap.wait()
-            await self.fill()
+    async def set_out(self) -> None:
+        """Store from when on a new soul reads; it may be stopped before it has read anything, and come back late."""
+        try:
+            if await self._log.watermark(*self._scope) is None:
+                await self._log.advance(*self._scope, as_ts(self._first(self._clock.now_ms() / 1000)))
+        except StoreError as error:
+            self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
 
-    async def fill(self) -> None:
-        """Read all messages since the watermark; goes on while the store or Slack fails, until all is read."""
+    async def run(self) -> None:
+        """Fill one gap after the other until cancelled; of several daemons one does, and another if that one dies."""
+        while True:
+            try:
+                await self._ask()
+                async with self._log.turn(*self._scope) as pause:
+                    if not pause:
+                        await self.fill(_PATIENCE)
+            except _Hindered as hindered:  # another daemon may be able to
+                await self._clock.sleep(hindered.pause)
+            except StoreError as error:
+                self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
+                await self._clock.sleep(_STORE_PAUSE)
+            else:
+                await set_within(self._gap, self._clock, pause)
+
+    async def _ask(self) -> None:
+        """Have a gap filled, if there was one. Raises StoreError, and then it is still to be asked for."""
+        if not self._gap.is_set():
+            return
+        self._gap.clear()
+        self._on_gap()
+        try:
+            await self._log.ask(*self._scope)
+        except StoreError:
+            self._gap.set()
+            raise
+
+    async def fill(self, patience: float = math.inf) -> None:
+        """Read all messages since the watermark; goes on while the store or Slack fails, until all is read.
+
+        Raises _Hindered where Slack would have failed for more than `patience` seconds on end.
+        """
         began, self._found = None, 0
+        failing: float | None = None
         while True:
             try:
                 if began is None or self._gap.is_set():
@@ -78,6 +117,7 @@ class CatchUp:
                     now = self._clock.now_ms() / 1000
                     await self._begin(now)
                     began = now
+                failing = None
                 if await self._read_all():
                     await self._log.advance(*self._scope, as_ts(began - CLOCKS_DIFFER_S))
                     self._emit("slack.caught_up", found=self._found, up_to=as_ts(began - CLOCKS_DIFFER_S))
@@ -86,7 +126,11 @@ class CatchUp:
                 self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
                 await self._clock.sleep(_STORE_PAUSE)
             except ChannelError as error:
-                await self._clock.sleep(self._pause_after(error))
+                pause, now = self._pause_after(error), self._clock.monotonic()
+                failing = now if failing is None else failing
+                if now + pause - failing > patience:
+                    raise _Hindered(pause) from error
+                await self._clock.sleep(pause)
 
     @property
     def _scope(self) -> tuple[str, str]:
@@ -96,9 +140,12 @@ class CatchUp:
         """Store all places as due. Raises StoreError, or ChannelError if Slack doesn't list the rooms."""
         mark = await self._log.watermark(*self._scope)
         since = max(as_seconds(mark), now - self._settings.backfill_hours * 3600)
-        if mark is None:  # a new soul was asked nothing yet: it reads only what it can still answer
-            since = now - min(self._settings.stale_after, self._settings.backfill_hours * 3600)
+        if mark is None:
+            since = self._first(now)
         rooms = await self._rooms()
+        for room in sorted(await self._person_rooms.open_rooms(self._scope[1])):
+            if rooms.get(room) is Place.PRIVATE_CHANNEL:  # made so unheard
+                await self._person_rooms.make_private(self._scope[1], room)
         heard, left_out = await self._log.heard_places(
             self._scope[1], int((since - THREADS_ALIVE) * 1000), self._settings.backfill_threads
         )
@@ -117,6 +164,10 @@ class CatchUp:
             threads=len(places) - len(rooms),
             threads_left_out=left_out,
         )
+
+    def _first(self, now: float) -> float:
+        """A new soul was asked nothing yet: it reads only what it can still answer."""
+        return now - min(self._settings.stale_after, self._settings.backfill_hours * 3600)
 
     async def _rooms(self) -> dict[str, Place]:
         """Every channel and DM that the soul is in. Raises NotDelivered or ChannelRefused."""
@@ -183,3 +234,11 @@ class CatchUp:
     def _tell_beyond_reach(self, place: UnreadPlace, reason: str, hint: str) -> None:
         named: Mapping[str, Any] = {"name": name} if (name := self._names.get(place.channel)) else {}
         self._emit("slack.beyond_reach", where=place.channel, thread=place.thread, reason=reason, hint=hint, **named)
+
+
+class _Hindered(Exception):
+    """Slack gives nothing for now; it is tried again after `pause` seconds."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__(f"Slack gives nothing for {pause:.0f} seconds")
+        self.pause = pause

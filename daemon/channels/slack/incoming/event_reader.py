@@ -9,7 +9,9 @@ from typing import Final
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
-from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
+from daemon.core.phrases import WHY_SHORTCUT
+from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, SharedFile, Source, WhyAsked
+from daemon.core.text import visible_line
 
 FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {"approve": "soul_approval_yes", "refuse": "soul_approval_no"}
@@ -31,6 +33,9 @@ _ENVELOPE_FIELDS: Final = (
 )
 _FIELD_LENGTH: Final = 64
 _FILES: Final = 10
+_NOT_SHOWN: Final = frozenset({"tombstone", "hidden_by_limit"})
+_LONGEST_NAME: Final = 120
+_LONGEST_URL: Final = 2_000
 _OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values()})
 
 
@@ -103,12 +108,30 @@ class EventReader:
             return None
         return Decision(*where, approval, approves=act == "approve")
 
-    def is_unlisted_press(self, payload: object) -> bool:
-        """Whether a block_actions payload is the press of one of our buttons by a user whose presses don't count."""
-        if _text(_mapping(payload), "type") != "block_actions" or self.action(payload) is not None:
+    def shortcut(self, payload: object) -> WhyAsked | None:
+        """Read a message_action payload: our shortcut at a message, used by a user of our workspace, else None."""
+        body = _mapping(payload)
+        user, home = _mapping(body.get("user")), _text(_mapping(body.get("team")), "id")
+        author, channel = _text(user, "id"), _text(_mapping(body.get("channel")), "id")
+        ts = _text(body, "message_ts") or _text(_mapping(body.get("message")), "ts")
+        if _text(body, "callback_id") != WHY_SHORTCUT:
+            return None
+        if not (_ID.fullmatch(author) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
+            return None
+        if (_text(user, "team_id") or home) not in {"", self.identity.team} or self._is_unlisted(author):
+            return None
+        used = _text(body, "action_ts")
+        event_id = ":".join(("why", channel, ts, author, used if _TS.fullmatch(used) else ""))
+        return WhyAsked(event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
+
+    def is_unlisted(self, payload: object) -> bool:
+        """Whether a payload is a press of one of our buttons or our shortcut by a user whose presses don't count."""
+        read = {"block_actions": EventReader.action, "message_action": EventReader.shortcut}
+        kind = read.get(_text(_mapping(payload), "type"))
+        if kind is None or kind(self, payload) is not None:
             return False
         user = _text(_mapping(_mapping(payload).get("user")), "id")
-        return self._is_unlisted(user) and replace(self, members=frozenset()).action(payload) is not None
+        return self._is_unlisted(user) and kind(replace(self, members=frozenset()), payload) is not None
 
     def _is_unlisted(self, author: str) -> bool:
         return bool(self.members) and author not in self.members
@@ -166,6 +189,7 @@ class EventReader:
             envelope=_envelope(body, event),
             receiver=self.identity.user,
             incomplete=_text(event, "type") == "app_mention",
+            files=_files(event),
         )
 
     def _edit(self, body: Mapping[str, object], event: Mapping[str, object]) -> Edit | Deletion | None:
@@ -175,13 +199,15 @@ class EventReader:
             return self._deletion(body, event, ts, before)
         if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SUBTYPES | {"bot_message"}:
             return None
-        unchanged = _text(now, "text") == _text(before, "text") if before else not now.get("edited")
+        same = _text(now, "text") == _text(before, "text") and _files(now) == _files(before)
+        unchanged = same if before else not now.get("edited")
         if unchanged:
             return None  # Slack also sends this event for link previews and reply counts
         channel = _text(event, "channel")
         asks = self._asks_by_edit(body, event, now, before)
         soul = self.soul_in(channel)
-        return Edit(_event_id(body, event), soul, self.identity.team, channel, ts, self._words(now), asks)
+        words, files = self._words(now), _files(now)
+        return Edit(_event_id(body, event), soul, self.identity.team, channel, ts, words, asks, files)
 
     def _asks_by_edit(
         self,
@@ -213,10 +239,29 @@ class EventReader:
     def _words(self, message: Mapping[str, object]) -> str:
         """The text and the names of shared files; never empty, since a bare mention also gets an answer."""
         lines = [readable(_text(message, "text"), self.identity.user)]
-        for shared in _list(message.get("files"))[:_FILES]:
-            name = clean(_text(_mapping(shared), "name") or _text(_mapping(shared), "title"))
-            lines.append(f"[shared a file: {name[:120] or 'unnamed'}]")
+        lines += [f"[shared a file: {one.name}]" for one in _files(message)]
         return "\n".join(line for line in lines if line) or BARE_MENTION
+
+
+def _files(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
+    """The files that a message shows; those that were deleted, or that Slack no longer shows, are none."""
+    found: list[SharedFile] = []
+    for shared in map(_mapping, _list(message.get("files"))[:_FILES]):
+        if _text(shared, "mode") in _NOT_SHOWN:
+            continue
+        size, url = shared.get("size"), _text(shared, "url_private_download") or _text(shared, "url_private")
+        name = visible_line(clean(_text(shared, "name") or _text(shared, "title")))[:_LONGEST_NAME]
+        id_ = _text(shared, "id")
+        found.append(
+            SharedFile(
+                id_ if _ID.fullmatch(id_) else f"file {len(found)}",
+                name.replace("`", "'") or "unnamed",
+                visible_line(_text(shared, "mimetype"))[:_FIELD_LENGTH],
+                size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else 0,
+                url if len(url) <= _LONGEST_URL else "",
+            )
+        )
+    return tuple(found)
 
 
 def place_of(room: Mapping[str, object]) -> Place:

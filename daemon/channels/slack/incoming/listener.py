@@ -21,11 +21,12 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, GateDecision, Intake
+from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, GateDecision, Intake, WhyAsked
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
+_IGNORED: Final[Mapping[type[Arrival], str]] = {Decision: "press_void", WhyAsked: "because_not_mine"}
 _ENDED: Final[Mapping[str, str]] = {
     "app_uninstalled": "Slack says that the app was removed from the workspace",
     "tokens_revoked": "Slack says that the token of the app was revoked",
@@ -67,19 +68,20 @@ class Listener:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def receive(self, body: Mapping[str, Any]) -> bool:
+    async def receive(self, body: Mapping[str, Any]) -> str:
         """Store what an envelope's payload holds for the soul, if anything.
 
-        Returns whether it is a press of a button that has no effect. Raises StoreError if the store fails.
+        Returns which sentence tells its user that it has no effect, empty for none. Raises StoreError if the store
+        fails.
         """
         with self._told_if_not_stored(str(body.get("event_id") or "")):
             await self._take_note(body)
         arrival = self._read(body)
         if arrival is None:
             self._tell_of_end(body)
-            return self._reader.is_unlisted_press(body)
+            return "press_void" if self._reader.is_unlisted(body) else ""
         if isinstance(arrival, Feedback) and not await self._may_judge(arrival):
-            return False
+            return ""
         self._note(arrival)
         self._in_progress += 1
         self._idle.clear()
@@ -93,7 +95,7 @@ class Listener:
         self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
             self._emit("slack.duplicate", event_id=arrival.event_id)
-        return isinstance(arrival, Decision) and acceptance is Acceptance.IGNORED
+        return _IGNORED.get(type(arrival), "") if acceptance is Acceptance.IGNORED else ""
 
     @contextmanager
     def _told_if_not_stored(self, event_id: str) -> Iterator[None]:
@@ -135,6 +137,8 @@ class Listener:
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
         if body.get("type") == "block_actions":
             return self._reader.action(body)
+        if body.get("type") == "message_action":
+            return self._reader.shortcut(body)
         return self._reader.event(body)
 
 
@@ -152,8 +156,8 @@ def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client
         )
 
     async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
-        if await listener.receive(body):
-            whispers.tell_void(body)
+        if void := await listener.receive(body):
+            whispers.tell(void, body)
         return BoltResponse(status=200, body="")
 
     logger = library_logger(emit)

@@ -128,7 +128,7 @@ class PlaceReader:
             return 0.0
         team, log = self._reader.identity.team, self._intake.catch_up_log
         ours = {str(message.get("ts")) for message in messages if self._reader.is_own(message)}
-        unknown = ours - await log.known_posts(team, place.channel, ours) if ours else ours
+        unknown = ours - await log.known_posts(team, place.channel, place.thread, ours) if ours else ours
         return max(map(as_seconds, unknown), default=0.0)
 
     async def _pass_on(self, channel: str, message: Mapping[str, Any]) -> int:

@@ -1,7 +1,8 @@
-"""Tells the author of a button press, and no other user, that it had no effect; after Slack has its acknowledgement."""
+"""Says to the author of a press, and to no other user, that it had no effect; after Slack has its acknowledgement."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
@@ -12,8 +13,17 @@ from daemon.core.sentences import Words
 _MOST: Final = 100  # that wait at once; a press beyond them stays without a word
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A sentence by its key, the response_url that it goes to, and the thread, empty for none."""
+
+    sentence: str
+    url: str
+    thread: str
+
+
 class Whispers:
-    """A queue in front of Slack's `response_url`, which reaches the user where the button is, in threads too.
+    """A queue in front of Slack's `response_url`, which reaches the user where the message is, in threads too.
 
     `words_for` gives the words for a user in a channel, by their ids.
     """
@@ -22,26 +32,26 @@ class Whispers:
         self._client = client
         self._emit = emit
         self._words_for = words_for
-        self._waiting: asyncio.Queue[tuple[str, str, str, str]] = asyncio.Queue(_MOST)
+        self._waiting: asyncio.Queue[tuple[_Answer, str, str]] = asyncio.Queue(_MOST)
 
-    def tell_void(self, body: Mapping[str, Any]) -> None:
-        """Queue the sentence for the user who pressed a button, as the block_actions payload `body` tells."""
-        container = body.get("container")
-        thread = container.get("thread_ts") if isinstance(container, dict) else None
+    def tell(self, sentence: str, body: Mapping[str, Any]) -> None:
+        """Queue a sentence, by its key, for the user of a block_actions or message_action payload `body`."""
+        where = body.get("container") or body.get("message")
+        thread = where.get("thread_ts") if isinstance(where, dict) else None
         try:
-            where = str(body.get("response_url") or ""), str(thread or "")
-            self._waiting.put_nowait((*where, _id_of(body, "channel"), _id_of(body, "user")))
+            answer = _Answer(sentence, str(body.get("response_url") or ""), str(thread or ""))
+            self._waiting.put_nowait((answer, _id_of(body, "channel"), _id_of(body, "user")))
         except asyncio.QueueFull:
             self._emit("slack.void_untold", reason="too many wait")
 
     async def run(self) -> None:
         """Send one after the other until cancelled."""
         while True:
-            url, thread, channel, user = await self._waiting.get()
-            text = (await self._words_for(channel, user)).say("press_void")
+            answer, channel, user = await self._waiting.get()
+            text = (await self._words_for(channel, user)).say(answer.sentence)
             words = {"response_type": "ephemeral", "replace_original": False, "text": text}
             try:
-                await self._client.respond(url, words | ({"thread_ts": thread} if thread else {}))
+                await self._client.respond(answer.url, words | ({"thread_ts": answer.thread} if answer.thread else {}))
             except ChannelError as error:
                 self._emit("slack.void_untold", reason=error.message)
 

@@ -26,6 +26,7 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearances
 from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, pieces_of, plain, rich, sectioned
 from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.channels.slack.outgoing.file_sharing import FileSharing
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
@@ -49,6 +50,7 @@ class SlackDelivery:
         emit: Emit,
     ) -> None:
         self._client = client
+        self._files = FileSharing(client)
         self._drafts = drafts
         self._sessions = sessions
         self._appearances = appearances
@@ -57,6 +59,8 @@ class SlackDelivery:
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; returns the message's ts."""
+        if post.file:
+            return await self._files.share(post)
         if post.revises is not None:
             return await self._revise(post, post.revises)
         if post.draft is None:
@@ -77,6 +81,8 @@ class SlackDelivery:
         reader = self._reader()
         if reader is None:
             raise DeliveryUncertain("our own Slack ids are not known yet")
+        if post.file:
+            return await self._find_file(post, reader)
         channel = post.conversation.channel
         ours, whole = await self._ours(post, reader)
         unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
@@ -90,6 +96,16 @@ class SlackDelivery:
         if post.draft in unkeyed:
             return FoundPost(str(post.draft), finished=False)
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
+
+    async def _find_file(self, post: Post, reader: EventReader) -> FoundPost | None:
+        """A file that was shared before, by its name, which no other post has."""
+        ours, whole = await self._ours(post, reader)
+        for message in ours:
+            if any(isinstance(one, dict) and one.get("name") == post.file for one in message.get("files") or ()):
+                return FoundPost(message["ts"], finished=True)
+        if whole:
+            return None
+        raise DeliveryUncertain(f"there is too much history in {post.conversation.channel} to find a file")
 
     async def _ours(self, post: Post, reader: EventReader) -> tuple[list[Json], bool]:
         """Our messages that can include the post, and whether there are no others."""

@@ -53,6 +53,17 @@ export class Actions {
     if (answer) this.notify("Not delivered: the soul is not connected.");
   }
 
+  /** Move the workspace's clock forward. @param {number} seconds */
+  async moveClock(seconds) {
+    await this.#try("clock", { advance: seconds });
+  }
+
+  /** Use a shortcut of the app at a message. */
+  async useShortcut({ channel, ts }, callbackId) {
+    const answer = await this.#try("shortcut", { channel, ts, callback_id: callbackId });
+    if (answer && !answer.delivered) this.notify("Not delivered: the soul is not connected.");
+  }
+
   /** Join a channel. */
   async join(channel) {
     await this.#try("join", { channel });

@@ -13,6 +13,7 @@ const KINDS = [
   "channel",
   "person",
   "home",
+  "clock",
 ];
 const SHORTEST = 250;
 const LONGEST = 5_000;

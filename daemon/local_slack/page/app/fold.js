@@ -1,5 +1,7 @@
 /** Applies each kind of change of the event stream to the store. */
 
+import { setNow } from "./time.js";
+
 /**
  * @param {import("./store.js").Store} store
  * @param {string} kind
@@ -56,5 +58,8 @@ const FOLDS = {
   },
   home(store, { view }) {
     store.homeView = view;
+  },
+  clock(_store, { now }) {
+    setNow(now);
   },
 };

@@ -29,7 +29,7 @@ class Page {
     this.api = new Api(person);
     this.notices = new Notices(this.store, byId("banners"), byId("toasts"));
     this.actions = new Actions(this.store, this.api, (text) => this.notices.toast(text));
-    this.sidebar = new Sidebar(byId("sidebar"), this.store);
+    this.sidebar = new Sidebar(byId("sidebar"), this.store, this.actions);
     const places = { header: byId("room-header"), body: byId("room-body") };
     this.room = new Room(places, this.store, this.actions, () => this.showMenu(true));
     this.thread = new Thread(byId("thread"), this.store, this.actions);

@@ -1,5 +1,6 @@
 /** The list of conversations, and the current user with a menu to switch. */
 
+import { ClockMenu } from "./clock.js";
 import { el, icon, KeyedList } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { avatar } from "./render/avatar.js";
@@ -8,14 +9,19 @@ import { addressAs } from "./route.js";
 const SIGNS = { channel: ICONS.hash, group: ICONS.lock, mpim: ICONS.people };
 
 export class Sidebar {
-  /** @param {HTMLElement} root @param {import("./store.js").Store} store */
-  constructor(root, store) {
+  /**
+   * @param {HTMLElement} root
+   * @param {import("./store.js").Store} store
+   * @param {import("./actions.js").Actions} actions
+   */
+  constructor(root, store, actions) {
     this.store = store;
+    this.clock = new ClockMenu(store, actions);
     this.title = el("div", { class: "workspace" });
     this.rooms = new KeyedList(el("div", { class: "rooms" }));
     this.self = el("div", { class: "self" });
     this.switcher = new KeyedList(this.self);
-    root.append(this.title, this.rooms.parent, this.self);
+    root.append(this.title, this.rooms.parent, this.clock.parent, this.self);
   }
 
   /** Show the store. */
@@ -38,6 +44,7 @@ export class Sidebar {
         all.filter((room) => room.kind === "mpim"),
       ),
     ]);
+    this.clock.show();
     this.#showSelf();
   }
 
@@ -135,7 +142,7 @@ export class Sidebar {
     const note = el("p", { class: "quiet" }, "You can act as any user. Each window can be a different one.");
     const menu = el(
       "div",
-      { id: "people", class: "people-menu", popover: "auto" },
+      { id: "people", class: "side-menu people-menu", popover: "auto" },
       el("h2", {}, "Act as"),
       el("ul", {}, ...rows),
       note,

@@ -1,5 +1,7 @@
 /** The state of the page: one user's view of the workspace, and which part of it is shown. */
 
+import { setNow } from "./time.js";
+
 /**
  * @typedef {object} Message Slack's message object with its `channel`
  * @typedef {{channel: string, thread: string, home: boolean}} View
@@ -18,6 +20,8 @@ export class Store {
     this.statuses = new Map();
     this.more = new Map();
     this.choices = new Map();
+    /** @type {{callback_id: string, name: string}[]} shortcuts of the app at each message */
+    this.shortcuts = [];
     this.homeView = null;
     this.live = false;
     this.everLive = false;
@@ -44,8 +48,9 @@ export class Store {
   }
 
   /** Store a `state` answer; messages are loaded per channel. @param {any} state */
-  takeState({ team, me, bot, people, channels, statuses }) {
-    Object.assign(this, { team, me, bot });
+  takeState({ team, me, bot, people, channels, statuses, shortcuts, now }) {
+    setNow(now);
+    Object.assign(this, { team, me, bot, shortcuts });
     this.people = new Map(people.map((person) => [person.id, person]));
     this.channels = new Map(channels.map((channel) => [channel.id, channel]));
     this.statuses = new Map(statuses.map((line) => [`${line.channel}/${line.thread_ts}`, line]));

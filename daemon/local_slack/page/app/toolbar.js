@@ -1,4 +1,4 @@
-/** The toolbar of a message (react, reply, edit, delete) and the emoji picker. */
+/** The toolbar of a message (react, reply, edit, delete, shortcuts of the app) and the emoji picker. */
 
 import { el, iconButton } from "./dom.js";
 import { emoji, QUICK } from "./emoji.js";
@@ -6,9 +6,9 @@ import { ICONS } from "./icons.js";
 
 /**
  * @param {any} message
- * @param {{actions: import("./actions.js").Actions, own: boolean, inThread: boolean}} setting
+ * @param {{store: import("./store.js").Store, actions: import("./actions.js").Actions, own: boolean, inThread: boolean}} setting
  */
-export function toolbar(message, { actions, own, inThread }) {
+export function toolbar(message, { store, actions, own, inThread }) {
   const buttons = [
     quick(message, actions, "+1"),
     quick(message, actions, "white_check_mark"),
@@ -25,6 +25,10 @@ export function toolbar(message, { actions, own, inThread }) {
         "aria-haspopup": "dialog",
       }),
     );
+  }
+  if (store.shortcuts.length) {
+    const open = (event) => pickShortcut(event.currentTarget, message, actions, store.shortcuts);
+    buttons.push(iconButton("More actions", ICONS.more, open, { "aria-haspopup": "dialog" }));
   }
   return el("div", { class: "toolbar", role: "toolbar", "aria-label": "Message actions" }, ...buttons);
 }
@@ -54,6 +58,17 @@ function quick(message, actions, name) {
     },
     emoji(name),
   );
+}
+
+function pickShortcut(button, message, actions, shortcuts) {
+  const use = (shortcut) => () => {
+    menu.hidePopover();
+    actions.useShortcut(message, shortcut.callback_id);
+  };
+  const choices = shortcuts.map((each) =>
+    el("button", { type: "button", class: "choice", on: { click: use(each) } }, each.name),
+  );
+  const menu = popover(button, "More actions", el("div", { class: "shortcuts" }, ...choices));
 }
 
 function confirmRemoval(button, message, actions) {

@@ -86,8 +86,16 @@ export function link(address, label) {
     // not a URL
   }
   if (!url || !["http:", "https:", "mailto:"].includes(url.protocol)) return document.createTextNode(label);
+  const here = placeHere(url);
+  if (here) return el("a", { href: here, dir: "auto" }, label || decoded(address));
   const attributes = { href: url.href, title: url.href, rel: "noopener noreferrer", target: "_blank", dir: "auto" };
   return el("a", attributes, label || decoded(address));
+}
+
+/** The view of this page that the address of a message of this workspace opens, or empty. @param {URL} url */
+function placeHere(url) {
+  const found = url.origin === location.origin ? url.pathname.match(/^\/archives\/(\w+)\/p\d+$/) : null;
+  return found ? `#/${[found[1], url.searchParams.get("thread_ts") ?? ""].filter(Boolean).join("/")}` : "";
 }
 
 function atomOf(groups, names, dialect) {

@@ -208,10 +208,6 @@ FAIRNESS: tuple[str, ...] = (
     WHERE deadline_ms IS NOT NULL
     """,
     "CREATE INDEX conversations_crowded ON conversations (soul, workspace, ready_ms) WHERE crowded = 1",
-    """
-    CREATE INDEX conversations_under_way ON conversations (soul, workspace, waiting_person, lease_until)
-    WHERE lease_owner <> ''
-    """,
 )
 
 

@@ -1,0 +1,55 @@
+"""Talk with a daemon of the shipped soul, one message after the other, and what its file says of it afterwards."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from bench.processes import CHECKOUT
+from bench.stage import Json, Stage
+from bench.thinker import Thinker
+from daemon.memory.database.driver import sqlite3
+
+_WITHIN: Final = 30.0
+_CONTACT: Final = '\n[[contacts]]\nname = "Ben"\nslack = "U0BEN"\ncan = "restarts the database"\n'
+
+
+def furnish(home: Path, pipeline: str) -> None:
+    """Give a daemon the shipped soul in this pipeline, with a person who can act."""
+    folder = home / "souls" / "minoan"
+    shutil.copytree(CHECKOUT.get() / "souls" / "minoan", folder)
+    manifest = folder / "soul.toml"
+    shipped = manifest.read_text(encoding="utf-8")
+    manifest.write_text(
+        shipped.replace('pipeline = "unified"', f'pipeline = "{pipeline}"') + _CONTACT, encoding="utf-8"
+    )
+
+
+async def say(set_up: Stage, thinker: Thinker, person: str, words: str) -> Json:
+    """Say something in a DM, and wait until the reply stands and all that follows it is done; gives the message."""
+    thinker.newest = words
+    message = await set_up.say(person, "dm", words)
+    await set_up.reply_to(message, _WITHIN)
+    await _at_rest(set_up)
+    return message
+
+
+async def _at_rest(set_up: Stage) -> None:
+    async def look() -> bool:
+        return not read(set_up, "SELECT 1 FROM jobs WHERE state IN ('ready', 'running') LIMIT 1")
+
+    await set_up.quiet(0.3)
+    if not await set_up.until(look, _WITHIN):
+        raise RuntimeError("what is done after a reply did not come to its end")
+
+
+def mark(set_up: Stage) -> tuple[int, int]:
+    """The last rows of `llm_calls` and of the transitions."""
+    calls, steps = "SELECT coalesce(max(rowid), 0) FROM llm_calls", "SELECT coalesce(max(seq), 0) FROM transitions"
+    return int(read(set_up, calls)[0][0]), int(read(set_up, steps)[0][0])
+
+
+def read(set_up: Stage, sql: str, *values: object) -> list[tuple[Any, ...]]:
+    """Rows of the daemon's file."""
+    with closing(sqlite3.connect(f"{(set_up.home / 'memory.db').as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute(sql, values).fetchall()

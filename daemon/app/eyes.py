@@ -1,0 +1,50 @@
+"""What reads the files that users send, and keeps their pictures."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.config import Settings
+from daemon.core.errors import StoreError
+from daemon.core.ports import Channel, Clock, Emit
+from daemon.llm.transcriber import build_transcriber
+from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.senses import Senses
+from daemon.memory.store import Store
+from daemon.runtime.file_sensing import FileSensing
+from daemon.tools.files.reader import SentFiles
+
+_SWEEP_EVERY_S: Final = 30.0
+_MB: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """The store of pictures and records, and the reader of files, for all souls together."""
+
+    senses: Senses
+    sensing: FileSensing
+    clock: Clock
+    emit: Emit
+
+    async def keep(self) -> None:
+        """Delete the pictures that no file refers to any more, first those that a crash has left, until cancelled."""
+        everything = True
+        while True:
+            try:
+                if gone := await self.senses.sweep(everything=everything):
+                    self.emit("senses.swept", files=gone)
+                everything = False
+            except StoreError as error:
+                self.emit("store.failed", reason=error.message, hint=error.hint)
+            await self.clock.sleep(_SWEEP_EVERY_S)
+
+
+def build_eyes(
+    settings: Settings, store: Store, channel: Channel, emit: Emit, stack: AsyncExitStack, *, clock: Clock
+) -> Eyes:
+    """The reader of files for one daemon; what it opens is closed with the stack."""
+    senses = Senses(store.database, clock, SenseBytes(settings.home), settings.senses_mb * _MB)
+    reader = SentFiles(build_transcriber(settings))
+    stack.push_async_callback(reader.aclose)
+    return Eyes(senses, FileSensing(channel, reader, senses, emit), clock, emit)

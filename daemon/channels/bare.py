@@ -1,0 +1,30 @@
+"""What a channel has that shows no messages of others, no addresses, no files, and nothing to one user alone."""
+
+from daemon.core.errors import FileRefused
+from daemon.core.perception import ConversationKey, Perception
+from daemon.core.ports import SharedFile, ThreadMessage
+from daemon.core.sentences import Sentence
+
+
+class BareChannel:
+    """The part of the `Channel` port for which there is nothing here."""
+
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
+        """See `Channel.whisper`; those who read here read everything."""
+        return False
+
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        """See `Channel.permalink`; a message has no address."""
+        return ""
+
+    async def language_of(self, person: str) -> str:
+        """See `Channel.language_of`; it is not known."""
+        return ""
+
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`; all that was said is stored already."""
+        return ()
+
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """See `Channel.fetch`; no message shows a file."""
+        raise FileRefused(Sentence("file_gone"))

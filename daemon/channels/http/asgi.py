@@ -1,0 +1,78 @@
+"""Serves one request by an ASGI application (asgi.readthedocs.io), as the MCP server of the SDK is one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from aiohttp import web
+
+_SLOWEST: Final = 30.0  # seconds that one write to the client may take
+
+AsgiMessage = MutableMapping[str, Any]
+Application = Callable[
+    [MutableMapping[str, Any], Callable[[], Awaitable[AsgiMessage]], Callable[[AsgiMessage], Awaitable[None]]],
+    Awaitable[None],
+]
+
+
+async def serve(app: Application, request: web.Request, body: bytes) -> web.StreamResponse:
+    """The application's response, written as it is made.
+
+    Raises ConnectionError when the client leaves or stops reading, RuntimeError for an application without a response.
+    """
+    exchange = _Exchange(request, body)
+    await app(_scope(request), exchange.receive, exchange.send)
+    if exchange.response is None:
+        raise RuntimeError("the application gave no response")
+    await exchange.response.write_eof()
+    return exchange.response
+
+
+def _scope(request: web.Request) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": request.scheme,
+        "path": request.path,
+        "raw_path": request.raw_path.encode(),
+        "query_string": request.query_string.encode(),
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "client": None,
+        "server": None,
+    }
+
+
+class _Exchange:
+    """One request and its response, as an application sees them."""
+
+    def __init__(self, request: web.Request, body: bytes) -> None:
+        self.response: web.StreamResponse | None = None
+        self._request = request
+        self._body: bytes | None = body
+
+    async def receive(self) -> AsgiMessage:
+        """The body at once; then nothing more comes: a client that leaves is noticed by the next write."""
+        if self._body is None:
+            await asyncio.Event().wait()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: AsgiMessage) -> None:
+        """Take the head or a piece of the response."""
+        if message["type"] == "http.response.start":
+            self.response = web.StreamResponse(status=message["status"])
+            for name, value in message.get("headers", ()):
+                if name.lower() not in {b"connection", b"transfer-encoding"}:  # the server's own to decide
+                    self.response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+            await self.response.prepare(self._request)
+        elif self.response is not None and message.get("body"):
+            try:
+                async with asyncio.timeout(_SLOWEST):
+                    await self.response.write(message["body"])
+            except TimeoutError:
+                if self._request.transport is not None:
+                    self._request.transport.abort()
+                raise ConnectionResetError("the client reads no more") from None

@@ -1,0 +1,76 @@
+"""The routes for sessions of Claude Code: their hooks report here, people's programs see them, notes are answered."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from aiohttp import web
+
+from daemon.channels.http.auth import OWNER, no_entry
+from daemon.channels.http.daemon_side import DaemonSide
+from daemon.channels.http.errors import Refusal
+from daemon.channels.http.request_body import read_body
+from daemon.channels.http.session_bodies import EventAnswer, NoteAnswer, NoteList, NoteReply, SessionEvent
+from daemon.core.ports import Clock
+from daemon.core.sessions import Handed, KeyEnded, KeyOwner, TooManySessions
+
+_LONGEST_WAIT: Final = 25
+
+
+class SessionPages:
+    """The handlers of sessions. All may raise Refusal, NotTheirSession and StoreError."""
+
+    def __init__(self, side: DaemonSide, clock: Clock) -> None:
+        self._sessions = side.sessions
+        self._clock = clock
+        self._polls = set[asyncio.Task[Sequence[Handed]]]()
+
+    def close(self) -> None:
+        """Answer all who wait for notes at once: the daemon stops."""
+        for poll in self._polls:
+            poll.cancel()
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Take what a hook sent, once."""
+        event = (await read_body(request, SessionEvent)).event(self._clock.now_ms())
+        try:
+            heard = await self._sessions.hear(event, request[OWNER])
+        except KeyEnded as error:
+            raise no_entry(error.hint) from error
+        except TooManySessions as error:
+            raise Refusal(409, "too_many_sessions", f"{error.message}.", error.hint) from error
+        note = NoteAnswer.of(heard.note) if heard.note else None
+        return web.json_response(body=EventAnswer(context=heard.context, note=note).model_dump_json().encode())
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Give the sessions that the key may see."""
+        return web.json_response(await self._sessions.list(request[OWNER]))
+
+    async def notes(self, request: web.Request) -> web.Response:
+        """Give what people ask a session, once there is something new or the wait is over."""
+        owner: KeyOwner = request[OWNER]
+        poll = asyncio.ensure_future(self._sessions.notes(owner, request.match_info["id"], _seconds(request)))
+        self._polls.add(poll)
+        try:
+            await asyncio.wait((poll,))
+        finally:
+            poll.cancel()
+            self._polls.discard(poll)
+        found = () if poll.cancelled() else poll.result()  # the daemon stops: nothing new
+        if await self._sessions.still(owner) is None:  # the key was revoked meanwhile
+            raise no_entry("ask the admin for another key")
+        return web.json_response(body=NoteList([NoteAnswer.of(one) for one in found]).model_dump_json().encode())
+
+    async def reply(self, request: web.Request) -> web.Response:
+        """Take a session's answer, once."""
+        where, text = request.match_info, (await read_body(request, NoteReply)).text
+        await self._sessions.answer(request[OWNER], where["id"], where["note"], text)
+        return web.Response(status=204)
+
+
+def _seconds(request: web.Request) -> float:
+    """How long to wait. Raises Refusal."""
+    given = request.query.getall("wait", ["0"])
+    if len(given) != 1 or not (given[0].isascii() and given[0].isdigit() and int(given[0][:9]) <= _LONGEST_WAIT):
+        raise Refusal(422, "invalid", "That can't be waited for.", f"wait=0 to wait={_LONGEST_WAIT}, in seconds")
+    return float(given[0])

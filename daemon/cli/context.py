@@ -1,0 +1,266 @@
+"""`soul context`: the typed state that souls and people share."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from daemon.cli.database_access import existing_database
+from daemon.cli.options import audience_in, json_option, limit_option
+from daemon.cli.output import age, say, say_json, show_rows
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.contexts import (
+    ADMIN,
+    ContextConflict,
+    ContextRefused,
+    ContextState,
+    ContextVersion,
+    JSONObject,
+    checked_key,
+    merged,
+)
+from daemon.core.errors import StoreError
+from daemon.core.members import Member
+from daemon.memory.database import open_database
+from daemon.memory.shared.contexts import workspace_of_file
+from daemon.memory.shared.store import ContextStore
+from daemon.shared.bells import open_bells
+from daemon.shared.context import RawContext, SharedContexts
+
+T = TypeVar("T")
+
+
+@click.group("context")
+def command() -> None:
+    """Show and change the typed state that souls and people share."""
+
+
+@command.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List all contexts, by key.
+
+    JSON keys: key, version, data, audience, writers, author, updated_ms.
+    """
+    found = _with_contexts(lambda home: home.store.all())
+    if as_json:
+        say_json([_plain(one) for one in found])
+        return
+    show_rows(
+        found,
+        ("key", "version", "changed", "by", "for"),
+        lambda one, now: (one.key, one.version, age(now, one.updated_ms), one.author or "-", one.audience),
+        as_json=False,
+    )
+
+
+@command.command("get")
+@click.argument("key")
+@json_option
+def get(key: str, as_json: bool) -> None:
+    """Show a context; one that was never written is version 0 with {}.
+
+    JSON keys: key, version, data, audience, writers, author, updated_ms.
+    """
+    _show(_with_contexts(lambda home: home.store.get(key)), as_json=as_json)
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value", metavar="JSON")
+@click.option("--if-version", type=click.IntRange(0), help="Only if this is the version still; else exit code 1.")
+@json_option
+def set_(key: str, value: str, if_version: int | None, as_json: bool) -> None:
+    """Replace the data of a context by a JSON object.
+
+    JSON keys: key, version, data, audience, writers, author, updated_ms.
+    """
+    data = _object(value)
+
+    async def write(home: SharedContexts) -> ContextState:
+        return await RawContext(home, key).write(data, if_version)
+
+    _show(_with_contexts(write), as_json=as_json)
+
+
+@command.command("patch")
+@click.argument("key")
+@click.argument("value", metavar="JSON")
+@json_option
+def patch(key: str, value: str, as_json: bool) -> None:
+    """Change some fields of a context by a JSON merge patch: null takes a field away (RFC 7396).
+
+    JSON keys: key, version, data, audience, writers, author, updated_ms.
+    """
+    changes = _object(value)
+
+    async def write(home: SharedContexts) -> ContextState:
+        return await RawContext(home, key).update(lambda data: merged(data, changes))
+
+    _show(_with_contexts(write), as_json=as_json)
+
+
+@command.command("edit")
+@click.argument("key")
+def edit(key: str) -> None:
+    """Change a context in your editor; refused if it was changed by others meanwhile."""
+    before = _with_contexts(lambda home: home.store.get(key))
+    text = click.edit(json.dumps(before.data, indent=2, ensure_ascii=False) + "\n", extension=".json")
+    if text is None:
+        say("Nothing was changed.")
+        return
+    data = _object(text)
+
+    async def write(home: SharedContexts) -> ContextState:
+        return await RawContext(home, key).write(data, before.version)
+
+    _show(_with_contexts(write), as_json=False)
+
+
+@command.command("history")
+@click.argument("key")
+@limit_option("versions, newest first")
+@json_option
+def history(key: str, limit: int, as_json: bool) -> None:
+    """List the versions of a context, newest first; the last 200 are kept.
+
+    A version that held words of a person who was forgotten since has lost them, and says so: it is `redacted`.
+
+    JSON keys: version, data, author, at_ms, redacted.
+    """
+    found = _with_contexts(lambda home: home.store.history(key, limit))
+
+    def cells(one: ContextVersion, now: int) -> tuple[object, ...]:
+        data = json.dumps(one.data, ensure_ascii=False)
+        return one.version, age(now, one.at_ms), one.author, f"{data} (redacted)" if one.redacted else data
+
+    show_rows(found, ("version", "age", "by", "data"), cells, as_json=as_json)
+
+
+@command.command("define")
+@click.argument("key")
+@click.option(
+    "--schema",
+    "form",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with the JSON Schema that binds every writer.",
+)
+@click.option("--audience", metavar="KIND:ID", help="Who may read it: workspace:T…, channel:C… or dm:D….")
+@click.option("--writers", metavar="NAMES", help="The souls that may write, with commas; empty for all of this file.")
+@json_option
+def define(key: str, form: Path | None, audience: str | None, writers: str | None, as_json: bool) -> None:
+    """Say what binds a context. The admin may always write.
+
+    JSON keys: key, version, data, audience, writers, author, updated_ms.
+    """
+    schema = _object(form.read_text(encoding="utf-8")) if form else None
+    readers = audience_in(audience) if audience is not None else None
+    names = [one.strip() for one in writers.split(",") if one.strip()] if writers is not None else None
+    _show(
+        _with_contexts(lambda home: home.store.define(key, form=schema, audience=readers, writers=names)),
+        as_json=as_json,
+    )
+
+
+@command.command("presence")
+@click.argument("key")
+@json_option
+def presence(key: str, as_json: bool) -> None:
+    """List who is present at a context: souls, processes, programs. At `souls` each soul shows what it does and where.
+
+    JSON keys: member, process, state, seen_ms.
+    """
+    found = _with_contexts(lambda home: home.awareness(key).members())
+
+    def cells(one: Member, now: int) -> tuple[object, ...]:
+        return one.member, age(now, one.seen_ms), json.dumps(one.state, ensure_ascii=False), one.process
+
+    show_rows(found, ("member", "seen", "state", "process"), cells, as_json=as_json)
+
+
+@command.command("watch")
+@click.argument("key")
+@json_option
+def watch(key: str, as_json: bool) -> None:
+    """Print a context now and at each change, a line each, until Ctrl-C.
+
+    JSON keys of a line: key, version, data, author, at_ms.
+    """
+    checked_key(key)
+
+    async def print_changes(home: SharedContexts) -> None:
+        async for one in RawContext(home, key).changes():
+            line = {"version": one.version, "data": one.data, "author": one.author, "at_ms": one.updated_ms}
+            plain = json.dumps({"key": one.key, **line})
+            say(plain if as_json else f"{one.version} {one.author or '-'} {json.dumps(one.data, ensure_ascii=False)}")
+
+    with suppress(KeyboardInterrupt):
+        _with_contexts(print_changes)
+
+
+def _with_contexts(work: Callable[[SharedContexts], Awaitable[T]]) -> T:
+    """Work on the contexts in the admin's name; a conflict exits with 1."""
+
+    async def worked() -> T:
+        async with _contexts() as home:
+            return await work(home)
+
+    try:
+        return asyncio.run(worked())
+    except ContextConflict as conflict:
+        raise click.ClickException(str(conflict)) from conflict
+
+
+@asynccontextmanager
+async def _contexts() -> AsyncIterator[SharedContexts]:
+    settings, clock = load_settings(), SystemClock()
+    async with (
+        open_database(existing_database(settings), clock, create=False) as database,
+        open_bells(settings.home.absolute(), clock) as bells,
+    ):
+        workspace = await database.read(workspace_of_file)
+        if not workspace:
+            raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
+        yield SharedContexts(ContextStore(database, clock, workspace), bells, clock, ADMIN)
+
+
+def _object(text: str) -> JSONObject:
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ContextRefused(
+            f"this is no JSON: {error}", hint='write an object, e.g. \'{"phase": "lobby"}\''
+        ) from error
+    if not isinstance(value, dict):
+        raise ContextRefused("the data has to be a JSON object", hint='e.g. \'{"phase": "lobby"}\'')
+    return value
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _show(found: ContextState, *, as_json: bool) -> None:
+    if as_json:
+        say_json(_plain(found))
+        return
+    by = f", version {found.version} by {found.author}" if found.version else ", never written"
+    say(f"{found.key}{by}, for {found.audience}")
+    say(json.dumps(found.data, indent=2, ensure_ascii=False))
+
+
+def _plain(found: ContextState) -> dict[str, object]:
+    return {
+        "key": found.key,
+        "version": found.version,
+        "data": found.data,
+        "audience": str(found.audience),
+        "writers": list(found.writers),
+        "author": found.author,
+        "updated_ms": found.updated_ms,
+    }

@@ -1,0 +1,181 @@
+"""Whole phrases that are obeyed without a model: one table of all of them, in English and German.
+
+A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks and the last
+punctuation mark don't matter, but for *why?*, which is a question like any other. `#` stands for a number; what follows
+a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
+name stands, in *ask ada-api: …* that of a session.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Command(StrEnum):
+    """What a phrase asks for: what a person decides of what is known of them, who works on what, who is to answer."""
+
+    KNOWN = "known"
+    WHY = "why"
+    WHY_SAID = "why said"
+    WRONG = "wrong"
+    FORGET = "forget"
+    FORGET_THAT = "forget that"
+    FORGET_ME = "forget me"
+    FORGET_ME_SURELY = "yes, forget me"
+    PAUSE = "pause"
+    RESUME = "resume"
+    EXPORT = "export"
+    REMEMBER = "remember"
+    SESSIONS = "sessions"
+    WORKS_ON = "works on"
+    HAND_OVER = "hand over"
+    ASK = "ask"
+    HAND = "hand"
+
+
+PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
+    {
+        Command.KNOWN: (
+            "what do you know about me",
+            "what do you know of me",
+            "what do you remember about me",
+            "what do you remember of me",
+            "was weißt du über mich",
+            "was weißt du von mir",
+            "was hast du dir über mich gemerkt",
+        ),
+        Command.WHY: ("why #", "warum #", "wieso #", "weshalb #"),
+        Command.WHY_SAID: (
+            "why",
+            "why did you say that",
+            "how do you know that",
+            "warum",
+            "wieso",
+            "weshalb",
+            "warum hast du das gesagt",
+            "woher weißt du das",
+        ),
+        Command.WRONG: ("wrong #", "# is wrong", "falsch #", "# ist falsch", "# stimmt nicht"),
+        Command.FORGET: ("forget #", "forget number #", "vergiss #", "vergiss nummer #"),
+        Command.FORGET_THAT: ("forget that", "forget that please", "vergiss das", "vergiss das bitte"),
+        Command.FORGET_ME: ("forget me", "vergiss mich"),
+        Command.FORGET_ME_SURELY: ("yes, forget me", "yes forget me", "ja, vergiss mich", "ja vergiss mich"),
+        Command.PAUSE: ("pause remembering", "stop remembering", "merk dir nichts", "merke dir nichts mehr"),
+        Command.RESUME: ("resume remembering", "merk dir wieder etwas", "merke dir wieder etwas"),
+        Command.REMEMBER: (),  # it goes on with their own words, see `_REMEMBER`
+        Command.SESSIONS: (
+            "sessions",
+            "who is working on what",
+            "who works on what",
+            "what is everybody working on",
+            "what is everyone working on",
+            "sitzungen",
+            "wer arbeitet woran",
+            "wer arbeitet gerade woran",
+            "wer arbeitet an was",
+            "woran arbeiten alle",
+        ),
+        Command.WORKS_ON: (),  # a name stands in it, see `_NAMING`
+        Command.HAND_OVER: (),  # and in this
+        Command.ASK: (),  # the name of a session stands in it, and words follow, see `_TO_SESSION`
+        Command.HAND: (),
+        Command.EXPORT: (
+            "export my memory",
+            "export my memories",
+            "exportiere meine erinnerungen",
+            "exportiere mein gedächtnis",
+        ),
+    }
+)
+
+WHY_SHORTCUT: Final = "soul_why"
+"""The id of the platform's shortcut at a message that asks the same as *why*."""
+
+_ONE_WORD: Final = ("why", "warum", "wieso", "weshalb")  # with a question mark they are a question to the soul
+_LONGEST: Final = 80  # characters of a phrase before its colon
+_REMEMBER: Final = re.compile(
+    r"(?:please |bitte )?(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir(?:,? dass|:))"
+    r"\s+(?P<words>[^\n?]{3,500})",
+    re.IGNORECASE,
+)
+_NO_NAME: Final = (
+    "you|we|i|he|she|it|they|this|that|the|a|an|my|your|our|his|her|"
+    "du|wir|ich|er|sie|es|ihr|man|das|die|der|den|ein|eine|mein|dein"
+)
+_NAME: Final = rf"(?!(?:{_NO_NAME})\b)[^\s,;()]+(?: [^\s,;()]+){{0,2}}?"
+_NAMING: Final = {
+    Command.WORKS_ON: re.compile(
+        rf"(?:what is|whats) (?P<name>{_NAME}) working on(?: now| right now| at the moment)?"
+        rf"|(?:woran|an was) arbeitet (?P<wer>{_NAME})(?: gerade| jetzt| im moment)?",
+        re.IGNORECASE,
+    ),
+    Command.HAND_OVER: re.compile(
+        rf"(?:please )?hand (?:this|the) (?:thread|conversation) (?:over |back )?to (?P<name>{_NAME})(?: please)?"
+        rf"|(?:bitte )?(?:übergib|gib) (?:diesen|den) thread (?:zurück |weiter )?an (?P<wer>{_NAME})(?: ab| weiter)?"
+        rf"|(?:bitte )?übergib (?:dieses|das) gespräch an (?P<wem>{_NAME})",
+        re.IGNORECASE,
+    ),
+}
+_TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself: why?* is a question to the soul
+    r"(?:please |bitte )?(?:(?P<ask>ask|frage?)|hand|gib|übergib)\s+[`*_\"]?(?P<name>[^\W_]+(?:-[^\W_]+)+)[`*_\"]?\s*:"
+    r"\s*(?P<words>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
+_AT_THE_END: Final = " .!?…"
+_QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none."""
+
+    command: Command
+    number: int = 0
+    words: str = ""
+    name: str = ""
+
+
+def phrase_in(text: str) -> Phrase | None:
+    """The phrase that a message is, if it is one and nothing else."""
+    if (asked := _REMEMBER.fullmatch(text.strip())) is not None:
+        return Phrase(Command.REMEMBER, words=asked["words"])
+    if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text.strip()))) is not None:
+        return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
+    head, colon, words = text.strip().partition(":")
+    if len(head) > _LONGEST:
+        return None
+    levelled = _levelled(head)
+    if not colon and levelled not in _BY_PHRASE and (naming := _naming(_plain(head))) is not None:
+        return naming
+    numbers = _NUMBER.findall(levelled)
+    command = _BY_PHRASE.get(_NUMBER.sub("#", levelled))
+    if command is None or (colon and command is not Command.WRONG) or (levelled in _ONE_WORD and _asks(head)):
+        return None
+    return Phrase(command, int(numbers[0]) if numbers else 0, words.strip())
+
+
+def _naming(text: str) -> Phrase | None:
+    for command, pattern in _NAMING.items():
+        if (asked := pattern.fullmatch(text)) is not None:
+            return Phrase(command, words=next(filter(None, asked.groups())))
+    return None
+
+
+def _asks(text: str) -> bool:
+    return "?" in unicodedata.normalize("NFKC", text)
+
+
+def _levelled(text: str) -> str:
+    return _plain(text).casefold()
+
+
+def _plain(text: str) -> str:
+    return " ".join(_QUOTES.sub("", unicodedata.normalize("NFKC", text)).split()).strip(_AT_THE_END)
+
+
+_BY_PHRASE: Final = {_levelled(one): command for command, phrases in PHRASES.items() for one in phrases}

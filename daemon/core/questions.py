@@ -1,0 +1,57 @@
+"""Questions and tasks that people put to sessions of Claude Code: their limits, the news of them, what an answer is."""
+
+import re
+from enum import StrEnum
+from typing import Final
+
+from daemon.core.perception import Modality, Perception
+from daemon.core.telemetry.redaction import remove_keys
+from daemon.core.text import shortened
+
+MOST_WAITING: Final = 10
+"""Questions of one session that are neither answered nor over."""
+
+MOST_HOURLY: Final = 20
+"""Questions to one session in an hour."""
+
+LATE_MS: Final = 5 * 60_000
+"""After so long without an answer the thread hears so, once."""
+
+OVER_MS: Final = 24 * 3_600_000
+"""After so long a question is over."""
+
+LONGEST_ANSWER: Final = 16_000
+"""The most characters of an answer."""
+
+BUTTON: Final = "asking-"
+"""How the id of an approval begins that lets a question through; the note's id follows."""
+
+NEWS_PARAM: Final = "news"
+"""The param of an event that says what became of a question."""
+
+
+class News(StrEnum):
+    """What became of a question, as the people hear who wait for its answer."""
+
+    ALLOWED = "allowed"
+    REFUSED = "refused"
+    EXPIRED = "expired"  # its owner did not decide in time
+    LATE = "late"
+    GONE = "gone"
+    OVER = "over"
+    ANSWER = "answer"
+
+
+def is_news(perception: Perception) -> bool:
+    """Whether it tells what became of a question, or lets one through: the daemon itself passes it on."""
+    if perception.modality is Modality.DECISION:
+        return str(perception.params.get("approval", "")).startswith(BUTTON)
+    return perception.modality is Modality.NOTE and NEWS_PARAM in perception.params
+
+
+def clean_answer(text: str) -> str:
+    """What a session said, without keys and characters that are no text, cut; empty where nothing is left."""
+    return shortened(remove_keys(_NO_TEXT.sub("", text.replace("\r\n", "\n"))).strip(), LONGEST_ANSWER)
+
+
+_NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")

@@ -1,0 +1,75 @@
+"""Writes files below a folder, each whole or not at all, follows no link there, and writes nothing outside it."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from daemon.core.errors import StoreError
+
+_FOLDER_MODE: Final = 0o700
+_FILE_MODE: Final = 0o600
+
+
+class PathBlocked(StoreError):
+    """A file can't lie where it should: a link or something else is in the way. Nothing was written."""
+
+
+def write_file(root: Path, path: str, content: bytes, *, durable: bool = True) -> bool:
+    """Write a file below a folder, unless it is there already; gives whether it was written.
+
+    Who writes many does it without `durable`, and calls `os.sync` in the end. Raises PathBlocked where a link stands in
+    its way, OSError where it can't be written.
+    """
+    target = _inside(root, path)
+    with suppress(OSError):
+        if not target.is_symlink() and target.stat().st_size == len(content) and target.read_bytes() == content:
+            return False
+    _make_folder(target.parent)
+    fresh = target.parent / f".{target.name}.{secrets.token_hex(4)}"
+    handle = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, _FILE_MODE)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            if durable:
+                os.fsync(handle)
+        fresh.replace(target)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def remove_file(root: Path, path: str) -> None:
+    """Delete a file below a folder, and the folders that it leaves empty. Raises as `write_file` does."""
+    target = _inside(root, path)
+    target.unlink(missing_ok=True)
+    for parent in target.parents:
+        if parent == root or not parent.is_relative_to(root):
+            return
+        try:
+            parent.rmdir()
+        except OSError:
+            return
+
+
+def _make_folder(folder: Path) -> None:
+    """A folder and those above it that are missing, each for its owner alone."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+
+
+def _inside(root: Path, path: str) -> Path:
+    """The path below the folder. Raises PathBlocked for one that would lead out of it."""
+    parts = path.split("/")
+    if any(part in {"", ".", ".."} or "\x00" in part for part in parts):
+        raise PathBlocked(f"{path!r} leads out of its folder", hint="nothing to do: nothing was written")
+    step = root
+    for part in parts[:-1]:
+        step = step / part
+        if step.is_symlink():
+            raise PathBlocked(f"{step} is a link", hint="files are written into plain folders: move the link away")
+    return step / parts[-1]

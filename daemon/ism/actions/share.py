@@ -1,0 +1,49 @@
+"""Share: change what souls and people share under a key (seed 003)."""
+
+import json
+
+from daemon.core.contexts import ContextRefused, JSONObject, as_stored, merged
+from daemon.core.telemetry.redaction import remove_keys
+from daemon.ism.machine import Action, ActionUse, Recurse
+from daemon.mind.mental_process import ProcessContext
+
+
+def share(context: ProcessContext) -> Action | None:
+    """The input is a key, a colon and a JSON merge patch; None where the soul shares nothing here."""
+    keys = context.cycle.shared_keys
+    if not keys:
+        return None
+
+    async def handle(use: ActionUse) -> Recurse:
+        key, _, patch = use.input.partition(":")
+        if key.strip() not in keys:
+            return use.recurse(observation=f"There is no such key. Give one of {', '.join(keys)}, a colon and JSON.")
+        try:
+            changes = _changes(patch)
+        except ContextRefused as refused:
+            return use.recurse(observation=f"Nothing was shared: {refused.message}. {refused.hint}")
+        emit = context.cycle.emit
+        context.motor.share(
+            key.strip(),
+            lambda data: merged(data, changes),
+            lambda refused: emit("context.refused", key=key.strip(), reason=refused.message),
+        )
+        return use.recurse(observation=f"{key.strip()} is changed when you answer.")
+
+    return Action(
+        "Share",
+        f"change what is shared with souls and people under {', '.join(keys)}; input: the key, a colon, and the fields "
+        'as JSON, like `plan: {"phase": "testing"}`; null takes a field away',
+        handle,
+    )
+
+
+def _changes(patch: str) -> JSONObject:
+    """Raises ContextRefused."""
+    try:
+        changes = json.loads(remove_keys(patch))
+    except (ValueError, RecursionError) as error:
+        raise ContextRefused("that is no JSON object", hint="Write the fields as JSON.") from error
+    as_stored(changes)
+    kept: JSONObject = changes
+    return kept

@@ -1,0 +1,33 @@
+"""Embedders: the one that comes with the daemon, an OpenAI-compatible endpoint, or none."""
+
+from pathlib import Path
+from typing import Final
+
+from daemon.core.config import Settings, one_thread_for_numbers
+from daemon.core.errors import ConfigError
+from daemon.core.ports import Embedder
+from daemon.llm.embedder.endpoint import EndpointEmbedder
+from daemon.llm.embedder.local import LocalEmbedder
+
+MODEL: Final = Path(__file__).parent / "minilm"
+"""The folder of the local embedder's model, its vocabulary and their hashes."""
+
+
+def build_embedder(settings: Settings, model: Path = MODEL) -> Embedder | None:
+    """The embedder that is set; None for `none`. It loads nothing before its first use.
+
+    Raises ConfigError when the endpoint is chosen and not described.
+    """
+    one_thread_for_numbers()
+    match settings.embedder:
+        case "none":
+            return None
+        case "local":
+            return LocalEmbedder(model)
+        case "endpoint":
+            if not settings.embedder_url or not settings.embedder_model:
+                raise ConfigError(
+                    "SOUL_EMBEDDER is endpoint, and it is not said which",
+                    hint="set SOUL_EMBEDDER_URL and SOUL_EMBEDDER_MODEL, or SOUL_EMBEDDER=local",
+                )
+            return EndpointEmbedder(settings.embedder_url, settings.embedder_model, settings.embedder_api_key)

@@ -1,0 +1,84 @@
+"""Recorded speech to text by an OpenAI-compatible endpoint, through its SDK."""
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from pydantic import SecretStr
+
+from daemon.core.bounded_http import OversizedResponseError
+from daemon.core.config import Settings
+from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.ports import Transcriber
+from daemon.llm.clean_text import clean
+from daemon.llm.endpoint import Endpoint
+from daemon.llm.http_client import open_http_client
+from daemon.llm.model_id import Vendor
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_SECONDS: Final = 60.0
+_HINT: Final = "check SOUL_STT_URL, SOUL_STT_MODEL and SOUL_STT_API_KEY"
+_MOST_LETTERS: Final = 100_000
+
+
+def build_transcriber(settings: Settings) -> Transcriber | None:
+    """The transcriber that is set; None where none is. It connects at its first use."""
+    if not settings.stt_url:
+        return None
+    return EndpointTranscriber(settings.stt_url, settings.stt_model, settings.stt_api_key)
+
+
+class EndpointTranscriber:
+    """See `core.ports.Transcriber`; the client is built in a thread at the first call."""
+
+    def __init__(self, url: str, model: str, key: SecretStr | None) -> None:
+        self._endpoint = Endpoint(Vendor.OPENAI, url, key or SecretStr("none"), "SOUL_STT_API_KEY", "SOUL_STT_URL")
+        self._model = model
+        self._client: AsyncOpenAI | None = None
+        self._connecting = asyncio.Lock()
+
+    async def transcribe(self, name: str, data: bytes) -> str:
+        """See `Transcriber.transcribe`; of the name the endpoint learns the suffix alone."""
+        import httpx2
+        import openai
+
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._connect)
+            client = self._client
+        suffix = "".join(letter for letter in name.rpartition(".")[2].lower() if letter.isascii() and letter.isalnum())
+        try:
+            async with asyncio.timeout(_SECONDS):
+                heard = await client.audio.transcriptions.create(
+                    model=self._model, file=(f"recording.{suffix[:5] or 'mp3'}", data), response_format="json"
+                )
+            words = heard.text
+        except openai.APIStatusError as error:
+            raise ModelRefused(
+                f"the transcription endpoint answered with status {error.status_code}", hint=_HINT
+            ) from None  # its text may quote what was sent
+        except (openai.OpenAIError, httpx2.HTTPError, OversizedResponseError, TimeoutError) as error:
+            raise ModelUnavailable("the transcription endpoint can't be reached", hint=_HINT) from error
+        except (ValueError, TypeError, AttributeError, LookupError):
+            raise ModelUnavailable("the transcription endpoint sent an answer that can't be read", hint=_HINT) from None
+        if not isinstance(words, str):
+            raise ModelUnavailable("the transcription endpoint sent an answer that can't be read", hint=_HINT)
+        return clean(words)[:_MOST_LETTERS]
+
+    async def aclose(self) -> None:
+        """See `Transcriber.aclose`."""
+        if self._client is not None:
+            await self._client.close()
+
+    def _connect(self) -> "AsyncOpenAI":
+        import openai
+        import openai.resources.audio
+
+        return openai.AsyncOpenAI(
+            api_key=self._endpoint.api_key.get_secret_value(),
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=_SECONDS,
+            http_client=open_http_client(self._endpoint),
+        )

@@ -1,0 +1,302 @@
+"""Runs of consolidation: one row for each slot and audience in which there was something to do."""
+
+import datetime as dt
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, TypeVar
+
+from daemon.core.errors import LostLease
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports import LLMCall
+from daemon.memory.consolidation.recorder import Recorder
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.queues.llm_calls import store_calls
+from daemon.memory.records import as_json
+from daemon.memory.worker_store import WorkerStore
+
+T = TypeVar("T")
+
+RunState = Literal["running", "done", "cut", "failed", "undone"]
+"""`cut`: the budget did not suffice, `failed`: something could not be worked on; the next slot goes on."""
+
+_PAGE: Final = 2_000  # facts in one read
+_AT_ONCE: Final = 100  # audiences in one read
+_FOLLOWING: Final = """
+    SELECT n.audience,
+      EXISTS (SELECT 1 FROM records INDEXED BY records_by_audience
+              WHERE soul = :soul AND audience = n.audience AND workspace = :workspace)
+      OR EXISTS (SELECT 1 FROM user_models WHERE soul = :soul AND workspace = :workspace AND audience = n.audience)
+      AS here,
+      (SELECT max(began_ms) FROM consolidations WHERE soul = :soul AND workspace = :workspace
+         AND audience = n.audience AND (state = 'done' OR state IN ('cut', 'failed') AND (tokens > 0 OR did <> '{}')))
+         AS last,
+      EXISTS (SELECT 1 FROM consolidations WHERE soul = :soul AND workspace = :workspace AND slot_ms = :slot_ms
+         AND audience = n.audience AND state IN ('done', 'cut', 'undone')) AS done
+    FROM (SELECT min(audience) AS audience FROM (
+      SELECT min(audience) AS audience FROM records INDEXED BY records_by_audience
+      WHERE soul = :soul AND audience > :after
+      UNION ALL SELECT min(audience) FROM user_models
+      WHERE soul = :soul AND workspace = :workspace AND audience > :after)) n
+"""
+_KEY: Final = "soul = :soul AND workspace = :workspace AND slot_ms = :slot_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot that this worker has taken: its time in ms, and the fence of the claim.
+
+    `by_hand`: an admin asked for it. `tries` is how often audiences that failed in it were tried again.
+    """
+
+    at_ms: int
+    fence: int
+    by_hand: bool = False
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The work of one slot for one audience."""
+
+    slot: Slot
+    audience: Audience
+
+
+class Runs(WorkerStore):
+    """The runs of one worker's soul."""
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """The columns that pick the rows of this soul in this workspace."""
+        return self._worker.scope
+
+    async def audiences(self, slot: Slot) -> tuple[Audience, ...]:
+        """The audiences for which something is remembered and that are not done in this slot.
+
+        First those whose last run is the longest ago; without the direct messages of people who paused remembering.
+        Read in short units, however many there are.
+        """
+        left = await self._private_of_paused()
+        waiting: list[tuple[int, str]] = []
+        after: str | None = ""
+        while after is not None:
+            found, after = await self._database.read(partial(self._next_audiences, slot=slot, after=after))
+            waiting += [one for one in found if one[1] not in left]
+        return tuple(_readable(audience for _, audience in sorted(waiting)))
+
+    async def _next_audiences(
+        self, transaction: Transaction, slot: Slot, after: str
+    ) -> tuple[list[tuple[int, str]], str | None]:
+        """Some audiences behind one, each with the time of its last run; and behind which to go on, None at the end."""
+        found: list[tuple[int, str]] = []
+        last = after
+        for _ in range(_AT_ONCE):
+            row = await transaction.one(_FOLLOWING, after=last, slot_ms=slot.at_ms, **self._worker.scope)
+            if row is None or row["audience"] is None:
+                return found, None
+            last = str(row["audience"])
+            if row["here"] and not row["done"]:
+                found.append((int(row["last"] or 0), last))
+        return found, last
+
+    async def _private_of_paused(self) -> frozenset[str]:
+        rows = await self._database.rows(
+            """
+            SELECT m.audience FROM remembering p JOIN user_models m ON m.soul = p.soul AND m.workspace = p.workspace
+              AND m.person = p.person
+            WHERE p.soul = :soul AND p.workspace = :workspace AND p.paused_ms IS NOT NULL AND m.audience LIKE 'dm:%'
+            """,
+            **self._worker.scope,
+        )
+        return frozenset(row["audience"] for row in rows)
+
+    async def paused(self) -> frozenset[str]:
+        """The platform ids of the people of whom nothing is to be remembered now."""
+        rows = await self._database.rows(
+            "SELECT person FROM remembering WHERE soul = :soul AND workspace = :workspace AND paused_ms IS NOT NULL",
+            **self._worker.scope,
+        )
+        return frozenset(row["person"] for row in rows)
+
+    async def read(self, unit: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Read for a part of consolidation."""
+        return await self._database.read(unit)
+
+    async def facts(self, audience: Audience, wanted: str, most: int, **values: object) -> tuple[str, ...]:
+        """The ids of up to `most` facts of an audience that hold now, oldest first, read in short pages.
+
+        Those about people who paused remembering are left out, and what they said of others. `wanted` is a literal of
+        this package over `r` (records) and `f` (facts).
+        """
+        found: list[str] = []
+        after = 0
+        while len(found) < most:
+            rows = await self._database.rows(
+                f"""
+                SELECT r.seq, r.id, f.valid_until_ms IS NULL AND {wanted} AND NOT EXISTS (
+                  SELECT 1 FROM remembering p WHERE p.soul = :soul AND p.workspace = :workspace
+                    AND p.person IN (r.person, f.claimed_by) AND p.paused_ms IS NOT NULL) AS wanted
+                FROM records r INDEXED BY facts_by_audience JOIN facts f ON f.id = r.id
+                WHERE r.soul = :soul AND r.workspace = :workspace
+                  AND r.audience = :audience AND r.kind = 'fact' AND r.seq > :after ORDER BY r.seq LIMIT {_PAGE}
+                """,  # noqa: S608 - literals
+                audience=str(audience),
+                after=after,
+                **values,
+                **self._worker.scope,
+            )
+            found += [row["id"] for row in rows if row["wanted"]]
+            if len(rows) < _PAGE:
+                break
+            after = rows[-1]["seq"]
+        return tuple(found[:most])
+
+    async def write(self, run: Run, part: str, unit: Callable[[Recorder], Awaitable[T]]) -> T:
+        """Write one unit of a run, all of it or nothing; the first one makes the row of the run.
+
+        Raises LostLease when another daemon has the slot by now.
+        """
+        now = self._clock.now_ms()
+
+        async def recorded(transaction: Transaction) -> T:
+            row = await self._row(transaction, run, now)
+            last = await transaction.one(
+                "SELECT max(unit) AS unit FROM consolidation_changes WHERE run = :id", id=row["id"]
+            )
+            number = int(last["unit"] or 0) + 1 if last else 1
+            recorder = Recorder(transaction, row["id"], part, number, now)
+            value = await unit(recorder)
+            if recorder.changed:
+                did = json.loads(row["did"])
+                did[part] = did.get(part, 0) + len(set(recorder.changed))
+                await transaction.run(
+                    "UPDATE consolidations SET did = :did WHERE id = :id", did=as_json(did), id=row["id"]
+                )
+            return value
+
+        return await self._database.write(recorded)
+
+    async def begin(self, run: Run) -> None:
+        """Make the row of a run before its first model call. Raises LostLease."""
+        now = self._clock.now_ms()
+        await self._database.write(lambda transaction: self._row(transaction, run, now))
+
+    async def charge(self, run: Run, calls: Sequence[LLMCall]) -> None:
+        """Record model calls and what they used."""
+        used = sum(call.tokens_in + call.tokens_out for call in calls)
+
+        async def unit(transaction: Transaction) -> None:
+            await store_calls(transaction, calls)
+            await transaction.run(
+                f"UPDATE consolidations SET tokens = tokens + :used WHERE {_KEY} AND audience = :audience",  # noqa: S608 - a constant
+                used=used,
+                **self._key(run),
+            )
+
+        await self._database.write(unit)
+
+    async def spent(self, slot: Slot) -> int:
+        """The tokens that a slot has used, those of jobs that learned meanwhile among them."""
+        row = await self._database.one(
+            f"""
+            SELECT (SELECT coalesce(sum(tokens), 0) FROM consolidations WHERE {_KEY})
+              + (SELECT coalesce(sum(learned_tokens), 0) FROM consolidation_slots WHERE {_KEY}) AS used
+            """,  # noqa: S608 - a constant
+            slot_ms=slot.at_ms,
+            **self._worker.scope,
+        )
+        return int(row["used"]) if row else 0
+
+    async def end(self, run: Run, state: RunState, error: str = "") -> None:
+        """End a run; where there was nothing to do there is no row, and none is made, unless work was left."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> None:
+            if state in {"failed", "cut"}:
+                await self._row(transaction, run, now)
+            await transaction.run(
+                f"""
+                UPDATE consolidations SET state = :state, error = :error, ended_ms = :now
+                WHERE {_KEY} AND audience = :audience
+                """,  # noqa: S608 - a constant
+                state=state,
+                error=error,
+                now=now,
+                **self._key(run),
+            )
+
+        await self._database.write(unit)
+
+    def _key(self, run: Run) -> dict[str, object]:
+        return {"slot_ms": run.slot.at_ms, "audience": str(run.audience), **self._worker.scope}
+
+    async def _row(self, transaction: Transaction, run: Run, now: int) -> sqlite3.Row:
+        """The row of a run, made if it isn't there. Raises LostLease."""
+        held = await transaction.one(
+            "SELECT fence FROM consolidation_slots WHERE soul = :soul AND workspace = :workspace", **self._worker.scope
+        )
+        if held is None or held["fence"] != run.slot.fence:
+            raise LostLease("another daemon consolidates now", hint="nothing to do: it goes on")
+        key = self._key(run)
+        found = await transaction.one(f"SELECT * FROM consolidations WHERE {_KEY} AND audience = :audience", **key)  # noqa: S608 - a constant
+        if found is not None and found["state"] == "running":
+            return found
+        if found is not None:
+            await transaction.run(
+                "UPDATE consolidations SET state = 'running', error = '', ended_ms = NULL WHERE id = :id",
+                id=found["id"],
+            )
+            return found
+        row = await transaction.insert(
+            "consolidations",
+            "RETURNING *",
+            id=await _new_id(transaction, now),
+            state="running",
+            began_ms=now,
+            **key,
+        )
+        assert row is not None
+        return row
+
+
+def _readable(texts: Iterable[str]) -> Iterator[Audience]:
+    """The audiences that somebody may hear, without rows that can't be read."""
+    for text in texts:
+        with suppress(ValueError):
+            audience = Audience.parse(text)
+            if audience.kind is not AudienceKind.OPERATOR:
+                yield audience
+
+
+async def lost_in(transaction: Transaction, run: str, person: str) -> int:
+    """How many lines about a person a run has ended so far, without what was said twice."""
+    row = await transaction.one(
+        """
+        SELECT count(*) AS n FROM consolidation_changes c JOIN records r ON r.id = c.object
+        WHERE c.run = :run AND c.lost = 1 AND r.person = :person
+        """,
+        run=run,
+        person=person,
+    )
+    return int(row["n"]) if row else 0
+
+
+def may_lose(lost: int, standing: int, most_lost: float) -> bool:
+    """Whether one line more may go of `standing` lines, of which `lost` went already; one always may."""
+    return lost == 0 or lost + 1 <= most_lost * standing
+
+
+async def _new_id(transaction: Transaction, now: int) -> str:
+    series = f"RUN_{dt.datetime.fromtimestamp(now / 1000, dt.UTC):%Y%m%d}"
+    row = await transaction.insert(
+        "record_ids",
+        "ON CONFLICT (series) DO UPDATE SET last = record_ids.last + 1 RETURNING last",
+        series=series,
+        last=1,
+    )
+    assert row is not None
+    return f"{series}_{row['last']:03d}"

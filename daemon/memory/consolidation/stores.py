@@ -1,0 +1,44 @@
+"""All that consolidation reads and writes in memory.db, for one soul."""
+
+from dataclasses import dataclass
+
+from daemon.core.ports import Clock
+from daemon.memory.consolidation.distilling import Distilling
+from daemon.memory.consolidation.items import Items
+from daemon.memory.consolidation.merging import Merging
+from daemon.memory.consolidation.quoting import Quoting
+from daemon.memory.consolidation.refreshing import Refreshing
+from daemon.memory.consolidation.runs import Runs
+from daemon.memory.consolidation.sinking import Sinking
+from daemon.memory.consolidation.slots import NightSlots
+from daemon.memory.database import Database
+from daemon.memory.records import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class NightStores:
+    """The slots and runs, and what each part works on."""
+
+    slots: NightSlots
+    runs: Runs
+    items: Items
+    merging: Merging
+    quoting: Quoting
+    distilling: Distilling
+    refreshing: Refreshing
+    sinking: Sinking
+
+
+def night_stores(database: Database, clock: Clock, worker: Worker) -> NightStores:
+    """The stores of one worker."""
+    runs = Runs(database, clock, worker)
+    return NightStores(
+        slots=NightSlots(database, clock, worker),
+        runs=runs,
+        items=Items(database, clock, worker),
+        merging=Merging(runs),
+        quoting=Quoting(runs),
+        distilling=Distilling(runs),
+        refreshing=Refreshing(runs),
+        sinking=Sinking(runs),
+    )

@@ -1,0 +1,176 @@
+"""Undoes a run: what it changed is as it was before, except what somebody changed or forgot since.
+
+No words are kept for that: fields without words get their former value, what the run made is forgotten along its links.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from daemon.core.errors import StoreError
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.learning import store_version
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.ledger import last_write
+from daemon.memory.knowledge.records.store import change, get
+from daemon.memory.knowledge.user_models import MODEL_KEY
+from daemon.memory.records import as_json
+
+_WHY = "a night's work was undone"
+_STAMPED = ("put", "change")  # acts that write to a record
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A memory that stays as the run left it, and why."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What came of it: the ids of the memories that are as before, and those that are not."""
+
+    run: str
+    restored: tuple[str, ...]
+    kept: tuple[Kept, ...]
+
+
+async def undo(transaction: Transaction, run: str, now: int) -> Undone:
+    """Undo a run, newest change first. Raises StoreError where there is no such run, or it can't be undone."""
+    row = await transaction.one("SELECT * FROM consolidations WHERE id = :run", run=run)
+    if row is None:
+        raise StoreError(f"there is no run {run}", hint="see `soul memory runs`")
+    if row["state"] in {"running", "undone"}:
+        said = "is under way" if row["state"] == "running" else "was undone already"
+        raise StoreError(f"run {run} {said}", hint="see `soul memory runs`")
+    changes = await transaction.rows("SELECT * FROM consolidation_changes WHERE run = :run ORDER BY seq DESC", run=run)
+    work = _Undoing(transaction, now)
+    for _, unit in groupby(changes, key=lambda one: one["unit"]):
+        await work.unit(list(unit))
+    await work.outdate_models()
+    await transaction.run("UPDATE consolidations SET state = 'undone' WHERE id = :run", run=run)
+    kept = tuple(Kept(one, why) for one, why in work.kept.items())
+    return Undone(run, tuple(one for one in dict.fromkeys(work.restored) if one not in work.kept), kept)
+
+
+class _Undoing:
+    """Undoes units; `stamps` are the last writes that records had before what is undone already."""
+
+    def __init__(self, transaction: Transaction, now: int) -> None:
+        self._transaction = transaction
+        self._now = now
+        self._stamps: dict[str, int] = {}
+        self._models: dict[str, dict[str, str]] = {}
+        self.restored: list[str] = []
+        self.kept: dict[str, str] = {}
+
+    async def unit(self, changes: Sequence[sqlite3.Row]) -> None:
+        """Undo the changes of a unit, newest first, unless something about one of them is otherwise by now."""
+        stamps = dict(self._stamps)
+        hindrances = [found for one in changes if (found := await self._hindrance(one, stamps))]
+        for one in changes:
+            if hindrances:
+                self.kept.setdefault(one["object"], hindrances[0])
+            else:
+                await self._undo(one)
+
+    async def _hindrance(self, one: sqlite3.Row, stamps: dict[str, int]) -> str:
+        """Why a change can't be undone; empty if it can. `stamps` go back with each change that is looked at."""
+        if one["act"] == "whispers":
+            row = await self._model(one["object"])
+            return "" if row is not None and row["version"] == one["stamp"] else "it was revised since"
+        if await get(self._transaction, one["object"]) is None:
+            return "it was forgotten since"
+        if one["act"] not in (*_STAMPED, "quote"):
+            return ""
+        stamp = stamps.get(one["object"], await last_write(self._transaction, one["object"]))
+        if one["act"] in _STAMPED:
+            stamps[one["object"]] = one["stamp_before"]
+        return "" if stamp == one["stamp"] else "it was changed since"
+
+    async def _undo(self, one: sqlite3.Row) -> None:
+        former = json.loads(one["former"])
+        target = one["object"]
+        if one["act"] == "put":
+            await forget(self._transaction, [target], self._now, _WHY)
+        elif one["act"] == "change":
+            await self._change_back(target, former)
+        elif one["act"] == "link":
+            await self._transaction.run(
+                "DELETE FROM links WHERE origin = :origin AND relation = :relation AND target = :target",
+                origin=target,
+                **former,
+            )
+        elif one["act"] == "quote":
+            await self._transaction.run(
+                "UPDATE links SET quote = '' WHERE origin = :fact AND relation = 'evidence' AND target = :target",
+                fact=target,
+                **former,
+            )
+        else:
+            await self._whisper_again(target, int(former["version"]))
+        if one["act"] in _STAMPED:
+            self._stamps[target] = one["stamp_before"]
+        if one["act"] != "link":
+            self.restored.append(target)
+
+    async def _change_back(self, record_id: str, former: Mapping[str, object]) -> None:
+        fields = dict(former)
+        if "trust" in fields:
+            fields["trust"] = Trust(str(fields["trust"]))
+        record = await change(self._transaction, record_id, self._now, _WHY, **fields)
+        await self._transaction.run(
+            "UPDATE consolidation_items SET seen_ms = :now WHERE object = :id AND seen_ms IS NOT NULL",
+            now=self._now,
+            id=record_id,
+        )  # it has its time again
+        if isinstance(record, Fact) and record.person:
+            key = {name: str(getattr(record, name)) for name in ("soul", "workspace", "person", "audience")}
+            self._models[as_json(key)] = key
+
+    async def _model(self, name: str) -> sqlite3.Row | None:
+        return await self._transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **json.loads(name))  # noqa: S608 - a constant
+
+    async def _whisper_again(self, name: str, version: int) -> None:
+        """Take the guesses from the history, where they still stand there: forgetting empties them."""
+        key = json.loads(name)
+        row = await self._transaction.one(
+            f"SELECT whispers FROM user_model_history WHERE {MODEL_KEY} AND version = :version",  # noqa: S608 - a constant
+            version=version,
+            **key,
+        )
+        await self._transaction.run(
+            f"UPDATE user_models SET whispers = :whispers WHERE {MODEL_KEY}",  # noqa: S608 - a constant
+            whispers=row["whispers"] if row else "",
+            **key,
+        )
+        self._models[name] = key
+
+    async def outdate_models(self) -> None:
+        """Give each person's model whose lines changed a new version, so that a revision under way is refused."""
+        for key in self._models.values():
+            await new_version(self._transaction, key, {"undone": True}, self._now)
+
+
+async def new_version(
+    transaction: Transaction, key: Mapping[str, str], change: Mapping[str, object], now: int
+) -> int | None:
+    """Store the next version of a person's model, with the lines that hold now; None where there is no model."""
+    row = await transaction.one(
+        f"""
+        UPDATE user_models SET version = version + 1, updated_ms = :now WHERE {MODEL_KEY} RETURNING version, whispers
+        """,  # noqa: S608 - a constant
+        now=now,
+        **key,
+    )
+    if row is None:
+        return None
+    await store_version(
+        transaction, key, version=row["version"], whispers=row["whispers"], change=change, trace_id="", now=now
+    )
+    return int(row["version"])

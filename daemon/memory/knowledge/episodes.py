@@ -1,0 +1,295 @@
+"""Looks ended visits through: what came of them, what is left to do, and the journal of the soul."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from daemon.core.errors import StoreError
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.words import likeness, terms_of, words_of
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.closing_faults import FAULTS_OF, MOST_FAULTS, faults_of, note_fault
+from daemon.memory.knowledge.records.crosslinks import cross_link
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import Episode, JournalEntry, StructuredSummary, Trust, WorkflowState
+from daemon.memory.knowledge.records.ledger import last_write
+from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.store import change, get, put, select
+from daemon.memory.knowledge.visits import REMEMBERED, goes_on, inherited_from, latest_before
+from daemon.memory.records import Speaks, Turn, as_json
+from daemon.memory.worker_store import WorkerStore
+
+_CHECKS: Final = ("user_model_check", "soul_state_check")
+_AT_ONCE: Final = 20  # visits in one read, which has to be short
+_CUES: Final = 8
+_AKIN: Final = 0.5  # of two words: rather than not
+
+
+class ImplicationRefused(StoreError):
+    """What is said to follow names nothing of the outcome it is to follow from; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedVisit:
+    """An episode that waits to be looked through, with its turns, oldest first.
+
+    `before` is what the visit inherited. `eventful`: something was learned or decided, and looks at it didn't fail too
+    often. `stamp` is the last write to it: an episode that was written since is not closed with what was made of this.
+    """
+
+    episode: Episode
+    turns: tuple[Turn, ...]
+    before: WorkflowState
+    eventful: bool
+    stamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What a visit came to. `journal` holds the soul's own words for itself, empty for none, in a `tone`.
+
+    `state_snapshot` is how the soul was, in words of closed lists and numbers, without a word of the visit.
+    """
+
+    summary: StructuredSummary
+    workflow: WorkflowState
+    significance: int = 5
+    tags: tuple[str, ...] = ()
+    journal: str = ""
+    tone: str = ""
+    state_snapshot: Mapping[str, object] = field(default_factory=dict)
+
+
+def require_founded(summary: StructuredSummary) -> None:
+    """Raises ImplicationRefused where an implication names nothing of the outcome (seed 004, rule 4)."""
+    said = words_of(summary.key_outcome)
+    terms = terms_of(summary.future_implication)
+    if summary.future_implication and not any(likeness(term, word) > _AKIN for term in terms for word in said):
+        raise ImplicationRefused(
+            "what is said to follow names nothing of the outcome", hint="name in it what it follows from"
+        )
+
+
+class Episodes(WorkerStore):
+    """The episodes of one worker's soul."""
+
+    async def ended(self, conversation: ConversationKey, without: Collection[str] = ()) -> tuple[EndedVisit, ...]:
+        """The next visits of a conversation that wait to be looked through; a year's may wait at once.
+
+        Oldest first, but behind all others those at which a look failed: what one visit holds stops no other.
+
+        One in which a person spoke who has paused remembering waits until they resume it.
+        """
+
+        async def unit(transaction: Transaction) -> tuple[EndedVisit, ...]:
+            found = await select(
+                transaction,
+                Episode,
+                f"""
+                r.conversation = :conversation AND k.state = 'closing'
+                  AND r.id NOT IN (SELECT value FROM json_each(:without)) AND {REMEMBERED}
+                """,  # noqa: S608 - a constant of this package
+                f"{FAULTS_OF}, r.at_ms, r.seq LIMIT {_AT_ONCE}",
+                conversation=str(conversation),
+                without=as_json(sorted(without)),
+            )
+            return tuple([await _with_turns(transaction, one) for one in found])
+
+        return await self._database.read(unit)
+
+    async def count_fault(self, visit: EndedVisit, reason: str) -> None:
+        """Count a look that failed for what stands in the visit; after too many it is closed without one."""
+        await self._database.write(lambda transaction: note_fault(transaction, visit.episode.id, reason))
+
+    async def close(self, visit: EndedVisit, closing: Closing) -> bool:
+        """Store what an ended visit came to, with its journal; what is left to do passes on to the visit after it.
+
+        False, and nothing is written, when the episode was changed, closed or forgotten meanwhile.
+        Raises ImplicationRefused.
+        """
+        require_founded(closing.summary)
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> bool:
+            episode = await get(transaction, visit.episode.id)
+            if not isinstance(episode, Episode) or await last_write(transaction, episode.id) != visit.stamp:
+                return False
+            goal = closing.workflow.current_task or episode.situation.mission_goal
+            turns = await turns_of_episode(transaction, episode.id)
+            await cross_link(transaction, [turn_id(turn.speaker, turn.seq) for turn in turns], now)
+            await change(
+                transaction,
+                episode.id,
+                now,
+                "the visit was looked through",
+                text=closing.summary.content,
+                state="distilled" if await _has_core(transaction, episode.id) else "closed",
+                summary=closing.summary,
+                workflow=closing.workflow,
+                situation=replace(episode.situation, mission_goal=goal),
+                significance=closing.significance,
+                tags=closing.tags,
+                cues=_cues(turns),
+                state_snapshot=closing.state_snapshot,
+                closed_ms=episode.closed_ms or now,
+            )
+            await _pass_on(transaction, episode, closing.workflow, now)
+            if closing.journal:
+                await _write_journal(transaction, episode, closing, now)
+            return True
+
+        return await self._database.write(unit)
+
+    async def drop(self, visit: EndedVisit) -> None:
+        """Delete an episode all of whose turns are gone, with what was made from it alone."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> None:
+            if not await turns_of_episode(transaction, visit.episode.id):
+                await forget(transaction, [visit.episode.id], now, "all of its words are gone")
+
+        await self._database.write(unit)
+
+    async def in_mind(self, conversation: ConversationKey, audience: Audience) -> WorkflowState:
+        """What is being worked on in a conversation: what its newest episode before this audience says."""
+
+        async def unit(transaction: Transaction) -> WorkflowState:
+            found = await select(
+                transaction,
+                Episode,
+                "r.conversation = :conversation AND r.audience = :audience",
+                "r.at_ms DESC, r.seq DESC LIMIT 1",
+                conversation=str(conversation),
+                audience=str(audience),
+            )
+            return found[0].workflow if found else WorkflowState()
+
+        return await self._database.read(unit)
+
+    async def journal(self, conversation: ConversationKey, audience: Audience, most: int) -> tuple[str, ...]:
+        """The newest words of the soul's journal for exactly this audience and its channel, oldest first."""
+
+        async def unit(transaction: Transaction) -> tuple[str, ...]:
+            found = await select(
+                transaction,
+                JournalEntry,
+                "r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.channel = :channel",
+                "r.at_ms DESC, r.seq DESC LIMIT :most",
+                audience=str(audience),
+                channel=conversation.channel,
+                most=most,
+                **self._worker.scope,
+            )
+            return tuple(one.text for one in reversed(found))
+
+        return await self._database.read(unit)
+
+
+async def _with_turns(transaction: Transaction, episode: Episode) -> EndedVisit:
+    turns = await turns_of_episode(transaction, episode.id)
+    before = await latest_before(transaction, episode.conversation or "", episode.at_ms, episode.seq)
+    faults = await faults_of(transaction, episode.id)
+    return EndedVisit(
+        episode=episode,
+        turns=tuple(turns),
+        before=before.workflow if before is not None and before.audience == episode.audience else WorkflowState(),
+        eventful=(_reported(turns) or await _is_source(transaction, episode)) and faults < MOST_FAULTS,
+        stamp=await last_write(transaction, episode.id),
+    )
+
+
+async def turns_of_episode(transaction: Transaction, episode: str) -> list[Turn]:
+    """The turns of an episode, oldest first."""
+    rows = await transaction.rows(
+        """
+        SELECT t.* FROM links l JOIN turns t ON t.seq = CAST(substr(l.target, 4) AS INTEGER)
+        WHERE l.origin = :episode AND l.relation = :relation ORDER BY t.seq
+        """,
+        episode=episode,
+        relation=Relation.TURN_REFS,
+    )
+    return list(map(Turn.from_row, rows))
+
+
+def _cues(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The key words of the visit's messages, the most frequent first."""
+    counted = Counter(word for turn in turns for word in turn.salience_anchor)
+    return tuple(word for word, _ in counted.most_common(_CUES))
+
+
+async def _has_core(transaction: Transaction, episode: str) -> bool:
+    """Whether a core was made of it before its words were taken out."""
+    row = await transaction.one(
+        """
+        SELECT 1 FROM links l JOIN records r ON r.id = l.origin AND r.kind = 'core'
+        WHERE l.target = :id AND l.relation = 'sources'
+        """,
+        id=episode,
+    )
+    return row is not None
+
+
+def _reported(turns: Sequence[Turn]) -> bool:
+    """Whether a reply itself said that something was learned, or moved."""
+    own = [turn.thought for turn in turns if turn.speaker is Speaks.SOUL]
+    return any(thought.get(check) is True for thought in own for check in _CHECKS)
+
+
+async def _is_source(transaction: Transaction, episode: Episode) -> bool:
+    """Whether something was learned from its turns, or the topic or the task there changed since it began."""
+    row = await transaction.one(
+        """
+        SELECT EXISTS (SELECT 1 FROM links l JOIN links e ON e.target = l.target AND e.relation = 'evidence'
+                       WHERE l.origin = :id AND l.relation = 'turn_refs')
+            OR EXISTS (SELECT 1 FROM conversation_topics t WHERE t.conversation = :conversation
+                         AND t.updated_ms >= :began AND (t.topic <> '' OR t.task <> '')) AS found
+        """,
+        id=episode.id,
+        conversation=episode.conversation,
+        began=episode.at_ms,
+    )
+    return bool(row and row["found"])
+
+
+async def _pass_on(transaction: Transaction, episode: Episode, workflow: WorkflowState, now: int) -> None:
+    """Give the next visit, which began before this one was looked through, what it would have inherited."""
+    later = await select(
+        transaction,
+        Episode,
+        """
+        r.conversation = :conversation AND r.audience = :audience AND (r.at_ms, r.seq) > (:at_ms, :seq)
+          AND k.state IN ('open', 'closing')
+        """,
+        "r.at_ms, r.seq LIMIT 1",
+        conversation=episode.conversation,
+        audience=str(episode.audience),
+        at_ms=episode.at_ms,
+        seq=episode.seq,
+    )
+    for one in later:
+        onward = one.event_id or ((episode.event_id or episode.id) if goes_on(workflow) else "")
+        if (one.workflow, one.event_id) != (workflow, onward):
+            situation = replace(one.situation, mission_goal=workflow.current_task)
+            await change(transaction, one.id, now, "inherited", workflow=workflow, event_id=onward, situation=situation)
+            passed = replace(episode, workflow=workflow)
+            await link(transaction, [replace(made, origin=one.id) for made in inherited_from(passed)], now)
+
+
+async def _write_journal(transaction: Transaction, episode: Episode, closing: Closing, now: int) -> None:
+    """The soul's own words of a visit, for no more people than the visit itself."""
+    entry = JournalEntry(
+        soul=episode.soul,
+        workspace=episode.workspace,
+        audience=episode.audience,
+        channel=episode.channel,
+        conversation=episode.conversation,
+        text=closing.journal,
+        at_ms=episode.at_ms,
+        trust=Trust.INFERRED,
+        significance=closing.significance,
+        tone=closing.tone,
+        tags=closing.tags,
+    )
+    await put(transaction, entry, now, [Link("", Relation.SOURCES, episode.id)])

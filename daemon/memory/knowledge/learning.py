@@ -1,0 +1,226 @@
+"""Writes what was learned about a user: facts with their quotations, all of a revision or nothing of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from daemon.core.errors import StoreError
+from daemon.core.perception import Audience, ConversationKey
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import Fact, Topic, Trust
+from daemon.memory.knowledge.records.ledger import is_taken_back, note_write
+from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.store import change, put
+from daemon.memory.knowledge.user_models import MODEL_KEY, current_facts, model_key, note_looked_through
+from daemon.memory.records import Speaks, as_json
+from daemon.memory.worker_store import WorkerStore
+
+_SUPERSEDED, _RETIRED = "superseded", "retired"
+_CONFIDENCE: Mapping[Trust, float] = {Trust.OWN: 0.9, Trust.CLAIM: 0.6}
+_CONFIRMED = 0.02  # that another quotation adds
+_MOST_SURE = 0.99
+
+
+class LossRefused(StoreError):
+    """A revision would delete more of the notes at once than the soul allows; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRange:
+    """The turns of a conversation that a revision was made from: seq `first` to `last`, both included."""
+
+    conversation: ConversationKey
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A line with the quotation that proves it: `turn` is the seq of the user's own turn that holds `quote`.
+
+    `claim`: it is about somebody else, and stays what this user said of them; `about` is that one's platform id, if it
+    is known.
+    """
+
+    text: str
+    turn: int
+    quote: str
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    topic: Topic = Topic.OTHER
+    claim: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a revision changes: new facts, facts (by id) that newer ones supersede, and facts that no longer hold.
+
+    `refused` are the reasons why other proposals were not taken, without their words.
+    """
+
+    added: tuple[Proved, ...] = ()
+    corrected: tuple[tuple[str, Proved], ...] = ()
+    retired: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    whispers: str = ""
+
+
+class Learning(WorkerStore):
+    """Revises what one worker's soul knows of users."""
+
+    async def revise(
+        self,
+        person: str,
+        audience: Audience,
+        learned: Learned,
+        *,
+        expected_version: int,
+        source: TurnRange,
+        most_lost: float,
+        trace_id: str,
+    ) -> bool:
+        """Store what was learned as the next version of a model.
+
+        False, and nothing is written, when `expected_version` is no longer in force: another revision was faster, or a
+        message that it may be made from was edited or deleted. Raises LossRefused when more than `most_lost` (0..1) of
+        the lines, and more than one, would go at once without a correction in their place.
+        """
+        key, now = model_key(self._worker.scope, person, audience), self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> bool:
+            row = await transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **key)  # noqa: S608 - constant
+            if row is None or row["version"] != expected_version:
+                return False
+            standing = {fact.id: fact for fact in await current_facts(transaction, key)}
+            _refuse_loss(len(standing), [one for one in learned.retired if one in standing], most_lost)
+            writer = _Writer(transaction, self._worker.scope, person, audience, source.conversation, now)
+            changed = await writer.write(learned, standing)
+            await transaction.run(
+                f"""
+                UPDATE user_models SET version = version + 1, whispers = :whispers, updated_ms = :now,
+                  modelled_to = max(modelled_to, :modelled_to) WHERE {MODEL_KEY}
+                """,  # noqa: S608 - the key is a constant
+                whispers=learned.whispers,
+                modelled_to=source.last,
+                now=now,
+                **key,
+            )
+            await note_looked_through(transaction, source.conversation, person, source.last)
+            place = {"conversation": str(source.conversation), "first": source.first, "last": source.last}
+            await store_version(
+                transaction,
+                key,
+                version=expected_version + 1,
+                whispers=learned.whispers,
+                change={**changed, **place},
+                trace_id=trace_id,
+                now=now,
+            )
+            return True
+
+        return await self._database.write(unit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the facts of one revision."""
+
+    transaction: Transaction
+    scope: Mapping[str, str]
+    person: str
+    audience: Audience
+    conversation: ConversationKey
+    now: int
+
+    async def write(self, learned: Learned, standing: Mapping[str, Fact]) -> dict[str, object]:
+        """Write all of it; gives the ids of what was added, corrected and retired."""
+        added = [found for one in learned.added if (found := await self._add(one, standing))]
+        corrected = []
+        for older, one in learned.corrected:
+            if older in standing and (newer := await self._add(one, {})):
+                await self._end(older, _SUPERSEDED)
+                await link(self.transaction, [Link(newer, Relation.SUPERSEDES, older)], self.now)
+                corrected.append([older, newer])
+        retired = [fact for fact in learned.retired if fact in standing]
+        for fact in retired:
+            await self._end(fact, _RETIRED)
+        for reason in learned.refused:
+            await self._refuse(reason)
+        return {"added": added, "corrected": corrected, "retired": retired}
+
+    async def _refuse(self, reason: str) -> None:
+        await note_write(self.transaction, act="refuse fact", subject=str(self.audience), reason=reason, now=self.now)
+
+    async def _add(self, line: Proved, standing: Mapping[str, Fact]) -> str:
+        """Store a fact, and give its id; the same line as before is confirmed by one more quotation, and gives ''.
+
+        So does one that rests on a message of which its person had forgotten what it taught.
+        """
+        proof = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, line.turn), line.quote)
+        if await is_taken_back(self.transaction, proof.target):
+            await self._refuse("its person had forgotten what this message taught")
+            return ""
+        for fact in standing.values():
+            if fact.text.casefold() == line.text.casefold():
+                surer = min(_MOST_SURE, max(fact.confidence, _CONFIDENCE[Trust.OWN]) + _CONFIRMED)
+                trust = Trust.OWN if fact.trust is Trust.NOTED else fact.trust
+                if fact.channel != self.conversation.channel:  # of two rooms: before outsiders it is told in none
+                    await change(self.transaction, fact.id, self.now, "said elsewhere, too", channel="")
+                await link(self.transaction, [replace(proof, origin=fact.id)], self.now)
+                await change(self.transaction, fact.id, self.now, "confirmed", confidence=surer, trust=trust)
+                return ""
+        trust = Trust.CLAIM if line.claim else Trust.OWN
+        fact = Fact(
+            soul=self.scope["soul"],
+            workspace=self.scope["workspace"],
+            audience=self.audience,
+            channel=self.conversation.channel,
+            conversation=str(self.conversation),
+            person=line.about if line.claim else self.person,
+            trust=trust,
+            text=line.text,
+            at_ms=self.now,
+            subject=line.subject or self.person,
+            predicate=line.predicate,
+            object=line.object,
+            topic=line.topic,
+            confidence=_CONFIDENCE[trust],
+            claimed_by=self.person,
+            valid_from_ms=self.now,
+        )
+        return (await put(self.transaction, fact, self.now, [proof])).id
+
+    async def _end(self, fact: str, why: str) -> None:
+        await change(self.transaction, fact, self.now, why, valid_until_ms=self.now, why_ended=why)
+
+
+async def store_version(
+    transaction: Transaction,
+    key: Mapping[str, str],
+    *,
+    version: int,
+    whispers: str,
+    change: Mapping[str, object],
+    trace_id: str,
+    now: int,
+) -> None:
+    """Store a version in the history: the ids of the facts that hold in it, and what changed."""
+    facts = [fact.id for fact in await current_facts(transaction, key)]
+    await transaction.insert(
+        "user_model_history",
+        version=version,
+        notes=as_json(facts),
+        whispers=whispers,
+        change=as_json(change),
+        trace_id=trace_id,
+        made_ms=now,
+        **key,
+    )
+
+
+def _refuse_loss(before: int, retired: Sequence[str], most_lost: float) -> None:
+    lost = len(retired)
+    if lost > 1 and lost > most_lost * before:
+        raise LossRefused(f"{lost} of {before} notes would be lost at once", hint="nothing to do: the notes stay")

@@ -1,0 +1,216 @@
+"""Ranks what was found by words and by vectors: one score for turns, records and passages alike.
+
+Words count as in BM25F (Robertson, Zaragoza and Taylor 2004): a turn has its own words, and to a lesser share those of
+its neighbours; their frequencies are added before they saturate, since adding the neighbours' scores counts a word
+twice. A turn also gains from the visit that it belongs to. What the best row lacks of the query's words makes all words
+count less: that one common word fits says little, and then the vectors decide.
+
+Vectors count by how far a cosine stands out of all cosines with this query, in standard deviations: the nearest of six
+hundred turns about the same matter stands out little, the one paraphrase among thousands much. No threshold on the
+cosine itself tells the two apart. The weights were measured on half of LoCoMo (docs/BENCH.md) and lie on a plateau.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Final, NamedTuple
+
+from daemon.core.words import Term
+from daemon.memory.knowledge.word_index import Postings
+
+PREVIOUS: Final = 0.5
+"""What a word counts for the turn behind the one that it stands in."""
+
+_NEXT: Final = 0.2  # for the turn before it
+_SECOND: Final = 0.2  # for the second one behind it
+_FEWEST_ROWS: Final = 500  # so that a word weighs something where there is little to search
+_SATURATION: Final = 0.9  # k1 of BM25; the length of a turn tells nothing (b is 0)
+_VISIT, _VISIT_SATURATION = 0.5, 1.2
+_NO_VISIT: Final = 0  # visits are named by their first turn, and turns are counted from 1
+_COVERED: Final = 0.5  # the share of a query's words, by weight, from which on words count in full
+_NEAR, _NEAR_BEFORE, _NEAR_VISIT = 0.15, 0.15, 0.2
+_BEST_OF_VISIT: Final = 3
+_STANDS_OUT, _OUTLIER = 3.25, 0.8  # from here on a vector is worth a place without any word in common
+
+_LEAST_WORDS: Final = 2.0  # the least weight of words in common: one rare word, or a few frequent ones
+_LEAST_SHARE: Final = 0.15  # and the least share of the query's words
+_FEWEST_TERMS: Final = 2  # a single word by itself is too little for vectors to decide
+_LEAST_BY_WORDS, _LEAST_BY_BOTH = 0.7, 1.2  # the least score, without vectors and with them
+_OF_BEST: Final = 0.4  # the share of the best score below which another one is no help
+
+
+class TurnPlace(NamedTuple):
+    """Where a row stands: the rows before and behind it in the same talk, and the visit that they belong to."""
+
+    before: int | None = None
+    after: int | None = None
+    second: int | None = None
+    visit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """What the words of a query found: a score for each row and visit.
+
+    `held` is the weight of the words that a row or, to their lesser share, its neighbours hold.
+    `covered` is the share of the query that the best row holds, by weight; `terms` how many words were asked for.
+    """
+
+    scores: Mapping[int, float] = field(default_factory=dict)
+    visits: Mapping[int, float] = field(default_factory=dict)
+    held: Mapping[int, float] = field(default_factory=dict)
+    total: float = 0.0
+    covered: float = 0.0
+    terms: int = 0
+
+    def best(self, most: int, visit_of: Mapping[int, int | None]) -> list[int]:
+        """The rows that fit best, the newer first where equal."""
+        top, best_visit = max(self.scores.values(), default=0.0), max(self.visits.values(), default=0.0)
+        if not top:
+            return []
+        of_visits = {visit: _VISIT * score / best_visit for visit, score in self.visits.items()}
+        worths = [
+            (-score / top - of_visits.get(visit_of.get(row) or _NO_VISIT, 0.0), -row)
+            for row, score in self.scores.items()
+        ]
+        return [-row for _, row in nsmallest(most, worths)]
+
+
+def weights_of(found: Postings, without: Collection[str] = ()) -> dict[Term, float]:
+    """What each word of a query weighs: a rare one more. Names of speakers can be left out: they are no matter."""
+    size = max(found.size, _FEWEST_ROWS)
+    return {
+        term: math.log(1 + (max(size - count, 0) + 0.5) / (count + 0.5))
+        for term, count in found.counts.items()
+        if term.word not in without
+    }
+
+
+def _spread(
+    rows: Mapping[int, float], places: Mapping[int, TurnPlace]
+) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
+    """What one word counts for rows and their neighbours: all of it, the greatest part of it; and for their visits.
+
+    The hottest loop of a search.
+    """
+    times, nearest, of_visits = dict(rows), dict(rows), defaultdict[int, float](float)
+    for row, share in rows.items():
+        before, after, second, visit = places.get(row, _ALONE)
+        if visit is not None:
+            of_visits[visit] += share
+        for neighbour, part in ((after, PREVIOUS * share), (second, _SECOND * share), (before, _NEXT * share)):
+            if neighbour is None:
+                continue
+            known = times.get(neighbour)
+            if known is None:
+                times[neighbour] = nearest[neighbour] = part
+            else:
+                times[neighbour] = known + part
+                nearest[neighbour] = max(nearest[neighbour], part)
+    return times, nearest, of_visits
+
+
+def rank_words(found: Postings, places: Mapping[int, TurnPlace], without: Collection[str] = ()) -> WordScores:
+    """The score of every row that holds a word of the query, or whose neighbour does."""
+    weights = weights_of(found, without)
+    total = sum(weights.values())
+    scores, held, visits = (defaultdict[int, float](float) for _ in range(3))
+    for term, weight in weights.items():
+        times, nearest, of_visits = _spread(found.rows[term], places)
+        most = weight * (_SATURATION + 1)
+        for row, often in times.items():
+            scores[row] += most * often / (often + _SATURATION)
+            held[row] += weight * nearest[row]
+        most = weight * (_VISIT_SATURATION + 1)
+        for visit, often in of_visits.items():
+            visits[visit] += most * often / (often + _VISIT_SATURATION)
+    covered = max(held.values(), default=0.0) / total if total else 0.0
+    return WordScores(dict(scores), dict(visits), dict(held), total, covered, len(weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How far the cosine of each row with a query stands out of all, in standard deviations; empty without vectors."""
+
+    own: Mapping[int, float] = field(default_factory=dict)
+    before: Mapping[int, float] = field(default_factory=dict)
+
+
+class Candidate(NamedTuple):
+    """A row that may surface. `lift` is added for what else speaks for it (a day or a person that was named)."""
+
+    row: int
+    visit: int | None = None
+    lift: float = 0.0
+    share: float = 1.0
+    pulled: bool = False
+
+
+def rank(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> dict[int, float]:
+    """The score of each candidate: at most about two by words, and as much by vectors."""
+    top, top_visit = max(words.scores.values(), default=0.0), max(words.visits.values(), default=0.0)
+    counted = min(1.0, words.covered / _COVERED)
+    visits = _nearest_visits(candidates, near.own)
+    scores = {}
+    for one in candidates:
+        by_words = words.scores.get(one.row, 0.0) / top if top else 0.0
+        of_visit = by_words if one.visit is None else words.visits.get(one.visit, 0.0) / top_visit if top_visit else 0.0
+        alone = max(0.0, near.own.get(one.row, 0.0))
+        after = max(0.0, near.before.get(one.row, 0.0)) if one.visit is not None else alone
+        score = counted * (by_words + _VISIT * of_visit) + _NEAR * alone + _NEAR_BEFORE * after + one.lift
+        score += _NEAR_VISIT * visits.get(_visit_key(one), 0.0) + _OUTLIER * max(0.0, alone - _STANDS_OUT)
+        scores[one.row] = score * one.share
+    return scores
+
+
+def fitting(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> list[int]:
+    """The rows that have anything to do with a query: words, or a vector that stands out."""
+    return [
+        one.row
+        for one in candidates
+        if one.pulled or words.held.get(one.row, 0.0) > 0 or near.own.get(one.row, 0.0) >= _STANDS_OUT
+    ]
+
+
+def worth_showing(
+    candidates: Sequence[Candidate], scores: Mapping[int, float], words: WordScores, near: Nearness
+) -> set[int]:
+    """The rows that surface: none far behind the best, and none at all where no row has enough to do with the query.
+
+    That is so when no row fits well enough that holds enough of its words or whose vector stands out.
+    """
+    enough = max(_LEAST_WORDS, _LEAST_SHARE * words.total)
+    by_meaning = words.terms >= _FEWEST_TERMS
+    least = _LEAST_BY_BOTH if near.own else _LEAST_BY_WORDS
+    good = [
+        one
+        for one in candidates
+        if one.pulled
+        or (
+            scores[one.row] >= least
+            and (words.held.get(one.row, 0.0) >= enough or (by_meaning and near.own.get(one.row, 0.0) >= _STANDS_OUT))
+        )
+    ]
+    if not good:
+        return set()
+    least = _OF_BEST * max(scores[one.row] for one in good)
+    return {one.row for one in candidates if one.pulled or scores[one.row] >= least}
+
+
+_ALONE: Final = TurnPlace()
+
+
+def _visit_key(one: Candidate) -> Hashable:
+    return one.row if one.visit is None else ("visit", one.visit)
+
+
+def _nearest_visits(candidates: Iterable[Candidate], own: Mapping[int, float]) -> dict[Hashable, float]:
+    """For each visit, between 0 and 1, how near its three nearest turns are; a row without a visit is one by itself."""
+    members: dict[Hashable, list[float]] = defaultdict(list)
+    for one in candidates:
+        members[_visit_key(one)].append(own.get(one.row, 0.0))
+    means = {key: sum(sorted(near)[-_BEST_OF_VISIT:]) / min(_BEST_OF_VISIT, len(near)) for key, near in members.items()}
+    low, high = min(means.values(), default=0.0), max(means.values(), default=0.0)
+    return {key: (mean - low) / (high - low) for key, mean in means.items()} if high > low else {}

@@ -1,0 +1,142 @@
+"""Forgets along the links: what loses its last source goes, what was made of several is emptied and made anew."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.records.crosslinks import loosen
+from daemon.memory.knowledge.records.ids import turn_seq
+from daemon.memory.knowledge.records.kinds import (
+    Episode,
+    Fact,
+    JournalEntry,
+    Record,
+    RecordKind,
+    StructuredSummary,
+    WorkflowState,
+)
+from daemon.memory.knowledge.records.ledger import forget_salts
+from daemon.memory.knowledge.records.links import DERIVING, Link, Relation, link, links_from, links_to
+from daemon.memory.knowledge.records.store import UnreadableRecord, change, erase, get_any
+
+SUPERSEDED: Final = "superseded"
+
+_COMPOSED: Final = (RecordKind.EPISODE, RecordKind.CORE, RecordKind.SPHERE)
+_DISTILLED: Final = (RecordKind.CORE, RecordKind.SPHERE)
+
+
+async def forget(
+    transaction: Transaction, ids: Sequence[str], now: int, reason: str, *, reworded: bool = False
+) -> list[str]:
+    """Delete records, or follow deleted or edited turns, and all that was made from these alone; gives what is gone.
+
+    An episode or a core that keeps other sources loses its words at once and waits to be made anew; a fact keeps those
+    of its quotations that are left, and one without quotations goes with any of its sources. A fact that is superseded
+    by one that goes holds again, unless that one held no more itself, and what a core that goes was distilled from may
+    be distilled again. Turns that are `reworded` stay where they were said: their visit is made anew from what they say
+    now.
+    """
+    gone: list[str] = []
+    waiting = list(ids)
+    while waiting:
+        record_id = waiting.pop()
+        derived = await links_to(transaction, record_id, *DERIVING)
+        older = [one.target for one in await links_from(transaction, record_id, Relation.SUPERSEDES)]
+        newer = [one.origin for one in await links_to(transaction, record_id, Relation.SUPERSEDES)]
+        record = await get_any(transaction, record_id)
+        if record is not None:
+            await _release(transaction, record, now)
+            await erase(transaction, record, now, reason)
+            gone.append(record_id)
+        else:
+            kept = Relation.TURN_REFS if reworded else ""
+            await transaction.run(
+                "DELETE FROM links WHERE (origin = :id OR target = :id) AND relation <> :kept", id=record_id, kept=kept
+            )
+            await loosen(transaction, derived)
+        await _close_gap(transaction, newer, older, now)
+        for old in older if isinstance(record, Fact) and record.valid_until_ms is None else ():
+            await _hold_again(transaction, old, now)
+        for one in derived:
+            if one.proves_nothing or not await links_from(transaction, one.origin, *DERIVING):
+                waiting.append(one.origin)
+            else:
+                await _empty(transaction, one, now, reason)
+    return gone
+
+
+async def _release(transaction: Transaction, record: Record | UnreadableRecord, now: int) -> None:
+    """Let what a core or a sphere was made of be distilled again, now that it goes."""
+    if record.kind not in _DISTILLED:
+        return
+    for one in await links_from(transaction, record.id, Relation.SOURCES):
+        source = await get_any(transaction, one.target)
+        if isinstance(source, Episode) and source.state == "distilled":
+            await change(transaction, source.id, now, "no longer distilled", state="closed")
+            await transaction.run(
+                "DELETE FROM consolidation_items WHERE part = 'distils' AND object = :id", id=source.id
+            )
+
+
+async def _close_gap(transaction: Transaction, newer: Sequence[str], older: Sequence[str], now: int) -> None:
+    """Let the facts that superseded one that is gone supersede what it had superseded."""
+    links = [
+        Link(one, Relation.SUPERSEDES, old)
+        for one in newer
+        for old in older
+        if one != old and await get_any(transaction, one) and await get_any(transaction, old)
+    ]
+    await link(transaction, links, now)
+
+
+async def _empty(transaction: Transaction, lost: Link, now: int, reason: str) -> None:
+    """Take the words out of what lost one of several sources, and out of all that was made of it in turn.
+
+    A visit that goes on has no words of its turns yet; it keeps what it inherited.
+    """
+    waiting, seen = [lost], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one.origin in seen:
+            continue
+        seen.add(one.origin)
+        record = await get_any(transaction, one.origin)
+        if isinstance(record, JournalEntry | UnreadableRecord):  # the journal is written anew with the visit
+            waiting += await links_to(transaction, record.id, *DERIVING)
+            await erase(transaction, record, now, reason)
+            continue
+        if not isinstance(record, Episode) or record.kind not in _COMPOSED:
+            continue
+        if record.state == "open" and turn_seq(one.target) is not None:
+            continue
+        await _take_words_out(transaction, record, now, reason)
+        waiting += await links_to(transaction, record.id, *DERIVING)
+
+
+async def _take_words_out(transaction: Transaction, record: Episode, now: int, reason: str) -> None:
+    await change(
+        transaction,
+        record.id,
+        now,
+        reason,
+        text="",
+        summary=StructuredSummary(),
+        situation=replace(record.situation, mission_goal=""),
+        workflow=WorkflowState(),
+        tags=(),
+        cues=(),
+        state_snapshot={},
+        extra={},
+        state=record.state if record.state == "open" else "closing",
+    )
+    await forget_salts(transaction, record.id)
+
+
+async def _hold_again(transaction: Transaction, record_id: str, now: int) -> None:
+    """A fact that was superseded by one that is gone holds again."""
+    fact = await get_any(transaction, record_id)
+    if not isinstance(fact, Fact) or fact.why_ended != SUPERSEDED:
+        return
+    if not await links_to(transaction, record_id, Relation.SUPERSEDES):
+        await change(transaction, record_id, now, "", valid_until_ms=None, why_ended="")

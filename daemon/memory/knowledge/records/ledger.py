@@ -1,0 +1,105 @@
+"""The ledger: one row for every write to memory, chained, so that tampering shows (`reliability.md` P48).
+
+A digest is of a salt and the content. Forgetting deletes the salt: then the digest tells nothing of the words, and the
+chain, which holds digests alone, stays whole.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.memory.database import Database, Transaction
+from daemon.memory.records import as_json
+
+_BATCH: Final = 2_000
+_GENESIS: Final = ""
+_TAUGHT: Final = "taught by "
+
+EDITED: Final = "edited"
+"""Why a turn changed whose message has other words now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write; `content` is digested, and neither `act` nor `reason` holds words of users."""
+
+    act: str
+    subject: str
+    content: object = None
+    reason: str = ""
+
+
+async def note_write(
+    transaction: Transaction, *, act: str, subject: str, content: object = None, reason: str = "", now: int
+) -> None:
+    """Add a write to the chain."""
+    await note_writes(transaction, [Write(act, subject, content, reason)], now)
+
+
+async def note_writes(transaction: Transaction, writes: Sequence[Write], now: int) -> None:
+    """Add writes to the chain, in order, with one look at its end."""
+    if not writes:
+        return
+    last = await transaction.one("SELECT chain FROM ledger ORDER BY seq DESC LIMIT 1")
+    chain = last["chain"] if last else _GENESIS
+    for write in writes:
+        salt = secrets.token_hex(16) if write.content is not None else ""
+        digest = digest_of(salt, write.content)
+        row = {"act": write.act, "object": write.subject, "reason": write.reason, "digest": digest, "at_ms": now}
+        chain = _link(chain, row)
+        await transaction.insert("ledger", salt=salt, chain=chain, **row)
+
+
+async def last_write(transaction: Transaction, subject: str) -> int:
+    """The number of the newest write to a record; 0 for none."""
+    row = await transaction.one("SELECT max(seq) AS seq FROM ledger WHERE object = :subject", subject=subject)
+    return int(row["seq"] or 0) if row else 0
+
+
+async def take_back(transaction: Transaction, turns: Sequence[str], now: int) -> None:
+    """Note that its person had what these turns taught forgotten: they teach nothing any more, unless reworded."""
+    writes = [Write("take back", f"{_TAUGHT}{one}") for one in dict.fromkeys(turns)]  # the turn's own line stays newest
+    await note_writes(transaction, writes, now)
+
+
+async def is_taken_back(transaction: Transaction, turn: str) -> bool:
+    """Whether a turn teaches nothing any more, since its person had what it taught forgotten."""
+    taken = await last_write(transaction, f"{_TAUGHT}{turn}")
+    reworded = taken and await transaction.one(
+        "SELECT 1 FROM ledger WHERE object = :turn AND seq > :taken AND reason = :edited",
+        turn=turn,
+        taken=taken,
+        edited=EDITED,
+    )
+    return bool(taken) and reworded is None
+
+
+async def forget_salts(transaction: Transaction, subject: str) -> None:
+    """Make the digests of a record meaningless, now that its words are gone."""
+    await transaction.run("UPDATE ledger SET salt = '' WHERE object = :subject AND salt <> ''", subject=subject)
+
+
+def digest_of(salt: str, content: object) -> str:
+    """The digest of a content; empty for none."""
+    return "" if content is None else hashlib.sha256(f"{salt}\x1f{as_json(content)}".encode()).hexdigest()
+
+
+async def broken_at(database: Database) -> int | None:
+    """The first row of the ledger that does not follow from the one before it; None when the chain is whole."""
+    chain, last = _GENESIS, 0
+    while rows := await database.rows(
+        "SELECT * FROM ledger WHERE seq > :last ORDER BY seq LIMIT :most", last=last, most=_BATCH
+    ):
+        for row in rows:
+            chain = _link(chain, {name: row[name] for name in ("act", "object", "reason", "digest", "at_ms")})
+            if chain != row["chain"]:
+                seq: int = row["seq"]
+                return seq
+        last = rows[-1]["seq"]
+    return None
+
+
+def _link(before: str, row: dict[str, object]) -> str:
+    return hashlib.sha256(f"{before}\x1f{as_json(row)}".encode()).hexdigest()

@@ -1,0 +1,356 @@
+"""What was seen, heard and read: files on their way to a record, their bytes, and the search for a picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from daemon.core.concurrency import in_background
+from daemon.core.errors import IndexDamaged
+from daemon.core.perception import ConversationKey, Readers
+from daemon.core.ports import Clock, FileKind, Image, ReadFile, SharedFile
+from daemon.core.sentences import Sentence
+from daemon.core.words import terms_of
+from daemon.memory.database import Database, Transaction, one_of
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.ranking import rank_words
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import RecordKind, Sense
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.store import RECORD_INDEX, put
+from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.shared_files import reason_as_json, reason_from_json
+from daemon.memory.reader_codes import codes_for_readers, heard_by
+from daemon.memory.records import Speaks, as_json, json_object
+
+COPY_TYPE: Final = "image/jpeg"
+"""The media type of every picture that is kept: a copy without its hidden data."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file of a message: still `waiting`, `refused` for a reason, or read; `turn` is its message's, if stored yet.
+
+    `said_ms` is when it was heard of; `person` is who sent it and `audience` who may hear of it, empty until then.
+    """
+
+    seq: int
+    ts: str
+    file: SharedFile
+    state: str
+    reason: str
+    read: ReadFile | None
+    digest: str
+    kept: int
+    said_ms: int
+    turn: int | None = None
+    person: str = ""
+    audience: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPicture:
+    """A picture that is in memory: its record's id and line, when it was shown, and how well it fits a question."""
+
+    id: str
+    text: str
+    at_ms: int
+    digest: str
+    fit: float = 0.0
+
+
+class Senses:
+    """Keeps files and their records for all souls of a memory.db; `most_bytes` bounds the folder of pictures."""
+
+    def __init__(self, database: Database, clock: Clock, folder: SenseBytes, most_bytes: int) -> None:
+        self._database, self._clock = database, clock
+        self._folder, self._most_bytes = folder, most_bytes
+
+    async def of_messages(self, conversation: ConversationKey, timestamps: Sequence[str]) -> list[SentFile]:
+        """The files of these messages, in their order."""
+        among, keys = one_of(timestamps)
+        rows = await self._database.rows(
+            f"""
+            SELECT s.*, NULL AS turn, '' AS person, '' AS audience FROM shared_files s
+            WHERE conversation = :conversation AND ts IN {among} ORDER BY seq
+            """,  # noqa: S608 - numbered names
+            conversation=str(conversation),
+            **keys,
+        )
+        return [_file(row) for row in rows]
+
+    async def unrecorded(self, conversation: ConversationKey) -> list[SentFile]:
+        """The files that were read, or wait to be, and whose message is a turn by now that is there to stay."""
+        rows = await self._database.rows(
+            """
+            SELECT s.*, t.seq AS turn, t.author AS person, t.audience FROM shared_files s
+            JOIN turns t ON t.conversation = s.conversation AND t.ts = s.ts AND t.speaker = 'person'
+            WHERE s.conversation = :conversation AND s.state IN ('waiting', 'read') AND t.passing = 0 ORDER BY s.seq
+            """,
+            conversation=str(conversation),
+        )
+        return [_file(row) for row in rows]
+
+    async def keep(self, file: SentFile, read: ReadFile) -> SentFile:
+        """Store what was read of a file, and the copy of a picture as far as there is room; the oldest goes first."""
+        image = read.image
+        fits = image is not None and len(image.data) <= self._most_bytes
+        digest = await in_background(partial(self._folder.put, image.data)) if image is not None and fits else ""
+        size = len(image.data) if image is not None and digest else 0
+
+        async def unit(transaction: Transaction) -> None:
+            await transaction.run(
+                """
+                UPDATE shared_files SET state = 'read', kind = :kind, media_type = :media_type, found = :found,
+                                        digest = :digest, kept = :kept, url = ''
+                WHERE seq = :seq AND state = 'waiting'
+                """,
+                kind=read.kind,
+                media_type=read.media_type,
+                found=as_json(_found(read)),
+                digest=digest,
+                kept=size,
+                seq=file.seq,
+            )
+            await self._make_room(transaction)
+
+        await self._database.write(unit)
+        if image is not None and digest:  # the same bytes may have been deleted with another message meanwhile
+            await in_background(partial(self._folder.put, image.data))
+        return replace(file, state="read", read=read, digest=digest, kept=size)
+
+    async def refuse(self, file: SentFile, reason: str) -> None:
+        """Note why a file is not read."""
+        await self._database.run(
+            "UPDATE shared_files SET state = 'refused', reason = :reason, url = '' WHERE seq = :seq",
+            reason=reason_as_json(reason),
+            seq=file.seq,
+        )
+
+    async def picture(self, digest: str) -> Image | None:
+        """A picture that is kept; None where it is gone."""
+        data = await in_background(partial(self._folder.get, digest)) if digest else None
+        return Image(COPY_TYPE, data) if data is not None else None
+
+    async def record(self, file: SentFile, sense: Sense) -> Sense | None:
+        """Store the record of a file with its evidence; None where its message is gone, or another was first."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Sense | None:
+            row = await transaction.one(
+                """
+                SELECT s.digest, t.seq AS turn FROM shared_files s
+                JOIN turns t ON t.conversation = s.conversation AND t.ts = s.ts AND t.speaker = 'person'
+                WHERE s.seq = :seq AND s.state = 'read' AND t.seq = :turn
+                """,
+                seq=file.seq,
+                turn=file.turn,
+            )
+            if row is None:
+                return None
+            evidence = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, row["turn"]))
+            stored = await put(transaction, sense, now, [evidence])
+            await transaction.run(
+                "UPDATE shared_files SET state = 'recorded', record = :id, found = '{}' WHERE seq = :seq",
+                id=stored.id,
+                seq=file.seq,
+            )
+            return stored
+
+        return await self._database.write(unit)
+
+    async def feel(self, sense: Sense, conversation: ConversationKey) -> Sense | None:
+        """Store how the soul itself felt after the newest message of a conversation; None where there is none."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Sense | None:
+            row = await transaction.one(
+                "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
+                id=str(conversation),
+            )
+            if row is None:
+                return None
+            evidence = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, row["seq"]))
+            return await put(transaction, sense, now, [evidence])
+
+        return await self._database.write(unit)
+
+    async def latest_picture(self, conversation: ConversationKey, ts: Sequence[str]) -> KnownPicture | None:
+        """The newest picture that one of these messages of the conversation shows."""
+        among, keys = one_of(ts)
+        row = await self._database.one(
+            f"""
+            SELECT s.record AS id, coalesce(r.text, '') AS text, s.heard_ms AS at_ms, s.digest FROM shared_files s
+            LEFT JOIN records r ON r.id = s.record
+            WHERE s.conversation = :conversation AND s.ts IN {among} AND s.digest <> '' ORDER BY s.seq DESC LIMIT 1
+            """,  # noqa: S608 - numbered names
+            conversation=str(conversation),
+            **keys,
+        )
+        return KnownPicture(row["id"], row["text"], row["at_ms"], row["digest"]) if row else None
+
+    async def picture_about(self, where: ConversationKey, readers: Readers, query: str) -> KnownPicture | None:
+        """The picture whose words fit a question best, of those that the readers may know; None where none fits."""
+        if not (terms := terms_of(query)):
+            return None
+        allowed, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+        codes = codes_for_readers(where, readers)
+
+        async def unit(transaction: Transaction) -> list[KnownPicture]:
+            if await transaction.one("SELECT 1 FROM senses WHERE raw_data_ref <> '' LIMIT 1") is None:
+                return []  # as in most houses on most days
+            words = rank_words(await RECORD_INDEX.find(transaction, codes, terms), {})
+            among, keys = one_of(words.best(_COMPARED, {}))
+            rows = await transaction.rows(
+                f"""
+                SELECT r.seq, r.id, r.text, r.at_ms, k.raw_data_ref AS digest
+                FROM records r CROSS JOIN senses k
+                WHERE k.id = r.id AND r.seq IN {among} AND r.kind = '{RecordKind.SENSE}' AND k.raw_data_ref <> ''
+                  AND r.soul = :soul AND r.workspace = :workspace AND {allowed}
+                """,  # noqa: S608 - numbered names and constants of this package
+                soul=where.soul,
+                workspace=where.workspace,
+                **values,
+                **keys,
+            )
+            return [
+                KnownPicture(row["id"], row["text"], row["at_ms"], row["digest"], words.held.get(row["seq"], 0.0))
+                for row in rows
+            ]
+
+        try:
+            found = await self._database.read(unit) if codes else []
+        except IndexDamaged:
+            await self._database.write(RECORD_INDEX.distrust)
+            raise
+        return max(found, key=lambda one: (one.fit, one.at_ms), default=None)
+
+    # -- bytes ---------------------------------------------------------------------------------------------------------
+
+    async def sweep(self, *, everything: bool = False) -> int:
+        """Delete the bytes that no file shows and no record refers to any more; gives how many.
+
+        With `everything` what a crash has left is looked for, too. Raises StoreError.
+        """
+        if await self._database.one("SELECT 1 FROM loose_bytes LIMIT 1") is None and not everything:
+            return 0
+        now = self._clock.now_ms() / 1000
+        if everything:
+            await in_background(partial(self._folder.remove_unfinished, now - _SETTLED))
+            names = await in_background(partial(self._folder.others_than, (), now - _SETTLED))
+            await self._database.write(partial(_suspect, names=names))
+        gone = 0
+        while True:
+            some = await self._database.write(self._sweep_some)
+            gone += some
+            if some < _AT_ONCE:
+                return gone
+
+    async def _sweep_some(self, transaction: Transaction) -> int:
+        """In one transaction, so that no row refers to the bytes anew between the look and the deletion."""
+        gone = 0
+        for row in await transaction.rows("SELECT digest FROM loose_bytes LIMIT :most", most=_AT_ONCE):
+            if not await _is_referred_to(transaction, row["digest"]):
+                try:
+                    self._folder.remove(row["digest"])
+                except OSError:
+                    continue  # it stays noted, and is tried again
+            await transaction.run("DELETE FROM loose_bytes WHERE digest = :digest", digest=row["digest"])
+            gone += 1
+        return gone
+
+    async def _make_room(self, transaction: Transaction) -> None:
+        """Let the oldest pictures go until the folder keeps to its bound; their records keep their words."""
+        rows = await transaction.rows(_KEPT)
+        over = sum(row["kept"] for row in rows) - self._most_bytes
+        for row in rows:
+            if over <= 0:
+                return
+            over -= row["kept"]
+            for table, column in (("shared_files", "digest"), ("senses", "raw_data_ref")):
+                await transaction.run(
+                    f"UPDATE {table} SET {column} = '' WHERE {column} = :digest",  # noqa: S608 - literals
+                    digest=row["digest"],
+                )
+            await transaction.insert("loose_bytes", "ON CONFLICT DO NOTHING", digest=row["digest"])
+
+
+# What a passport brought has no message here: its record says when it was seen, and how large it is.
+_KEPT: Final = """
+    SELECT digest, max(at_ms) AS newest, max(kept) AS kept FROM (
+      SELECT digest, heard_ms AS at_ms, kept FROM shared_files WHERE digest <> ''
+      UNION ALL SELECT k.raw_data_ref, r.at_ms, k.bytes FROM senses k JOIN records r ON r.id = k.id
+      WHERE k.raw_data_ref <> '' AND NOT EXISTS (SELECT 1 FROM shared_files s WHERE s.digest = k.raw_data_ref))
+    GROUP BY digest ORDER BY newest, digest
+    """
+_COMPARED: Final = 60  # pictures whose words fit a question
+_AT_ONCE: Final = 50  # bytes that are deleted in one transaction
+_SETTLED: Final = 3600.0  # seconds after which unknown bytes are surely of no transaction under way
+
+
+async def is_shown(transaction: Transaction, digest: str) -> bool:
+    """Whether a sense shows these bytes."""
+    row = await transaction.one(
+        "SELECT 1 FROM senses WHERE raw_data_ref = :digest AND raw_data_ref <> '' LIMIT 1", digest=digest
+    )
+    return row is not None
+
+
+async def _suspect(transaction: Transaction, names: Sequence[str]) -> None:
+    for name in names:
+        if not await _is_referred_to(transaction, name):
+            await transaction.insert("loose_bytes", "ON CONFLICT DO NOTHING", digest=name)
+
+
+async def _is_referred_to(transaction: Transaction, digest: str) -> bool:
+    row = await transaction.one(
+        """
+        SELECT EXISTS (SELECT 1 FROM shared_files WHERE digest = :digest AND digest <> '')
+            OR EXISTS (SELECT 1 FROM senses WHERE raw_data_ref = :digest AND raw_data_ref <> '') AS yes
+        """,
+        digest=digest,
+    )
+    return row is not None and bool(row["yes"])
+
+
+def _found(read: ReadFile) -> dict[str, object]:
+    return {
+        "text": read.text,
+        "left_out": read.left_out,
+        "width": read.width,
+        "height": read.height,
+        "color_hex": read.color_hex,
+    }
+
+
+def _file(row: sqlite3.Row) -> SentFile:
+    shared = SharedFile(row["file"], row["name"], row["media_type"], row["size"], row["url"])
+    refused = row["state"] == "refused"
+    return SentFile(
+        seq=row["seq"],
+        ts=row["ts"],
+        file=shared,
+        state=row["state"],
+        reason=reason_from_json(row["reason"]) if refused else Sentence("file_late"),
+        read=_read(row) if row["kind"] else None,
+        digest=row["digest"],
+        kept=row["kept"],
+        said_ms=row["heard_ms"],
+        turn=row["turn"],
+        person=row["person"],
+        audience=row["audience"],
+    )
+
+
+def _read(row: sqlite3.Row) -> ReadFile:
+    found = json_object(row["found"])
+    width, height = found.get("width"), found.get("height")
+    return ReadFile(
+        FileKind(row["kind"]),
+        row["media_type"],
+        str(found.get("text", "")),
+        str(found.get("left_out", "")),
+        width if isinstance(width, int) else 0,
+        height if isinstance(height, int) else 0,
+        str(found.get("color_hex", "")),
+    )

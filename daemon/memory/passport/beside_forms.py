@@ -1,0 +1,188 @@
+"""The forms of what a passport holds beside memories: plans, what is known of users as a whole, the soul's own state.
+
+Seed 004 has no fields for them: all but who and when stands under `soul_daemon`. A file that leaves one of these fields
+out is half a record, and refused.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from daemon.memory.passport.form_fields import Count, Form, Moment, OurOrigin, Words
+from daemon.memory.passport.names import PassportKind
+
+
+class OurCue(Form):
+    """What an intention waits for in place of a time."""
+
+    topic: str
+    person: str
+    silence_ms: Count
+    since_ms: Moment
+    until_ms: Moment
+    fires_left: Annotated[int, Field(ge=1, le=2**53)]
+    hits: Count
+
+
+class OurIntention(OurOrigin):
+    """A reminder or a scheduled event: for whom, what, when, and what became of it."""
+
+    slot: str
+    due_ms: Moment
+    every: str
+    process: str
+    params: Mapping[str, object]
+    content: str
+    behalf: str
+    state: Literal["waiting", "due", "cancelled", "dead"]
+    reason: str
+    fired: Count
+    settled_ms: Moment | None
+    faults: Count
+    cue: OurCue | None
+
+
+class OurUserModel(OurOrigin):
+    """What there is one of for a user and an audience; `whispers` are the soul's private words."""
+
+    version: Count
+    whispers: str
+    visits: Count
+    interactions: Count
+    seen_ms: Moment
+    modelled_to: Count
+
+
+class OurModelVersion(OurOrigin):
+    """One version of it; `notes` are the ids of the facts that held then, `change` says what was new."""
+
+    version: Count
+    notes: Words
+    whispers: str
+    change: Mapping[str, object]
+    trace_id: str
+
+
+class OurMood(OurOrigin):
+    """The soul's mood before one audience, and since when."""
+
+    version: Count
+    emotional_state: str
+    felt_ms: Moment
+
+
+class OurTopic(OurOrigin):
+    """What the soul and its users work on in one conversation."""
+
+    version: Count
+    topic: str
+    task: str
+
+
+class OurQuestion(OurOrigin):
+    """What the soul wonders about in one room."""
+
+    question: str
+
+
+class IntentionForm(Form):
+    """A plan of the soul, or of a user."""
+
+    type: Literal[PassportKind.INTENTION]
+    intention_id: str
+    created_at: str
+    soul_daemon: OurIntention
+
+
+class UserModelForm(Form):
+    """What is known of a user as a whole, for one audience; the facts have files of their own."""
+
+    type: Literal[PassportKind.USER_MODEL]
+    user_model_id: str
+    user_id: str
+    username: str
+    created_at: str
+    soul_daemon: OurUserModel
+
+
+class ModelVersionForm(Form):
+    """An earlier version of that, or the newest."""
+
+    type: Literal[PassportKind.MODEL_VERSION]
+    user_model_version_id: str
+    user_id: str
+    created_at: str
+    soul_daemon: OurModelVersion
+
+
+class MoodForm(Form):
+    """How the soul feels."""
+
+    type: Literal[PassportKind.MOOD]
+    soul_state_id: str
+    created_at: str
+    soul_daemon: OurMood
+
+
+class TopicForm(Form):
+    """What a conversation is about."""
+
+    type: Literal[PassportKind.TOPIC]
+    conversation_topic_id: str
+    created_at: str
+    soul_daemon: OurTopic
+
+
+class QuestionForm(Form):
+    """A question that the soul carries."""
+
+    type: Literal[PassportKind.QUESTION]
+    standing_question_id: str
+    created_at: str
+    soul_daemon: OurQuestion
+
+
+BesideForm = IntentionForm | UserModelForm | ModelVersionForm | MoodForm | TopicForm | QuestionForm
+
+BESIDE_FORMS: Final[Mapping[PassportKind, type[BesideForm]]] = {
+    PassportKind.INTENTION: IntentionForm,
+    PassportKind.USER_MODEL: UserModelForm,
+    PassportKind.MODEL_VERSION: ModelVersionForm,
+    PassportKind.MOOD: MoodForm,
+    PassportKind.TOPIC: TopicForm,
+    PassportKind.QUESTION: QuestionForm,
+}
+
+
+def named_id(form: BesideForm) -> str:
+    """The id that stands in a file."""
+    name: str = getattr(form, f"{form.type}_id")
+    return name
+
+
+def id_made_of(prefix: str, *parts: object) -> str:
+    """The id of what has none of its own: made of what there is one of it for."""
+    digest = hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()[:16]
+    return f"{prefix}_{digest}"
+
+
+def own_id(form: BesideForm) -> str:
+    """The id that the file of a form has to have; that of an intention is any."""
+    ours = form.soul_daemon
+    scope = (ours.soul, ours.workspace)
+    match form:
+        case IntentionForm():
+            return form.intention_id
+        case UserModelForm():
+            return id_made_of("UM", *scope, form.user_id, ours.audience)
+        case ModelVersionForm():
+            return f"{id_made_of('UV', *scope, form.user_id, ours.audience)}_{form.soul_daemon.version}"
+        case MoodForm():
+            return id_made_of("MOOD", *scope, ours.audience)
+        case TopicForm():
+            return id_made_of("TOPIC", ours.conversation)
+        case QuestionForm():
+            return id_made_of("ASK", *scope, ours.channel)

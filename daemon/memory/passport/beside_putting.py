@@ -1,0 +1,259 @@
+"""Stores what a passport brings beside memories, as far as that makes sense here; nothing that is here is changed.
+
+A plan that may have come up already does not come up again: what is over is stored as cancelled, and what ended here
+stays ended.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.perception import Audience, AudienceKind, Place
+from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
+from daemon.memory.database import Transaction
+from daemon.memory.passport.beside_forms import (
+    BesideForm,
+    IntentionForm,
+    ModelVersionForm,
+    MoodForm,
+    OurCue,
+    OurIntention,
+    QuestionForm,
+    TopicForm,
+    UserModelForm,
+)
+from daemon.memory.passport.beside_rows import beside_standing
+from daemon.memory.passport.entries import PassportEntry
+from daemon.memory.passport.names import read_time
+from daemon.memory.passport.pictures import PictureRoom
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.cues import Cue, store_cue
+from daemon.memory.queues.intentions import has_room_for_one
+from daemon.memory.records import as_json
+
+_OVER: Final = "its time had passed when a passport brought it"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much a passport may bring: waiting intentions in all, and pictures; without `room` these are only looked at.
+
+    `as_is`: everything is stored as its file says, in a memory.db that no soul lives by.
+    """
+
+    most_intentions: int = 100
+    room: PictureRoom | None = None
+    as_is: bool = False
+
+
+async def put_beside(transaction: Transaction, entry: PassportEntry, form: BesideForm, bounds: Bounds, now: int) -> str:
+    """Store it; gives why it is not stored, empty where it is."""
+    match form:
+        case IntentionForm():
+            reason = await _put_intention(transaction, entry, form, bounds, now)
+        case UserModelForm():
+            reason = ""
+            await _put_model(transaction, form, as_is=bounds.as_is)
+        case ModelVersionForm():
+            reason = await _put_version(transaction, form)
+        case MoodForm() | TopicForm() | QuestionForm():
+            reason = ""
+            await _put_state(transaction, entry, form)
+    if not reason and (unknown := entry.unknown):
+        stored = await beside_standing(transaction, form)
+        assert stored is not None
+        await transaction.insert("passport_extras", id=stored[0], extra=as_json(unknown))
+    return reason
+
+
+async def _put_intention(
+    transaction: Transaction, entry: PassportEntry, form: IntentionForm, bounds: Bounds, now: int
+) -> str:
+    key, place = entry.conversation, entry.place
+    assert key is not None
+    assert place is not None
+    ours = form.soul_daemon
+    if reason := await _why_not_there(transaction, entry, place):
+        return reason
+    if ours.state == "waiting" and not bounds.as_is:
+        try:
+            ours = _armed(ours, now)
+        except ValueError as error:
+            return str(error)
+    if ours.state == "waiting":
+        if await transaction.one(
+            "SELECT 1 FROM intentions WHERE conversation = :id AND slot = :slot AND state = 'waiting'",
+            id=str(key),
+            slot=ours.slot,
+        ):
+            return "another plan waits in its slot"
+        scope = {"soul": key.soul, "workspace": key.workspace}
+        if not bounds.as_is and not await has_room_for_one(transaction, scope, bounds.most_intentions):
+            return f"{bounds.most_intentions} plans wait already: raise SOUL_SCHEDULE_MAX"
+    await open_conversation(transaction, key, place, entry.origin.audience, entry.at_ms)
+    await _store_intention(transaction, form, ours)
+    return ""
+
+
+async def _why_not_there(transaction: Transaction, entry: PassportEntry, place: Place) -> str:
+    """Why nothing may come up in its conversation before those whom it names; empty if it may."""
+    audience, channel = entry.origin.audience, str(entry.conversation).split("/")[2]
+    in_room = audience.kind is AudienceKind.CHANNEL or (audience.kind is AudienceKind.DM and place is Place.DM)
+    if audience.kind is AudienceKind.OPERATOR or (in_room and audience.id != channel):
+        return "it is for others than those who read there"
+    there = await transaction.one(
+        "SELECT place, audience FROM conversations WHERE id = :id", id=str(entry.conversation)
+    )
+    if there and not (there["place"] == place and Audience.parse(there["audience"]).within(audience)):
+        return "other people read in that conversation here"
+    return ""
+
+
+def _armed(ours: OurIntention, now: int) -> OurIntention:
+    """A waiting intention as it waits here from now on, or as cancelled. Raises ValueError for what may not wait."""
+    if ours.cue is not None:
+        if ours.cue.until_ms <= now:
+            return _over(ours, now)
+        return ours.model_copy(update={"due_ms": _waits_for(ours.cue).first_due(now)})
+    if ours.every:
+        require_seldom(ours.every, now)
+        return ours.model_copy(update={"due_ms": next_slot(ours.every, max(ours.due_ms, now))})
+    if ours.due_ms > now + FARTHEST_MS:
+        raise ValueError("it is due more than a year ahead")
+    return ours if ours.due_ms > now else _over(ours, now)
+
+
+def _over(ours: OurIntention, now: int) -> OurIntention:
+    return ours.model_copy(update={"state": "cancelled", "reason": _OVER, "settled_ms": now, "cue": None})
+
+
+def _waits_for(cue: OurCue) -> Cue:
+    return Cue(cue.until_ms, cue.topic, cue.person, cue.silence_ms, cue.fires_left)
+
+
+async def _store_intention(transaction: Transaction, form: IntentionForm, ours: OurIntention) -> None:
+    name = form.intention_id.partition("_")[2]
+    waits = _waits_for(form.soul_daemon.cue) if form.soul_daemon.cue else None
+    await transaction.insert(
+        "intentions",
+        id=name,
+        conversation=ours.conversation,
+        soul=ours.soul,
+        workspace=ours.workspace,
+        slot=ours.slot,
+        due_ms=ours.due_ms,
+        every=ours.every,
+        process=ours.process,
+        params=as_json(dict(ours.params)),
+        content=ours.content,
+        behalf=ours.behalf,
+        place=ours.place,
+        audience=ours.audience,
+        state=ours.state,
+        reason=ours.reason,
+        fired=ours.fired,
+        created_ms=read_time(form.created_at),
+        settled_ms=ours.settled_ms,
+        faults=ours.faults,
+        cue=waits.kind if waits else "",
+    )
+    if ours.cue is None:
+        return
+    scope = {"soul": ours.soul, "workspace": ours.workspace}
+    await store_cue(transaction, _waits_for(ours.cue), intention=name, scope=scope, since_ms=ours.cue.since_ms)
+    await transaction.run("UPDATE cues SET hits = :hits WHERE intention = :id", hits=ours.cue.hits, id=name)
+
+
+async def _put_model(transaction: Transaction, form: UserModelForm, *, as_is: bool) -> None:
+    """Store a model; it covers no turn that is not here yet, or later ones would never be looked through."""
+    ours = form.soul_daemon
+    newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
+    assert newest is not None
+    await transaction.insert(
+        "user_models",
+        soul=ours.soul,
+        workspace=ours.workspace,
+        person=form.user_id,
+        audience=ours.audience,
+        version=ours.version,
+        name=form.username,
+        whispers=ours.whispers,
+        visits=ours.visits,
+        interactions=ours.interactions,
+        seen_ms=ours.seen_ms,
+        modelled_to=ours.modelled_to if as_is else min(ours.modelled_to, newest["seq"]),
+        updated_ms=read_time(form.created_at),
+    )
+    await transaction.run(
+        """
+        INSERT INTO looked_through (conversation, person, up_to)
+        SELECT t.conversation, t.author, max(t.seq) FROM turns t JOIN conversations c ON c.id = t.conversation
+        WHERE t.author = :person AND t.speaker = 'person' AND t.seq <= :modelled_to AND t.audience = :audience
+          AND c.soul = :soul AND c.workspace = :workspace GROUP BY t.conversation, t.author ON CONFLICT DO NOTHING
+        """,
+        person=form.user_id,
+        modelled_to=ours.modelled_to,
+        audience=ours.audience,
+        soul=ours.soul,
+        workspace=ours.workspace,
+    )
+
+
+async def _put_version(transaction: Transaction, form: ModelVersionForm) -> str:
+    ours = form.soul_daemon
+    key = {"soul": ours.soul, "workspace": ours.workspace, "person": form.user_id, "audience": ours.audience}
+    model = await transaction.one(
+        """
+        SELECT version FROM user_models
+        WHERE soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience
+        """,
+        **key,
+    )
+    if model is None or model["version"] < ours.version:
+        return "what is known of its user here has no such version"
+    await transaction.insert(
+        "user_model_history",
+        **key,
+        version=ours.version,
+        notes=as_json(ours.notes),
+        whispers=ours.whispers,
+        change=as_json(dict(ours.change)),
+        trace_id=ours.trace_id,
+        made_ms=read_time(form.created_at),
+    )
+    return ""
+
+
+async def _put_state(transaction: Transaction, entry: PassportEntry, form: MoodForm | TopicForm | QuestionForm) -> None:
+    ours, at_ms = form.soul_daemon, read_time(form.created_at)
+    scope = {"soul": ours.soul, "workspace": ours.workspace, "audience": ours.audience}
+    match form:
+        case MoodForm():
+            await transaction.insert(
+                "soul_state",
+                **scope,
+                version=form.soul_daemon.version,
+                emotional_state=form.soul_daemon.emotional_state,
+                felt_ms=form.soul_daemon.felt_ms,
+                updated_ms=at_ms,
+            )
+        case TopicForm():
+            assert entry.conversation is not None
+            assert entry.place is not None
+            await open_conversation(transaction, entry.conversation, entry.place, entry.origin.audience, at_ms)
+            await transaction.insert(
+                "conversation_topics",
+                conversation=ours.conversation,
+                audience=ours.audience,
+                version=form.soul_daemon.version,
+                topic=form.soul_daemon.topic,
+                task=form.soul_daemon.task,
+                updated_ms=at_ms,
+            )
+        case QuestionForm():
+            await transaction.insert(
+                "standing_questions",
+                **scope,
+                channel=ours.channel,
+                question=form.soul_daemon.question,
+                since_ms=at_ms,
+            )

@@ -1,0 +1,267 @@
+"""Reads what a passport holds beside memories out of memory.db, as files.
+
+Each row is known by the mark of its table and its row number, which says nothing of anybody.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.perception import ConversationKey
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.mirror_queue import MARKED
+from daemon.memory.passport.beside_forms import (
+    BesideForm,
+    IntentionForm,
+    ModelVersionForm,
+    MoodForm,
+    OurCue,
+    OurIntention,
+    OurModelVersion,
+    OurMood,
+    OurQuestion,
+    OurTopic,
+    OurUserModel,
+    QuestionForm,
+    TopicForm,
+    UserModelForm,
+    id_made_of,
+)
+from daemon.memory.passport.names import PassportKind, as_time, path_of
+from daemon.memory.passport.rendering import PassportFile, with_unknown
+from daemon.memory.queues.intentions import IDLE
+from daemon.memory.records import json_object
+
+_SCOPE: Final = "soul = :soul AND workspace = :workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class BesideTable:
+    """A table whose rows are files; `key` finds the row of a form, `only` says which of its rows are."""
+
+    kind: PassportKind
+    table: str
+    form: Callable[[sqlite3.Row], BesideForm]
+    key: str
+    columns: str = ""
+    joined: str = ""
+    only: str = "TRUE"
+
+    @property
+    def mark(self) -> str:
+        """What stands before the number of a row."""
+        return MARKED[self.table]
+
+    @property
+    def select(self) -> str:
+        """All columns of its rows, with what was unknown in their files."""
+        return f"""
+            SELECT b.rowid AS row, '{self.mark}' || b.rowid AS known_as, b.*{self.columns},
+                   coalesce(x.extra, '{{}}') AS extra
+            FROM {self.table} b {self.joined} LEFT JOIN passport_extras x ON x.id = '{self.mark}' || b.rowid
+            WHERE {self.only}
+        """  # noqa: S608 - literals of this module
+
+    @property
+    def after(self) -> str:
+        """The ids of its next rows."""
+        return f"""
+            SELECT rowid AS seq, '{self.mark}' || rowid AS id FROM {self.table} b
+            WHERE rowid > :last AND {self.only} ORDER BY rowid LIMIT :most
+        """  # noqa: S608 - literals of this module
+
+    def file(self, row: sqlite3.Row) -> PassportFile:
+        """The file of a row. Raises ValueError for one that can't be a file."""
+        form = self.form(row)
+        name: str = getattr(form, f"{self.kind}_id")
+        at_ms: int = row["created_ms"] if self.kind is PassportKind.INTENTION else 0
+        return PassportFile(path_of(self.kind, name, at_ms), name, with_unknown(form, json_object(row["extra"])))
+
+
+async def beside_file(transaction: Transaction, key: str) -> PassportFile | None:
+    """The file of a row by its mark and number; None where there is none."""
+    table = BY_MARK[key[:2]]
+    row = await transaction.one(f"{table.select} AND b.rowid = :row", row=int(key[2:]))
+    return table.file(row) if row else None
+
+
+async def beside_standing(transaction: Transaction, form: BesideForm) -> tuple[str, PassportFile] | None:
+    """What memory.db holds in the place of a form: its mark and number, and its file."""
+    table = BY_KIND[form.type]
+    values = {name: value for name, value in _values(form).items() if f":{name}" in table.key}
+    row = await transaction.one(f"{table.select} AND {table.key}", **values)
+    return (row["known_as"], table.file(row)) if row else None
+
+
+def _values(form: BesideForm) -> Mapping[str, object]:
+    ours = form.soul_daemon
+    return {
+        "id": form.intention_id.partition("_")[2] if isinstance(form, IntentionForm) else "",
+        "soul": ours.soul,
+        "workspace": ours.workspace,
+        "audience": ours.audience,
+        "channel": ours.channel,
+        "conversation": ours.conversation,
+        "person": getattr(form, "user_id", ""),
+        "version": getattr(ours, "version", 0),
+    }
+
+
+def _intention(row: sqlite3.Row) -> IntentionForm:
+    waits = row["silence_ms"] is not None
+    names = ("topic", "person", "silence_ms", "since_ms", "until_ms", "fires_left", "hits")
+    return IntentionForm(
+        type=PassportKind.INTENTION,
+        intention_id=f"IN_{row['id']}",
+        created_at=as_time(row["created_ms"]),
+        soul_daemon=OurIntention(
+            soul=row["soul"],
+            workspace=row["workspace"],
+            audience=row["audience"],
+            channel=ConversationKey.parse(row["conversation"]).channel,
+            conversation=row["conversation"],
+            place=row["place"],
+            slot=row["slot"],
+            due_ms=row["due_ms"],
+            every=row["every"],
+            process=row["process"],
+            params=json_object(row["params"]),
+            content=row["content"],
+            behalf=row["behalf"],
+            state=row["state"],
+            reason=row["reason"],
+            fired=row["fired"],
+            settled_ms=row["settled_ms"],
+            faults=row["faults"],
+            cue=OurCue(**{name: row[name] for name in names}) if waits else None,
+        ),
+    )
+
+
+def _user_model(row: sqlite3.Row) -> UserModelForm:
+    return UserModelForm(
+        type=PassportKind.USER_MODEL,
+        user_model_id=id_made_of("UM", row["soul"], row["workspace"], row["person"], row["audience"]),
+        user_id=row["person"],
+        username=row["name"],
+        created_at=as_time(row["updated_ms"]),
+        soul_daemon=OurUserModel(
+            soul=row["soul"],
+            workspace=row["workspace"],
+            audience=row["audience"],
+            version=row["version"],
+            whispers=row["whispers"],
+            visits=row["visits"],
+            interactions=row["interactions"],
+            seen_ms=row["seen_ms"],
+            modelled_to=row["modelled_to"],
+        ),
+    )
+
+
+def _model_version(row: sqlite3.Row) -> ModelVersionForm:
+    made_of = id_made_of("UV", row["soul"], row["workspace"], row["person"], row["audience"])
+    return ModelVersionForm(
+        type=PassportKind.MODEL_VERSION,
+        user_model_version_id=f"{made_of}_{row['version']}",
+        user_id=row["person"],
+        created_at=as_time(row["made_ms"]),
+        soul_daemon=OurModelVersion(
+            soul=row["soul"],
+            workspace=row["workspace"],
+            audience=row["audience"],
+            version=row["version"],
+            notes=tuple(json.loads(row["notes"])),
+            whispers=row["whispers"],
+            change=json_object(row["change"]),
+            trace_id=row["trace_id"],
+        ),
+    )
+
+
+def _mood(row: sqlite3.Row) -> MoodForm:
+    return MoodForm(
+        type=PassportKind.MOOD,
+        soul_state_id=id_made_of("MOOD", row["soul"], row["workspace"], row["audience"]),
+        created_at=as_time(row["updated_ms"]),
+        soul_daemon=OurMood(
+            soul=row["soul"],
+            workspace=row["workspace"],
+            audience=row["audience"],
+            version=row["version"],
+            emotional_state=row["emotional_state"],
+            felt_ms=row["felt_ms"],
+        ),
+    )
+
+
+def _topic(row: sqlite3.Row) -> TopicForm:
+    key = ConversationKey.parse(row["conversation"])
+    return TopicForm(
+        type=PassportKind.TOPIC,
+        conversation_topic_id=id_made_of("TOPIC", row["conversation"]),
+        created_at=as_time(row["updated_ms"]),
+        soul_daemon=OurTopic(
+            soul=key.soul,
+            workspace=key.workspace,
+            audience=row["audience"],
+            channel=key.channel,
+            conversation=row["conversation"],
+            place=row["place"],
+            version=row["version"],
+            topic=row["topic"],
+            task=row["task"],
+        ),
+    )
+
+
+def _question(row: sqlite3.Row) -> QuestionForm:
+    return QuestionForm(
+        type=PassportKind.QUESTION,
+        standing_question_id=id_made_of("ASK", row["soul"], row["workspace"], row["channel"]),
+        created_at=as_time(row["since_ms"]),
+        soul_daemon=OurQuestion(
+            soul=row["soul"],
+            workspace=row["workspace"],
+            audience=row["audience"],
+            channel=row["channel"],
+            question=row["question"],
+        ),
+    )
+
+
+# In the order in which they are stored: a version needs its model.
+BESIDE: Final = (
+    BesideTable(
+        PassportKind.INTENTION,
+        "intentions",
+        _intention,
+        "b.id = :id",
+        columns=", c.topic, c.person, c.silence_ms, c.since_ms, c.until_ms, c.fires_left, c.hits",
+        joined="LEFT JOIN cues c ON c.intention = b.id",
+        only=f"b.slot <> '{IDLE}'",
+    ),
+    BesideTable(
+        PassportKind.USER_MODEL, "user_models", _user_model, f"{_SCOPE} AND person = :person AND audience = :audience"
+    ),
+    BesideTable(
+        PassportKind.MODEL_VERSION,
+        "user_model_history",
+        _model_version,
+        f"{_SCOPE} AND person = :person AND audience = :audience AND version = :version",
+    ),
+    BesideTable(PassportKind.MOOD, "soul_state", _mood, f"{_SCOPE} AND audience = :audience"),
+    BesideTable(
+        PassportKind.TOPIC,
+        "conversation_topics",
+        _topic,
+        "b.conversation = :conversation",
+        columns=", c.place",
+        joined="JOIN conversations c ON c.id = b.conversation",
+    ),
+    BesideTable(PassportKind.QUESTION, "standing_questions", _question, f"{_SCOPE} AND channel = :channel"),
+)
+BY_MARK: Final[Mapping[str, BesideTable]] = {one.mark: one for one in BESIDE}
+BY_KIND: Final[Mapping[PassportKind, BesideTable]] = {one.kind: one for one in BESIDE}

@@ -1,0 +1,229 @@
+"""Files of a passport as what they would be here: whose memory, for whom, from where, and with which links."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.hearing import Origin
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.text import visible_line
+from daemon.memory.knowledge.records.kinds import Trust
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.passport.beside_forms import BesideForm, IntentionForm, QuestionForm, TopicForm, own_id
+from daemon.memory.passport.forms import (
+    REFERENCES,
+    AnyForm,
+    EpisodeForm,
+    FactForm,
+    OurRecord,
+    SenseForm,
+    TurnLLMForm,
+    TurnUserForm,
+)
+from daemon.memory.passport.names import as_time, read_time
+from daemon.memory.passport.reading import Loaded, RefusedFile
+from daemon.memory.passport.rendering import session_id
+from daemon.memory.passport.unknown import unknown_in
+from daemon.memory.queues.intentions import IDLE
+from daemon.memory.records import JSONObject
+
+FOREIGN: Final = "passport"
+"""The channel and the audience of what a passport brings without saying who may hear it: the admin alone."""
+
+FOR_THE_ADMIN: Final = Origin(Audience(AudienceKind.OPERATOR, FOREIGN), FOREIGN)
+
+_PRIVATE: Final = (Place.DM, Place.GROUP_DM, Place.PRIVATE_CHANNEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What memories get that don't say whose they are or who may hear them; without more, the admin alone may."""
+
+    soul: str
+    workspace: str
+    origin: Origin = FOR_THE_ADMIN
+
+
+@dataclass(frozen=True, slots=True)
+class PassportEntry:
+    """A file that may be stored; `form` has all that it leaves out, `links` are by the ids that the passport uses.
+
+    `conversation` and `place` are None where the file names none.
+    """
+
+    loaded: Loaded
+    form: AnyForm
+    id: str
+    at_ms: int
+    origin: Origin
+    links: tuple[Link, ...]
+    conversation: ConversationKey | None = None
+    place: Place | None = None
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is something said."""
+        return isinstance(self.form, TurnUserForm | TurnLLMForm)
+
+    @property
+    def people(self) -> frozenset[str]:
+        """The platform ids of those who said it, or of whom it tells."""
+        ours = self.form.soul_daemon
+        named = (
+            getattr(self.form, "user_id", ""),
+            getattr(self.form, "subject", ""),
+            getattr(ours, "person", ""),
+            getattr(ours, "claimed_by", ""),
+            *(_waited_for(self.form) if isinstance(self.form, IntentionForm) else ()),
+        )
+        return frozenset(filter(None, named))
+
+    @property
+    def said(self) -> str:
+        """The words of a turn."""
+        return self.form.text_excerpt if isinstance(self.form, TurnUserForm | TurnLLMForm) else ""
+
+    def refuse(self, reason: str) -> RefusedFile:
+        """The same as a refusal."""
+        return RefusedFile(self.loaded.path, reason)
+
+    def within(self, knows: Callable[[str], bool]) -> "PassportEntry":
+        """The same with those references that lead to something known."""
+        kept = {
+            name: tuple(one for one in getattr(self.form, name) if knows(one))
+            for name in REFERENCES
+            if hasattr(self.form, name)
+        }
+        if not isinstance(self.form, EpisodeForm) and not knows(getattr(self.form, "episode_id", "")):
+            kept["episode_id"] = ""  # type: ignore[assignment]  # a text, as the form has it
+        return replace(self, form=self.form.model_copy(update=kept))
+
+    @property
+    def unknown(self) -> JSONObject:
+        """What stands in the file beside what is kept of it; of an entry whose references were looked at."""
+        return unknown_in(self.loaded.original, self.form.model_dump(mode="json", by_alias=True))
+
+
+def entry_of(loaded: Loaded, owner: Owner, now: int) -> PassportEntry | RefusedFile:
+    """The entry of a file, or why it is refused."""
+    try:
+        return _entry(loaded, owner, now)
+    except ValueError as error:
+        return RefusedFile(loaded.path, visible_line(str(error)))
+
+
+def _entry(loaded: Loaded, owner: Owner, now: int) -> PassportEntry:
+    form, ours = loaded.form, loaded.form.soul_daemon
+    written = form.learned_at if isinstance(form, FactForm) else form.created_at
+    at_ms = now if written is None else read_time(written)
+    key = ConversationKey.parse(ours.conversation) if ours.conversation else None
+    if ours.audience:
+        audience, channel = Audience.parse(ours.audience), ours.channel
+        if not audience.id:
+            raise ValueError("it does not say who may hear it")
+    else:
+        if isinstance(form, BesideForm):
+            raise ValueError("it does not say who may hear it")
+        audience, channel = owner.origin.audience, owner.origin.channel
+        key = None
+    place = Place(ours.place) if ours.place else None
+    whose = Owner(ours.soul or owner.soul, ours.workspace or owner.workspace)
+    if key is None and isinstance(form, TurnUserForm | TurnLLMForm):
+        key, place = ConversationKey(whose.soul, whose.workspace, channel or FOREIGN), place or Place.TERMINAL
+    _require_sense(whose, key, place, audience, channel)
+    own: dict[str, object] = {
+        "soul": whose.soul,
+        "workspace": whose.workspace,
+        "audience": str(audience),
+        "channel": channel,
+        "conversation": str(key) if key else None,
+        **({"place": place} if place and not isinstance(ours, OurRecord) else {}),
+    }
+    name = loaded.id
+    form = form.model_copy(update=_filled(form, own, name, at_ms))
+    if isinstance(form, BesideForm):
+        _require_whole(form, name, key, place)
+    return PassportEntry(loaded, form, name, at_ms, Origin(audience, channel), tuple(_links(form, name)), key, place)
+
+
+def _require_sense(
+    whose: Owner, key: ConversationKey | None, place: Place | None, audience: Audience, channel: str
+) -> None:
+    if key is not None:
+        if (key.soul, key.workspace) != (whose.soul, whose.workspace):
+            raise ValueError("its conversation is of another soul or workspace")
+        if channel and channel != key.channel:
+            raise ValueError("its conversation is in another channel")
+    if audience.kind is AudienceKind.WORKSPACE and audience.id != whose.workspace:
+        raise ValueError("it is for another workspace than its own")
+    if audience.kind is AudienceKind.WORKSPACE and place in _PRIVATE:
+        raise ValueError("it comes from a private place and says that everybody may hear it")
+
+
+def _require_whole(form: BesideForm, name: str, key: ConversationKey | None, place: Place | None) -> None:
+    """Of these there is one for each audience, conversation or room: a file that names none is half a record."""
+    ours = form.soul_daemon
+    if isinstance(form, IntentionForm | TopicForm) and (key is None or place is None):
+        raise ValueError("it does not say to which conversation it belongs")
+    if isinstance(form, QuestionForm) and not ours.channel:
+        raise ValueError("it does not say to which room it belongs")
+    if isinstance(form, IntentionForm) and form.soul_daemon.slot in {"", IDLE}:
+        raise ValueError("its slot is none of a plan")
+    if own_id(form) != name:
+        raise ValueError("its id is not that of what it is about")
+
+
+def _waited_for(form: IntentionForm) -> tuple[str, str]:
+    ours = form.soul_daemon
+    return ours.behalf, ours.cue.person if ours.cue else ""
+
+
+def _filled(form: AnyForm, own: dict[str, object], name: str, at_ms: int) -> dict[str, object]:
+    """The fields of a form that its file may have left out."""
+    filled: dict[str, object] = {}
+    foreign = not form.soul_daemon.audience
+    if isinstance(form, FactForm):
+        filled["learned_at"] = as_time(at_ms)
+        own["id"] = name
+        if foreign:
+            own["text"] = form.soul_daemon.text or f"{form.subject} {form.predicate} {form.object}"
+        if form.soul_daemon.valid_from_ms is None:
+            own["valid_from_ms"] = at_ms
+        if form.last_accessed is not None:
+            filled["last_accessed"] = as_time(read_time(form.last_accessed))
+        filled["source"] = "conversation"
+    else:
+        filled["created_at"] = as_time(at_ms)
+    if isinstance(form, TurnLLMForm) and foreign:
+        own |= {"author": form.soul_daemon.author or own["soul"], "name": form.soul_daemon.name or own["soul"]}
+    if isinstance(form, EpisodeForm):
+        summary = form.summary
+        parts = (summary.content, summary.action_taken, summary.key_outcome, summary.future_implication)
+        own["person"] = form.user_id
+        if foreign:
+            own |= {"text": form.soul_daemon.text or ". ".join(filter(None, parts)), "trust": Trust.INFERRED}
+    return {**filled, "soul_daemon": form.soul_daemon.model_copy(update=own)}
+
+
+def _links(form: AnyForm, name: str) -> Iterator[Link]:
+    match form:
+        case EpisodeForm():
+            yield from (Link(name, Relation.TURN_REFS, one) for one in form.turn_refs)
+            yield from (Link(one, Relation.EPISODE_ID, name) for one in form.sensory_refs)
+            yield from (Link(one, Relation.EPISODE_REFS, name) for one in form.semantic_refs)
+        case FactForm():
+            yield from (Link(name, Relation.EPISODE_REFS, one) for one in form.episode_refs)
+        case SenseForm():
+            yield from (Link(name, Relation.EPISODE_ID, one) for one in filter(None, [form.episode_id]))
+            yield from (Link(name, Relation.CONCEPT_REFS, one) for one in form.concept_refs)
+        case TurnUserForm() | TurnLLMForm():
+            yield from (Link(one, Relation.TURN_REFS, name) for one in filter(None, [form.episode_id]))
+        case _:
+            pass
+    if isinstance(form.soul_daemon, OurRecord):
+        yield from (Link(name, one.relation, one.target, one.quote) for one in form.soul_daemon.links)
+
+
+def is_session_of(entry: PassportEntry) -> bool:
+    """Whether a summary stands under the id of its conversation."""
+    return entry.conversation is not None and entry.id == session_id(str(entry.conversation))

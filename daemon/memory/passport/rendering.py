@@ -1,0 +1,282 @@
+"""Records and turns as files of a passport: forms filled from rows, and bytes that are the same for the same memory."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.records.kinds import Episode, Fact, JournalEntry, Record, Sense
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.passport.form_fields import OurLink
+from daemon.memory.passport.forms import (
+    FORMS,
+    AnyForm,
+    FactForm,
+    JournalForm,
+    OurEpisode,
+    OurFact,
+    OurJournal,
+    OurSense,
+    OurSession,
+    OurTurn,
+    RecordForm,
+    SenseForm,
+    SessionForm,
+    TurnForm,
+    TurnLLMForm,
+    TurnUserForm,
+)
+from daemon.memory.passport.names import FILE_KINDS, PassportKind, as_time, path_of
+from daemon.memory.passport.unknown import JSONValue, merged
+from daemon.memory.records import JSONObject, Speaks, Turn, json_object
+
+_SEEDS: Final = (Relation.TURN_REFS, Relation.EPISODE_ID, Relation.EPISODE_REFS, Relation.CONCEPT_REFS)
+
+
+@dataclass(frozen=True, slots=True)
+class PassportFile:
+    """A file: its path within the passport, the id of what it holds, and its content."""
+
+    path: str
+    id: str
+    content: JSONObject
+
+    @property
+    def bytes(self) -> bytes:
+        """The content as it is written."""
+        return as_bytes(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """The links of one record or turn in both directions, by the ids that the passport shows."""
+
+    outward: Sequence[Link] = ()
+    inward: Sequence[Link] = ()
+
+    def to(self, relation: Relation) -> tuple[str, ...]:
+        """What it leads to by a relation."""
+        return in_order(one.target for one in self.outward if one.relation is relation)
+
+    def by(self, relation: Relation) -> tuple[str, ...]:
+        """What leads to it by a relation."""
+        return in_order(one.origin for one in self.inward if one.relation is relation)
+
+    @property
+    def ours(self) -> tuple[OurLink, ...]:
+        """The links that the seed has no field for, and those with a quotation."""
+        kept = [one for one in self.outward if one.quote or one.relation not in _SEEDS]
+        return tuple(
+            OurLink(relation=one.relation, target=one.target, quote=one.quote)
+            for one in sorted(kept, key=lambda one: (one.relation, _number(one.target)))
+        )
+
+
+def as_bytes(content: object) -> bytes:
+    """JSON in UTF-8 with sorted keys, the same for equal values."""
+    return (json.dumps(content, ensure_ascii=False, sort_keys=True, indent=2) + "\n").encode()
+
+
+def in_order(ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids by their numbers, each once."""
+    return tuple(sorted(set(ids), key=_number))
+
+
+def with_unknown(form: AnyForm, unknown: JSONObject) -> JSONObject:
+    """The content of a file: a form, and what its file held that is unknown here."""
+    known: dict[str, JSONValue] = form.model_dump(mode="json", by_alias=True)
+    whole = merged(known, unknown)
+    assert isinstance(whole, dict)
+    return whole
+
+
+def file_of_record(record: Record, ties: Ties) -> PassportFile:
+    """The file of a record."""
+    kind = FILE_KINDS[record.kind]
+    subject = record.subject if isinstance(record, Fact) else ""
+    path = path_of(kind, record.id, record.at_ms, subject)
+    return PassportFile(path, record.id, with_unknown(_form(record, ties), record.extra))
+
+
+def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
+    """The file of a turn under the id that it has in passports; `row` also has its `place` and its `extra`."""
+    turn = Turn.from_row(row)
+    kind = PassportKind.TURN_USER if turn.speaker is Speaks.PERSON else PassportKind.TURN_LLM
+    soul, workspace, channel, _ = row["conversation"].split("/")
+    ours = OurTurn(
+        soul=soul,
+        workspace=workspace,
+        audience=row["audience"],
+        channel=channel,
+        conversation=row["conversation"],
+        place=row["place"],
+        author="" if kind is PassportKind.TURN_USER else turn.author,
+        name="" if kind is PassportKind.TURN_USER else turn.name,
+        ts=turn.ts,
+        kind=turn.kind,
+        model=turn.model,
+        trace_id=row["trace_id"],
+        thought=turn.thought,
+        intent_confidence=turn.intent_confidence,
+    )
+    created = as_time(row["said_ms"])
+    form: TurnForm
+    if kind is PassportKind.TURN_USER:
+        form = TurnUserForm(
+            turn_id=name,
+            episode_id=episode_id,
+            username=turn.name,
+            user_id=turn.author,
+            text_excerpt=turn.body,
+            emotion_signal=turn.emotion_signal,
+            intent=turn.intent,
+            salience_anchor=turn.salience_anchor,
+            created_at=created,
+            soul_daemon=ours,
+        )
+    else:
+        form = TurnLLMForm(
+            turn_id=name,
+            episode_id=episode_id,
+            text_excerpt=turn.body,
+            epistemic_mode=turn.epistemic_mode.value,
+            confidence=turn.confidence,
+            created_at=created,
+            soul_daemon=ours,
+        )
+    return PassportFile(path_of(kind, name, row["said_ms"]), name, with_unknown(form, json_object(row["extra"])))
+
+
+def session_id(conversation: str) -> str:
+    """The id of the summary of a conversation."""
+    return f"SESS_{hashlib.sha256(conversation.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def file_of_session(row: sqlite3.Row) -> PassportFile:
+    """The file of a `working_memory` row with the columns of its conversation and its `extra`."""
+    name = session_id(row["conversation"])
+    form = SessionForm(
+        type=PassportKind.SESSION,
+        session_id=name,
+        summary=row["summary"],
+        created_at=as_time(row["updated_ms"]),
+        soul_daemon=OurSession(
+            soul=row["soul"],
+            workspace=row["workspace"],
+            audience=row["audience"],
+            channel=row["channel"],
+            conversation=row["conversation"],
+            place=row["place"],
+            summarized_to=row["summarized_to"],
+            version=row["version"],
+        ),
+    )
+    return PassportFile(
+        path_of(PassportKind.SESSION, name, row["updated_ms"]), name, with_unknown(form, json_object(row["extra"]))
+    )
+
+
+def _form(record: Record, ties: Ties) -> RecordForm:
+    match record:
+        case Fact():
+            return _fact(record, ties)
+        case Sense():
+            return _sense(record, ties)
+        case JournalEntry():
+            ours = OurJournal(**_common(record, ties), tone=record.tone, tags=record.tags)
+            return JournalForm(
+                type=PassportKind.JOURNAL, journal_id=record.id, created_at=as_time(record.at_ms), soul_daemon=ours
+            )
+        case Episode():
+            return _episode(record, ties)
+        case _:
+            raise AssertionError(f"no form for {record.kind}")
+
+
+def _episode(record: Episode, ties: Ties) -> RecordForm:
+    kind = FILE_KINDS[record.kind]
+    name = {PassportKind.CORE: "core_id", PassportKind.SPHERE: "sphere_id"}.get(kind, "episode_id")
+    values: Mapping[str, object] = {
+        "type": kind,
+        name: record.id,
+        "created_at": as_time(record.at_ms),
+        "persona_id": record.persona_id,
+        "user_id": record.person,
+        "session_id": record.session_id,
+        "event_id": record.event_id,
+        "turn_refs": ties.to(Relation.TURN_REFS),
+        "sensory_refs": ties.by(Relation.EPISODE_ID),
+        "semantic_refs": ties.by(Relation.EPISODE_REFS),
+        "situation_context": record.situation,
+        "summary": record.summary,
+        "workflow_state": record.workflow,
+        "state_snapshot": record.state_snapshot,
+        "tags": record.tags,
+        "cues": record.cues,
+        "soul_daemon": OurEpisode(
+            **_common(record, ties), state=record.state, visit=record.visit, closed_ms=record.closed_ms
+        ),
+    }
+    return FORMS[kind](**values)  # type: ignore[return-value,arg-type]  # the form of its kind, with the seed's names
+
+
+def _fact(record: Fact, ties: Ties) -> FactForm:
+    return FactForm(
+        subject=record.subject,
+        predicate=record.predicate,
+        object=record.object,
+        confidence=record.confidence,
+        learned_at=as_time(record.at_ms),
+        last_accessed=None if record.used_ms is None else as_time(record.used_ms),
+        access_count=record.used,
+        episode_refs=ties.to(Relation.EPISODE_REFS),
+        soul_daemon=OurFact(
+            **_common(record, ties),
+            id=record.id,
+            topic=record.topic,
+            claimed_by=record.claimed_by,
+            valid_from_ms=record.valid_from_ms,
+            valid_until_ms=record.valid_until_ms,
+            why_ended=record.why_ended,
+        ),
+    )
+
+
+def _sense(record: Sense, ties: Ties) -> SenseForm:
+    return SenseForm(
+        sensory_id=record.id,
+        episode_id=next(iter(ties.to(Relation.EPISODE_ID)), ""),
+        data_type=record.data_type,
+        raw_data_ref=record.raw_data_ref,
+        qualia=record.qualia,
+        extracted_features=record.features,
+        concept_refs=ties.to(Relation.CONCEPT_REFS),
+        physio_snapshot=record.physio_snapshot,
+        created_at=as_time(record.at_ms),
+        source=record.source,
+        soul_daemon=OurSense(
+            **_common(record, ties), name=record.name, media_type=record.media_type, bytes=record.bytes
+        ),
+    )
+
+
+def _common(record: Record, ties: Ties) -> dict[str, Any]:
+    return {
+        "soul": record.soul,
+        "workspace": record.workspace,
+        "audience": str(record.audience),
+        "channel": record.channel,
+        "conversation": record.conversation,
+        "text": record.text,
+        "trust": record.trust,
+        "significance": record.significance,
+        "person": record.person,
+        "links": ties.ours,
+    }
+
+
+def _number(name: str) -> tuple[str, int, str]:
+    head, _, tail = name.rpartition("_")
+    return (head, int(tail), "") if tail.isascii() and tail.isdigit() else (name, 0, "")

@@ -1,0 +1,388 @@
+"""Deletes everything of one person from memory.db in one transaction, so that nothing can be half forgotten.
+
+It also is the fence: every cycle and every job under way that may have read the person's words can't be committed.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.emptied_posts import end_emptied, posts_waiting
+from daemon.memory.knowledge.forgetting import WITHOUT_FREE_WORDS, forget_guesses_made_in, forget_heard
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.turn_index import delete_these
+from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.people.asked import forget_asked
+from daemon.memory.people.naming import claims_naming
+from daemon.memory.people.passing import ITS_PARTS
+from daemon.memory.people.readings import forget_readings
+from daemon.memory.people.redacted_contexts import redact_contexts
+from daemon.memory.people.repeated import EMPTIED, NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
+from daemon.memory.records import Speaks
+from daemon.memory.retrieval.vector_queue import Order, enqueue
+
+K = TypeVar("K", int, str)
+
+_WHY: Final = "its person asked to be forgotten"
+_ALL_TURNS: Final = -1  # what was heard since then, that is, ever
+_MANY: Final = 500  # keys in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class Spared:
+    """The conversation and the inbox row in which the person waits to hear that it is done; empty for none."""
+
+    conversation: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was deleted, counted by table, and the ids of turns and records that are gone."""
+
+    stores: Mapping[str, int]
+    gone: tuple[str, ...]
+
+
+async def turns_of(transaction: Transaction, workspace: str, person: str) -> list[int]:
+    """The numbers of the turns that go: the person's and their sessions', the replies, and all of their DMs."""
+    rows = await transaction.rows(
+        f"""
+        WITH theirs AS MATERIALIZED (
+          SELECT t.seq, t.conversation, t.trace_id FROM turns t CROSS JOIN conversations c ON c.id = t.conversation
+          WHERE t.author IN ({_NAMES}) AND t.speaker = 'person' AND c.workspace = :workspace)
+        SELECT seq FROM theirs
+        UNION SELECT t.seq FROM (SELECT DISTINCT conversation, trace_id FROM theirs) s
+          CROSS JOIN turns t ON t.trace_id = s.trace_id AND t.speaker = 'soul' AND t.conversation = s.conversation
+        UNION SELECT t.seq FROM shared_messages m CROSS JOIN inbox i ON i.id = m.inbox
+          CROSS JOIN turns t ON t.conversation = m.heard_in AND t.ts = i.ts AND t.speaker = 'soul'
+          WHERE m.behalf = :person AND m.behalf <> '' AND m.workspace = :workspace
+        UNION SELECT t.seq FROM ({_PRIVATE}) p CROSS JOIN turns t ON t.conversation = p.id
+        ORDER BY seq
+        """,  # noqa: S608 - constants of this module
+        person=person,
+        workspace=workspace,
+    )
+    return [row["seq"] for row in rows]
+
+
+async def erase(  # noqa: PLR0917 - one of each
+    transaction: Transaction,
+    workspace: str,
+    person: str,
+    spared: Spared,
+    now: int,
+    said_ms: int,
+    repeats: Repeats = NO_REPEATS,
+) -> Erased:
+    """Delete it. What others said stays; what was made of several people's words is emptied and made anew.
+
+    Messages that wait and were sent after `said_ms`, by the platform's clock, are heard as those of a stranger.
+    """
+    who, waiting = {"person": person, "workspace": workspace}, await posts_waiting(transaction, workspace)
+    private = [row["id"] for row in await transaction.rows(_PRIVATE, **who)]
+    shared = [row["id"] for row in await transaction.rows(_TAKES_PART, **who)]
+    theirs, repeated = await turns_of(transaction, workspace, person), repeats.turns
+    repeated |= await repeats_since(transaction, workspace, repeats)
+    shared = [one for one in {*shared, *await conversations_of(transaction, repeated)} if one not in private]
+    seqs, stores = sorted({*theirs, *repeated}), Counter[str]()
+    waits = await transaction.one("SELECT forgotten FROM conversations WHERE id = :id", id=spared.conversation)
+    gone = await _forget_records(transaction, who, private, seqs, stores, now)
+    stores["turns"] = len(seqs)
+    for part in _sliced(seqs):
+        await delete_these(transaction, part, now, _WHY)
+    await _close_conversations(transaction, private, shared, stores, now)
+    await _forget_guesses(transaction, workspace, [*private, *shared], now)
+    await erase_repeats(transaction, shared, repeats, now)
+    await redact_contexts(transaction, repeats, now)
+    await forget_asked(transaction, workspace, person, now)
+    sessions = [row["author"] for row in await transaction.rows(_SESSIONS, person=person)]
+    names = (person, *sessions)  # read before the keys go
+    for name in names:
+        for table, statement in _DELETED:
+            stores[table] += len(await transaction.rows(f"{statement} RETURNING 1", person=name, workspace=workspace))
+    stores["word_readings"] += await forget_readings(transaction, workspace, person)
+    also = {"spared": spared.message, "said": said_ms, "now": now, "workspace": workspace}
+    for name in names:
+        for table, statement in _BLANKED:
+            stores[table] += len(await transaction.rows(f"{statement} RETURNING 1", person=name, **also))
+    await end_emptied(transaction, waiting, now)
+    await _fence(transaction, workspace, now)
+    if waits is not None:  # its cycle is the one that waits for the outcome
+        await transaction.run(
+            "UPDATE conversations SET forgotten = :before WHERE id = :id",
+            before=waits["forgotten"],
+            id=spared.conversation,
+        )
+    await enqueue(transaction, [Order.RENEW])
+    return Erased({name: number for name, number in stores.items() if number}, tuple(gone))
+
+
+async def _forget_records(  # noqa: PLR0917 - one of each
+    transaction: Transaction,
+    who: Mapping[str, str],
+    private: Sequence[str],
+    seqs: Sequence[int],
+    stores: Counter[str],
+    now: int,
+) -> list[str]:
+    """Forget records about them, claims by and about them, and along the links what was made of their turns alone."""
+    records = {row["id"] for row in await transaction.rows(_RECORDS, **who)}
+    records |= await claims_naming(transaction, **who)
+    for conversation in private:
+        found = await transaction.rows("SELECT id FROM records WHERE conversation = :id", id=conversation)
+        records |= {row["id"] for row in found}
+    speakers = {
+        row["seq"]: Speaks(row["speaker"])
+        for part in _sliced(seqs)
+        for row in await _among(transaction, "SELECT seq, speaker FROM turns WHERE seq IN (%s)", part)
+    }
+    turns = [turn_id(speaker, seq) for seq, speaker in speakers.items()]
+    linked = {
+        row["target"]
+        for part in _sliced(turns)
+        for row in await _among(transaction, "SELECT DISTINCT target FROM links WHERE target IN (%s)", part)
+    }
+    gone = await forget(transaction, [*records, *linked], now, _WHY)
+    stores["records"] = len(gone)
+    return [*turns, *gone]
+
+
+async def _forget_guesses(transaction: Transaction, workspace: str, conversations: Sequence[str], now: int) -> None:
+    """Forget the guesses about others that were made where the person's words stood."""
+    audiences = dict[str, list[str]]()
+    for part in _sliced(conversations):
+        for row in await _among(transaction, "SELECT id, audience FROM conversations WHERE id IN (%s)", part):
+            audiences.setdefault(row["audience"], []).append(row["id"])
+    for audience, among in audiences.items():
+        await forget_guesses_made_in(transaction, workspace, audience, among, now)
+
+
+async def _close_conversations(
+    transaction: Transaction,
+    private: Sequence[str],
+    shared: Sequence[str],
+    stores: Counter[str],
+    now: int,
+) -> None:
+    """Empty what the conversations keep beside turns; the person's direct messages begin as if never begun."""
+    for conversation in (*private, *shared):
+        await forget_summary(transaction, conversation, _ALL_TURNS)
+        await forget_heard(transaction, conversation, _ALL_TURNS, now)
+        await transaction.run(
+            f"UPDATE turns SET thought = {WITHOUT_FREE_WORDS} "  # noqa: S608 - a constant
+            "WHERE conversation = :id AND speaker = 'soul' AND thought <> '{}'",
+            id=conversation,
+        )
+    stores["summaries and thoughts"] = len(private) + len(shared)
+    for conversation in private:
+        await transaction.run(
+            """
+            UPDATE conversations SET process = 'engaged', previous = '', invocations = 0, params = '{}',
+                   visit = 0, exchanges = 0, spoken_ms = 0, outsider_spoke = outsider_spoke WHERE id = :id
+            """,
+            id=conversation,
+        )
+        for statement in _OF_PRIVATE:
+            await transaction.run(statement, id=conversation)
+
+
+async def _fence(transaction: Transaction, workspace: str, now: int) -> None:
+    """Let no cycle or job that is under way commit what it may have read: each is begun anew."""
+    await transaction.run(
+        """
+        UPDATE conversations SET forgotten = forgotten + 1
+        WHERE workspace = :workspace AND lease_owner <> ''
+        """,
+        workspace=workspace,
+    )
+    running = await transaction.rows(
+        """
+        SELECT DISTINCT j.conversation, c.audience, c.soul FROM jobs j JOIN conversations c ON c.id = j.conversation
+        WHERE j.workspace = :workspace AND j.state IN ('ready', 'running') AND j.state = 'running'
+        """,
+        workspace=workspace,
+    )
+    for row in running:
+        await transaction.run(
+            """
+            UPDATE user_models SET version = version + 1, updated_ms = :now
+            WHERE workspace = :workspace AND soul = :soul AND audience = :audience
+            """,
+            workspace=workspace,
+            soul=row["soul"],
+            audience=row["audience"],
+            now=now,
+        )
+        await forget_summary(transaction, row["conversation"], _ALL_TURNS)
+        await forget_heard(transaction, row["conversation"], _ALL_TURNS, now)
+
+
+async def _among(transaction: Transaction, statement: str, keys: Sequence[object]) -> list[sqlite3.Row]:
+    named = {f"key{number}": key for number, key in enumerate(keys)}
+    return await transaction.rows(statement % ", ".join(f":{name}" for name in named), **named)
+
+
+def _sliced(keys: Sequence[K]) -> Iterable[Sequence[K]]:
+    return (keys[start : start + _MANY] for start in range(0, len(keys), _MANY))
+
+
+# A CROSS JOIN keeps its order: one person's rows are few, those of a workspace are not.
+# What a person's sessions say is theirs, by the names that their keys give them.
+_SESSIONS: Final = "SELECT 'session.' || id AS author FROM keys WHERE person = :person"
+_NAMES: Final = f"SELECT :person UNION ALL {_SESSIONS}"
+_TAKES_PART: Final = f"""
+    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({_NAMES}) AND speaker = 'person'
+                      UNION SELECT conversation FROM inbox WHERE author IN ({_NAMES})
+                      UNION SELECT heard_in FROM shared_messages WHERE behalf = :person AND behalf <> '') p
+    CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
+    """  # noqa: S608 - constants
+_PRIVATE: Final = f"{_TAKES_PART} AND c.audience LIKE 'dm:%'"
+
+_RECORDS: Final = """
+    SELECT r.id FROM records r LEFT JOIN facts f ON f.id = r.id
+    WHERE r.workspace = :workspace AND (r.person = :person OR f.claimed_by = :person OR f.subject = :person)
+    """
+
+_OF_PRIVATE: Final = (
+    "DELETE FROM working_memory WHERE conversation = :id",
+    "DELETE FROM conversation_topics WHERE conversation = :id",
+    "DELETE FROM transitions WHERE conversation = :id",
+    "DELETE FROM approvals WHERE conversation = :id",
+    """
+    DELETE FROM consolidations WHERE (soul, workspace, audience) IN
+      (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
+    """,
+    "DELETE FROM intentions WHERE conversation = :id",
+    """
+    DELETE FROM soul_state WHERE (soul, workspace, audience) IN
+      (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
+    """,
+    """
+    UPDATE outbox SET body = '', cleared = 1, recipient = ''
+    WHERE conversation = :id AND state NOT IN ('pending', 'sending')
+    """,
+)
+
+_SAID_SINCE: Final = """
+    {0}state IN ('new', 'claimed') AND {0}modality = 'words' AND CAST(CAST({0}ts AS REAL) * 1000 AS INTEGER) > :said
+    """  # a message that waits and was sent after the one that asked
+
+OF_THIS_WORKSPACE: Final = """
+    person = :person AND person <> ''
+    AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.person = keys.person AND s.key = keys.id
+                      AND s.workspace <> :workspace)
+    AND NOT EXISTS (SELECT 1 FROM turns t CROSS JOIN conversations c ON c.id = t.conversation
+                    WHERE t.author = 'session.' || keys.id AND t.speaker = 'person' AND c.workspace <> :workspace)
+    AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.author = 'session.' || keys.id AND i.workspace <> :workspace)
+    """
+"""In SQL, of rows of `keys`: a person's, unless it is in use in another workspace of the file.
+
+There its sessions are found by it when the person is forgotten there, too; then it goes.
+"""
+
+_DELETED: Final = (
+    # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
+    ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
+    ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
+    ("user_models", "DELETE FROM user_models WHERE person = :person AND workspace = :workspace"),
+    (
+        "consolidation_changes",
+        """
+        DELETE FROM consolidation_changes WHERE act = 'whispers' AND json_extract(object, '$.person') = :person
+          AND json_extract(object, '$.workspace') = :workspace
+        """,
+    ),
+    (
+        "looked_through",
+        """
+        DELETE FROM looked_through WHERE person = :person
+          AND conversation IN (SELECT id FROM conversations WHERE workspace = :workspace)
+        """,
+    ),
+    ("user_model_history", "DELETE FROM user_model_history WHERE person = :person AND workspace = :workspace"),
+    ("person_zones", "DELETE FROM person_zones WHERE person = :person AND workspace = :workspace"),
+    ("room_members", "DELETE FROM room_members WHERE person = :person AND workspace = :workspace"),
+    ("room_lists", "DELETE FROM room_lists WHERE person = :person AND workspace = :workspace"),
+    ("remembering", "DELETE FROM remembering WHERE person = :person AND workspace = :workspace"),
+    ("shown_facts", "DELETE FROM shown_facts WHERE person = :person AND workspace = :workspace"),
+    ("intentions", "DELETE FROM intentions WHERE behalf = :person AND workspace = :workspace"),
+    (
+        "intentions",
+        """
+        DELETE FROM intentions WHERE id IN
+          (SELECT intention FROM cues WHERE person = :person AND person <> '' AND workspace = :workspace)
+        """,
+    ),
+    (
+        "approvals",
+        """
+        DELETE FROM approvals WHERE workspace = :workspace
+          AND EXISTS (SELECT 1 FROM json_each(approvals.asked) WHERE value = :person)
+        """,
+    ),
+    (
+        "feedback",
+        """
+        DELETE FROM feedback WHERE author = :person
+          AND outbox IN (SELECT id FROM outbox WHERE workspace = :workspace)
+        """,
+    ),
+    (
+        "shared_messages",
+        "DELETE FROM shared_messages WHERE behalf = :person AND behalf <> '' AND workspace = :workspace",
+    ),
+    (
+        "transitions",
+        f"""
+        DELETE FROM transitions WHERE conversation IN ({_TAKES_PART})
+          AND trace_id NOT IN (SELECT trace_id FROM turns)
+        """,  # noqa: S608 - a constant of this module
+    ),
+)
+
+# Rows that stay without their words, so that nothing is taken in or sent a second time; files of messages that became
+# no turn go, while the rows of these messages still name their author.
+_BLANKED: Final = (
+    (
+        "locations",
+        """
+        UPDATE conversations SET locations =
+          (SELECT json_group_object(key, value) FROM json_each(locations) WHERE key <> :person)
+        WHERE workspace = :workspace AND :spared = :spared AND :said = :said AND :now = :now
+          AND instr(locations, :person) > 0 AND json_valid(locations)
+        """,
+    ),
+    (
+        "shared_files",
+        f"""
+        DELETE FROM shared_files WHERE :now = :now AND seq IN (
+          SELECT s.seq FROM inbox i CROSS JOIN shared_files s ON s.conversation = i.conversation AND s.ts = i.ts
+          WHERE i.workspace = :workspace AND i.id <> :spared
+            AND (i.author = :person OR i.conversation IN ({_PRIVATE})) AND NOT ({_SAID_SINCE.format("i.")}))
+        """,  # noqa: S608 - constants of this module
+    ),
+    (
+        "outbox",
+        f"""
+        UPDATE outbox SET recipient = '', reason = '', {EMPTIED}
+        WHERE workspace = :workspace AND :spared = :spared AND :said = :said
+          AND (recipient = :person OR id IN ({ITS_PARTS} i.author = :person AND i.workspace = :workspace))
+        """,  # noqa: S608 - a constant of this package
+    ),
+    (
+        "inbox",
+        f"""
+        UPDATE inbox SET body = '', envelope = '{{}}', params = '{{}}', cleared = 1, aside = 0, name = '', author = '',
+          message_id = '', revision = revision + 1, reason = 'its author asked to be forgotten',
+          settled_ms = coalesce(settled_ms, :now),
+          state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END
+        WHERE workspace = :workspace AND id <> :spared AND (author = :person OR conversation IN ({_PRIVATE}))
+          AND NOT ({_SAID_SINCE.format("")})
+        """,  # noqa: S608 - a constant of this module
+    ),
+)

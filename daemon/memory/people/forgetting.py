@@ -1,0 +1,289 @@
+"""Forgets a whole person, step by step, and goes on where a killed daemon stopped.
+
+`asked`: the tombstone is in memory.db and in the file beside it; the person's words leave the index piece by piece.
+`erased`: one transaction deleted everything. `done`: no page of a file holds the words any more.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from daemon.core.concurrency import in_background
+from daemon.core.last_line import LastLine
+from daemon.core.ports import Clock, Emit
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.transaction import run_unit
+from daemon.memory.knowledge.erasing import wipe
+from daemon.memory.knowledge.turn_index import unindex
+from daemon.memory.people.erasure import Spared, erase, turns_of
+from daemon.memory.people.leftovers import clear_leftovers
+from daemon.memory.people.repeated import Repeats, find_repeats
+from daemon.memory.people.tombstones import (
+    Tombstone,
+    all_tombstones,
+    platform_ms,
+    platform_now,
+    read_file,
+    tombstone_of,
+    write_file,
+)
+from daemon.memory.records import as_json
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 100  # turns taken out of the index in one transaction, which has to be short
+_REST: Final = 2.0  # times as long as a transaction took
+_EVERY_S: Final = 20.0
+_LATE_MS: Final = 30_000  # until then the one that was asked is at it
+_PEOPLE: Final = """
+    SELECT author AS person, workspace FROM inbox WHERE author <> ''
+    UNION SELECT t.author, c.workspace FROM turns t JOIN conversations c ON c.id = t.conversation
+      WHERE t.speaker = 'person'
+    UNION SELECT person, workspace FROM user_models UNION SELECT person, workspace FROM person_zones
+    UNION SELECT person, workspace FROM records WHERE person <> '' UNION SELECT behalf, workspace FROM intentions
+    UNION SELECT person, workspace FROM sessions WHERE person <> ''
+    UNION SELECT k.person, w.workspace FROM keys k CROSS JOIN (SELECT DISTINCT workspace FROM conversations
+      UNION SELECT workspace FROM presence UNION SELECT workspace FROM sessions) w WHERE k.person <> ''
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A row of `tombstones` that is not done."""
+
+    id: str
+    workspace: str
+    person: str
+    state: str
+    spared: Spared
+    said_ms: int
+
+
+class ForgettingPeople:
+    """Forgets people for all souls of memory.db; `folder` is SOUL_HOME, `index` that of the vectors.
+
+    `ring` is called once a person is erased, since what is shared may have changed.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        emit: Emit,
+        folder: Path,
+        index: Path,
+        *,
+        ring: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._emit = emit
+        self._folder = folder
+        self._index = index
+        self._ring = ring
+
+    async def ask(self, workspace: str, person: str, spared: Spared = Spared(), ts: str = "") -> str:  # noqa: B008 - it is frozen
+        """Order that a person be forgotten; durable when it returns, gives the order's id.
+
+        `ts` is that of the message that asks for it: what the person said up to then, by the platform's clock, does not
+        come back, and what they said later is heard. Without one it is the platform's time now, as far as it is known.
+        The same inbox row orders it once. Raises StoreError.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> str:
+            known = await transaction.one(
+                "SELECT id FROM tombstones WHERE spared = :spared AND spared <> :nowhere",
+                spared=_spared(spared),
+                nowhere=_spared(Spared()),
+            )
+            if known is not None:
+                found: str = known["id"]
+                return found
+            said = platform_ms(ts) or await platform_now(transaction, workspace, now)
+            stone = tombstone_of(workspace, person, now, said)
+            await _put(transaction, stone, person, _spared(spared), now)
+            return stone.id
+
+        return await self._database.write(unit)
+
+    async def knows(self, spared: Spared) -> bool:
+        """Whether that inbox row has ordered it before, as when a daemon was killed at it. Raises StoreError."""
+        found = await self._database.one("SELECT 1 FROM tombstones WHERE spared = :spared", spared=_spared(spared))
+        return found is not None
+
+    async def finish(self, order_id: str) -> Mapping[str, int]:
+        """Carry an order out to its end, from wherever it stands; gives what was deleted, by store.
+
+        Raises StoreError.
+        """
+        while (order := await self._order(order_id)) is not None:
+            if order.state == "asked":
+                stones = await self._database.read(all_tombstones)
+                await in_background(partial(write_file, self._folder, stones))
+                repeats = await self._take_out(order)
+                await self._database.write(partial(_erase, order=order, now=self._clock.now_ms(), repeats=repeats))
+                self._ring()
+                stones = await self._database.read(all_tombstones)
+                await in_background(partial(write_file, self._folder, stones))
+                self._emit("memory.person_erased", order=order.id)
+            else:
+                await self._clear(order)
+        row = await self._database.one("SELECT stores FROM tombstones WHERE id = :id", id=order_id)
+        return dict(json.loads(row["stores"])) if row else {}
+
+    async def adopt(self) -> int:
+        """Order what the file beside memory.db says and memory.db doesn't know; gives how many people that are.
+
+        So it is when memory.db was put back from a copy by hand. Raises StoreError.
+        """
+        stones = await in_background(partial(read_file, self._folder))
+        return await self._database.write(partial(_adopt, stones=stones, now=self._clock.now_ms()))
+
+    async def run(self) -> None:
+        """Finish what was left, now and then, until cancelled."""
+        while True:
+            await self._attempt(self.adopt())
+            for order_id in await self._attempt(self._left()) or ():
+                await self._attempt(self.finish(order_id))
+            await self._clock.sleep(_EVERY_S)
+
+    async def _attempt(self, work: Awaitable[T]) -> T | None:
+        """What the work gives; None where it fails, as for a person whose files can't be deleted; others go on."""
+        try:
+            return await work
+        except Exception as error:  # noqa: BLE001 - one person must not hold up the others
+            LastLine(self._clock, self._emit).tell("forgetting", error)
+            return None
+
+    async def _left(self) -> list[str]:
+        rows = await self._database.rows(
+            """
+            SELECT id FROM tombstones WHERE state <> 'done' AND (spared = :nowhere OR asked_ms < :late)
+            ORDER BY asked_ms
+            """,
+            nowhere=_spared(Spared()),
+            late=self._clock.now_ms() - _LATE_MS,
+        )
+        return [row["id"] for row in rows]
+
+    async def _order(self, order_id: str) -> _Order | None:
+        row = await self._database.one("SELECT * FROM tombstones WHERE id = :id AND state <> 'done'", id=order_id)
+        return _read(row) if row else None
+
+    async def _take_out(self, order: _Order) -> Repeats:
+        """Take the turns out of the index in short transactions, before the one that deletes them.
+
+        Gives what the soul said to others in their words, which goes with them.
+        """
+        theirs = await self._database.read(partial(turns_of, workspace=order.workspace, person=order.person))
+        repeats = await find_repeats(self._database.read, order.workspace, order.person, theirs)
+        seqs = [*theirs, *repeats.turns]
+        for start in range(0, len(seqs), _AT_ONCE):
+            began = self._clock.monotonic()
+            await self._database.write(partial(unindex, seqs=seqs[start : start + _AT_ONCE]))
+            await self._clock.sleep(_REST * (self._clock.monotonic() - began))
+        return repeats
+
+    async def _clear(self, order: _Order) -> None:
+        """Wipe what pages of files still hold of deleted words, and files without a row."""
+        await wipe(self._database, self._clock)
+        gone = await self._database.one("SELECT gone FROM tombstones WHERE id = :id", id=order.id)
+        await clear_leftovers(
+            self._database, self._clock, self._folder, self._index, json.loads(gone["gone"]) if gone else []
+        )
+        await self._database.checkpoint(whole=True)
+        await self._database.run(
+            "UPDATE tombstones SET state = 'done', person = '', gone = '[]' WHERE id = :id", id=order.id
+        )
+        await self._database.checkpoint(whole=True)
+
+
+def forget_again(connection: sqlite3.Connection, folder: Path, now: int) -> int:
+    """Forget in a restored file, before it is used, whom the tombstones beside memory.db name; gives how many.
+
+    What its pages still hold is wiped by the daemon that opens it. Raises StoreError or sqlite3.Error.
+    """
+    stones = read_file(folder)
+
+    async def unit(transaction: Transaction) -> int:
+        number = await _adopt(transaction, stones, now)
+        for row in await transaction.rows("SELECT * FROM tombstones WHERE state = 'asked'"):
+            order = _read(row)
+            theirs = await turns_of(transaction, order.workspace, order.person)
+            repeats = await find_repeats(lambda unit: unit(transaction), order.workspace, order.person, theirs)
+            await _erase(transaction, order, now, repeats)
+        return number
+
+    number = run_unit(unit, connection)
+    for row in connection.execute("SELECT name FROM erased_words").fetchall() if number else ():
+        connection.execute(f"INSERT INTO {row[0]}_index ({row[0]}_index) VALUES ('optimize')")  # noqa: S608 - our names
+    return number
+
+
+async def workspaces_of(database: Database, person: str) -> list[str]:
+    """The workspaces in which something is kept of a person. Raises StoreError."""
+    rows = await database.rows(f"SELECT DISTINCT workspace FROM ({_PEOPLE}) WHERE person = :person", person=person)  # noqa: S608 - a constant
+    return [row["workspace"] for row in rows]
+
+
+async def _erase(transaction: Transaction, order: _Order, now: int, repeats: Repeats) -> None:
+    """Delete all of one person, once; the tombstone stands for everything that was stored up to now."""
+    claimed = await transaction.one(
+        "UPDATE tombstones SET state = 'erased', forgotten_ms = :now WHERE id = :id AND state = 'asked' RETURNING id",
+        now=now,
+        id=order.id,
+    )
+    if claimed is None:
+        return  # another daemon was first
+    erased = await erase(transaction, order.workspace, order.person, order.spared, now, order.said_ms, repeats)
+    await transaction.run(
+        "UPDATE tombstones SET stores = :stores, gone = :gone WHERE id = :id",
+        stores=as_json(dict(erased.stores)),
+        gone=as_json(list(erased.gone)),
+        id=order.id,
+    )
+
+
+async def _adopt(transaction: Transaction, stones: tuple[Tombstone, ...], now: int) -> int:
+    known = {one.id for one in await all_tombstones(transaction)}
+    unknown = [one for one in stones if one.id not in known]
+    if not unknown:
+        return 0
+    number = 0
+    people = await transaction.rows(_PEOPLE)
+    for stone in unknown:
+        found = [row["person"] for row in people if row["workspace"] == stone.workspace and stone.is_of(row["person"])]
+        await _put(transaction, stone, found[0] if found else "", _spared(Spared()), now)
+        number += bool(found)
+    return number
+
+
+async def _put(transaction: Transaction, stone: Tombstone, person: str, spared: str, now: int) -> None:
+    await transaction.insert(
+        "tombstones",
+        id=stone.id,
+        workspace=stone.workspace,
+        salt=stone.salt,
+        digest=stone.digest,
+        forgotten_ms=stone.forgotten_ms,
+        said_ms=stone.said_ms,
+        state="asked" if person else "done",
+        person=person,
+        spared=spared,
+        asked_ms=now,
+    )
+
+
+def _spared(spared: Spared) -> str:
+    return as_json([spared.conversation, spared.message])
+
+
+def _read(row: sqlite3.Row) -> _Order:
+    return _Order(
+        row["id"], row["workspace"], row["person"], row["state"], Spared(*json.loads(row["spared"])), row["said_ms"]
+    )

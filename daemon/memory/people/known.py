@@ -1,0 +1,222 @@
+"""What is known of one person, for that person: facts with their evidence, what waits, and all of it as an export."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.perception import ConversationKey, Readers
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.links import Relation
+from daemon.memory.knowledge.records.store import select
+from daemon.memory.reader_codes import heard_by
+from daemon.memory.records import JSONObject, read_row
+from daemon.memory.worker_store import WorkerStore
+
+LEARNS: Final = "models_the_visitor"
+"""The job that looks new words through."""
+
+_ABOUT: Final = f"r.soul = :soul AND r.workspace = :workspace AND r.person = :person AND r.trust <> '{Trust.CLAIM}'"
+_ORDER: Final = ("role", "work", "preference", "answering", "other")
+_MOST_QUOTES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedWords:
+    """Words of a person that prove a fact, from where and when (ms)."""
+
+    quote: str
+    conversation: ConversationKey
+    said_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Besides:
+    """What is kept of a person besides facts, counted; `unread` messages wait to be looked through.
+
+    `summaries` are of visits with this person alone, and what was distilled of these.
+    """
+
+    messages: int
+    files: int
+    summaries: int
+    reminders: int
+    zone: str
+    unread: int
+
+
+class KnownOfPerson(WorkerStore):
+    """Reads what one worker's soul knows of a person; never more than the readers of the answer may hear."""
+
+    async def facts(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Fact, ...]:
+        """The facts that hold now, group by group, oldest first."""
+        heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+
+        async def unit(transaction: Transaction) -> tuple[Fact, ...]:
+            found = await select(
+                transaction,
+                Fact,
+                f"{_ABOUT} AND k.valid_until_ms IS NULL AND {heard}",
+                person=person,
+                **values,
+                **self._worker.scope,
+            )
+            return tuple(sorted(found, key=lambda one: (_ORDER.index(one.topic), one.valid_from_ms, one.seq)))
+
+        return await self._database.read(unit)
+
+    async def fact(self, fact: str, person: str, readers: Readers, where: ConversationKey) -> Fact | None:
+        """One of these facts by its id; None when it holds no more."""
+        return next((one for one in await self.facts(person, readers, where) if one.id == fact), None)
+
+    async def evidence(self, fact: str, readers: Readers, where: ConversationKey) -> tuple[QuotedWords, ...]:
+        """The quotations that prove a fact, newest first, as far as the readers may hear them."""
+        heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
+        rows = await self._database.rows(
+            f"""
+            SELECT l.quote, t.conversation, t.said_ms FROM links l JOIN turns t ON 'TU_' || t.seq = l.target
+            JOIN conversations c ON c.id = t.conversation
+            WHERE l.origin = :fact AND l.relation = '{Relation.EVIDENCE}' AND l.quote <> '' AND {heard}
+            ORDER BY t.seq DESC LIMIT {_MOST_QUOTES}
+            """,  # noqa: S608 - constants of this package
+            fact=fact,
+            **values,
+        )
+        return tuple(
+            QuotedWords(row["quote"], ConversationKey.parse(row["conversation"]), row["said_ms"]) for row in rows
+        )
+
+    async def besides(self, person: str, readers: Readers, where: ConversationKey) -> Besides:
+        """What is kept besides facts, counted."""
+        heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
+        seen, _ = heard_by(readers, where, audience="r.audience", channel="r.channel")
+        row = await self._database.one(
+            f"""
+            SELECT
+              (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
+               WHERE t.author = :person AND t.speaker = 'person' AND c.soul = :soul AND c.workspace = :workspace
+                 AND {heard}) AS messages,
+              (SELECT count(*) FROM records r WHERE r.person = :person AND r.kind = 'sense' AND r.soul = :soul
+                 AND r.workspace = :workspace AND {seen}) AS files,
+              (SELECT count(*) FROM records r WHERE r.person = :person AND r.kind IN ('episode', 'core', 'sphere')
+                 AND r.text <> '' AND r.soul = :soul AND r.workspace = :workspace AND {seen}) AS summaries,
+              (SELECT count(*) FROM intentions WHERE behalf = :person AND soul = :soul AND workspace = :workspace
+                 AND state = 'waiting' AND slot LIKE 'reminder-%') AS reminders,
+              coalesce((SELECT zone FROM person_zones WHERE workspace = :workspace AND person = :person), '') AS zone,
+              (SELECT count(*) {FRESH} AND {heard} AND ({TAUGHT} OR EXISTS (
+                 SELECT 1 FROM jobs j WHERE j.conversation = c.id AND j.kind = '{LEARNS}'
+                   AND j.state IN ('ready', 'running')))) AS unread
+            """,  # noqa: S608 - constants of this package
+            person=person,
+            **values,
+            **self._worker.scope,
+        )
+        assert row is not None  # it has no FROM
+        return read_row(Besides, row)
+
+    async def shown(self, person: str) -> tuple[tuple[str, ...], str]:
+        """The facts of the newest list that the person was shown, in its order, and the one asked about last."""
+        row = await self._database.one(
+            "SELECT facts, newest FROM shown_facts WHERE soul = :soul AND workspace = :workspace AND person = :person",
+            person=person,
+            **self._worker.scope,
+        )
+        return (tuple(json.loads(row["facts"])), row["newest"]) if row else ((), "")
+
+    async def export(self, person: str, readers: Readers, where: ConversationKey) -> JSONObject:
+        """All that is kept of a person, as JSON: each of their words, and what the readers may hear of the rest."""
+        facts = await self.facts(person, readers, where)
+        quotes = {one.id: await self.evidence(one.id, readers, where) for one in facts}
+        heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
+        values |= {"person": person, **self._worker.scope}
+        besides = await self.besides(person, readers, where)
+        return {
+            "person": person,
+            "time_zone": besides.zone,
+            "facts": [_plain_fact(one, quotes[one.id]) for one in facts],
+            "messages": await self._all(_MESSAGES.format(heard=heard), values),
+            "reminders": await self._all(_REMINDERS, values),
+            "records": await self._all(
+                _RECORDS.format(heard=heard.replace("t.audience", "r.audience").replace("c.channel", "r.channel")),
+                values,
+            ),
+            "visits": await self._all(_VISITS, values),
+            "remembering": await self._all(_STANDING, values),
+        }
+
+    async def _all(self, sql: str, values: Mapping[str, object]) -> Sequence[JSONObject]:
+        named = {name: value for name, value in values.items() if f":{name}" in sql}
+        rows = await self._database.rows(sql, **named)
+        return [{name: row[name] for name in row.keys()} for row in rows]  # noqa: SIM118 - a row is no mapping
+
+
+_MESSAGES: Final = """
+    SELECT t.speaker, t.body AS text, t.said_ms, c.channel, c.thread FROM turns t
+    JOIN conversations c ON c.id = t.conversation
+    WHERE c.soul = :soul AND c.workspace = :workspace AND {heard}
+      AND ((t.author = :person AND t.speaker = 'person') OR (t.speaker = 'soul' AND t.trace_id IN
+        (SELECT trace_id FROM turns WHERE author = :person AND speaker = 'person')))
+    ORDER BY t.seq
+    """
+_REMINDERS: Final = """
+    SELECT content AS text, cue AS waits_for, due_ms, every, state FROM intentions
+    WHERE behalf = :person AND soul = :soul AND workspace = :workspace AND slot LIKE 'reminder-%' ORDER BY due_ms
+    """
+_RECORDS: Final = """
+    SELECT r.kind, r.text, r.at_ms, r.trust FROM records r
+    WHERE r.person = :person AND r.soul = :soul AND r.workspace = :workspace
+      AND r.kind NOT IN ('fact', 'journal') AND {heard} ORDER BY r.seq
+    """
+_VISITS: Final = """
+    SELECT audience, name, visits, interactions, seen_ms FROM user_models
+    WHERE person = :person AND soul = :soul AND workspace = :workspace ORDER BY audience
+    """
+_STANDING: Final = """
+    SELECT paused_ms, informed_ms FROM remembering WHERE person = :person AND soul = :soul AND workspace = :workspace
+    """
+
+
+def _plain_fact(fact: Fact, evidence: Sequence[QuotedWords]) -> JSONObject:
+    return {
+        "id": fact.id,
+        "text": fact.text,
+        "group": fact.topic,
+        "trust": fact.trust,
+        "confidence": fact.confidence,
+        "since_ms": fact.valid_from_ms,
+        "quotations": [{"text": one.quote, "said_ms": one.said_ms} for one in evidence],
+    }
+
+
+async def show(  # noqa: PLR0917 - the columns of a row
+    transaction: Transaction, scope: Mapping[str, str], person: str, facts: Sequence[str], newest: str, now: int
+) -> None:
+    """Store which list a person was shown, and the fact that was asked about last."""
+    await transaction.insert(
+        "shown_facts",
+        """
+        ON CONFLICT (soul, workspace, person) DO UPDATE SET facts = excluded.facts, newest = excluded.newest,
+          shown_ms = excluded.shown_ms
+        """,
+        person=person,
+        facts=json.dumps(list(facts)),
+        newest=newest,
+        shown_ms=now,
+        **scope,
+    )
+
+
+FRESH: Final = """
+    FROM turns t JOIN conversations c ON c.id = t.conversation
+    LEFT JOIN looked_through l ON l.conversation = t.conversation AND l.person = t.author
+    WHERE t.author = :person AND t.speaker = 'person' AND c.soul = :soul AND c.workspace = :workspace
+      AND t.passing = 0 AND t.seq > coalesce(l.up_to, 0)
+    """
+"""In SQL, the turns `t` of a person that were not looked through yet, with their conversations `c`."""
+
+TAUGHT: Final = """
+    EXISTS (SELECT 1 FROM turns s WHERE s.trace_id = t.trace_id AND s.conversation = t.conversation
+              AND s.speaker = 'soul' AND json_extract(s.thought, '$.user_model_check') = 1)
+    """
+"""In SQL, of such a turn: its reply said that something was learned."""

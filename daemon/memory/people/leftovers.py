@@ -1,0 +1,106 @@
+"""Deletes what lies in files of what memory.db has deleted: vectors, bytes of senses, files of a mirror."""
+
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from daemon.core.concurrency import in_background
+from daemon.core.errors import StoreError
+from daemon.core.ports import Clock
+from daemon.core.whole_files import PathBlocked, remove_file
+from daemon.memory.database import Database
+from daemon.memory.knowledge.mirror_queue import enqueue_changed, mirror_state, outdated_files
+from daemon.memory.retrieval.chroma_shelves import FOLDERS
+from daemon.memory.retrieval.owner_lock import owned, owner_of
+from daemon.memory.retrieval.vector_file import VectorFile
+from daemon.memory.retrieval.vector_queue import Order
+from daemon.memory.retrieval.vectors import FILE
+
+_SENSES: Final = "senses"
+_LOOKS: Final = 40  # at whether the owner of the index has followed
+_BETWEEN_S: Final = 0.25
+
+
+async def clear_leftovers(database: Database, clock: Clock, folder: Path, index: Path, gone: Sequence[str]) -> None:
+    """Delete the files and vectors of memories that are gone, by id. Raises StoreError.
+
+    The vectors' owner does it for its own files, asked through the queue; it is waited for a while.
+    """
+    for _ in range(_LOOKS):
+        if await in_background(partial(_without_owner, index, gone)):
+            break
+        if not await _queued(database, gone):
+            break
+        await clock.sleep(_BETWEEN_S)
+    rows = await database.rows(
+        "SELECT raw_data_ref AS digest FROM senses WHERE raw_data_ref <> '' "
+        "UNION SELECT digest FROM shared_files WHERE digest <> ''"
+    )
+    await in_background(partial(_delete_bytes, folder / _SENSES, {row["digest"] for row in rows}))
+    await _clear_mirror(database, clock, folder)
+
+
+async def _clear_mirror(database: Database, clock: Clock, folder: Path) -> None:
+    """Delete the files of what the mirror has not followed yet; its owner, if there is one, is waited for a while."""
+    state = await database.read(mirror_state)
+    if state is None:
+        return
+    root = folder / state.folder
+    for _ in range(_LOOKS):
+        if not await database.read(outdated_files) or await in_background(partial(_has_no_owner, root)):
+            break
+        await clock.sleep(_BETWEEN_S)
+    outdated = await database.read(outdated_files)
+    await in_background(partial(_delete_mirrored, root, [one.path for one in outdated]))
+    if outdated:  # what is still remembered is written again, also where the mirror had just done so
+        await database.write(partial(enqueue_changed, ids=[one.id for one in outdated]))
+
+
+def _has_no_owner(root: Path) -> bool:
+    try:
+        return owner_of(root) is None
+    except OSError:
+        return True
+
+
+def _delete_mirrored(root: Path, paths: Sequence[str]) -> None:
+    for path in paths:
+        with suppress(OSError, PathBlocked):
+            remove_file(root, path)
+
+
+async def _queued(database: Database, gone: Sequence[str]) -> bool:
+    """Whether the owner of the index has still to follow."""
+    rows = await database.rows("SELECT id FROM vector_queue")
+    waiting = {row["id"] for row in rows}
+    return Order.RENEW in waiting or bool(waiting & set(gone))
+
+
+def _without_owner(index: Path, gone: Sequence[str]) -> bool:
+    """Delete the vectors here where no process owns them; whether that was so."""
+    if not (index / FILE).exists():
+        return not any(index.glob(f"{FOLDERS}*"))
+    try:
+        with owned(index) as lock:
+            if lock is None:
+                return False
+            with closing(VectorFile(index / FILE, read_only=False)) as file:
+                file.replace(gone, ())
+                file.pack()
+            for place in index.glob(f"{FOLDERS}*"):
+                shutil.rmtree(place, ignore_errors=True)
+            return True
+    except OSError as error:
+        raise StoreError(
+            f"{index} can't be changed: {error.strerror}", hint="check the owner and mode of the data folder"
+        ) from error
+
+
+def _delete_bytes(folder: Path, kept: Collection[str]) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file() and path.stem not in kept:
+            with suppress(OSError):
+                path.unlink()

@@ -1,0 +1,160 @@
+"""Which admin was shown whose words by a command: recorded before they are printed, told to the person afterwards."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.contexts import OPERATOR
+from daemon.core.notes import MARK
+from daemon.core.perception import Audience, AudienceKind
+from daemon.memory.audit import record_act
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.records.ids import turn_seq
+from daemon.memory.knowledge.records.kinds import RecordKind
+from daemon.memory.knowledge.records.ledger import forget_salts
+from daemon.memory.knowledge.records.links import DERIVING
+from daemon.memory.knowledge.records.origins import origin_of
+
+ACT: Final = "read words"
+"""The act in the audit; its object is the person."""
+
+_PASSAGE: Final = "LB_"
+_MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """Something with words: whose soul keeps it, and the platform ids of the people whose words they are.
+
+    `private`: not the whole workspace may hear it.
+    """
+
+    id: str
+    soul: str
+    workspace: str
+    private: bool
+    people: frozenset[str]
+
+
+async def worded(transaction: Transaction, ids: Iterable[str]) -> list[Worded]:
+    """Those turns, records, notes and passages of the library that a command may show.
+
+    The journal is shown by none, nor is what was said while its author had remembering paused.
+    """
+    found = [await _one(transaction, name) for name in dict.fromkeys(ids)]
+    return [one for one in found if one is not None]
+
+
+async def record_readings(
+    transaction: Transaction, shown: Collection[Worded], *, actor: str, command: str, now: int
+) -> None:
+    """Put into the audit that a command shows these words to the admin `actor`, and note whom the soul has to tell."""
+    theirs = [(one, person) for one in shown for person in (one.people or {""})]
+    every, private = Counter(person for _, person in theirs), Counter(person for one, person in theirs if one.private)
+    for person in sorted(every):
+        detail = f"{command}: {every[person]}, private among them: {private[person]}"
+        await record_act(transaction, actor=actor, act=ACT, subject=person or command, detail=detail, now=now)
+    for soul, workspace, person in sorted({(one.soul, one.workspace, person) for one, person in theirs if person}):
+        await transaction.run(
+            """
+            INSERT INTO word_readings (soul, workspace, person, first_ms, last_ms, next_ms)
+            VALUES (:soul, :workspace, :person, :now, :now, :now)
+            ON CONFLICT (soul, workspace, person) DO UPDATE
+              SET first_ms = coalesce(word_readings.first_ms, excluded.first_ms), last_ms = excluded.last_ms
+            """,
+            soul=soul,
+            workspace=workspace,
+            person=person,
+            now=now,
+        )
+
+
+async def forget_readings(transaction: Transaction, workspace: str, person: str) -> int:
+    """Take a person out of what was recorded; gives the number of rows."""
+    rows = await transaction.rows(
+        "UPDATE audit SET object = '' WHERE act = :act AND object = :person RETURNING seq", act=ACT, person=person
+    )
+    for row in rows:
+        await forget_salts(transaction, f"audit {row['seq']}")
+    told = await transaction.rows(
+        "DELETE FROM word_readings WHERE workspace = :workspace AND person = :person RETURNING 1",
+        workspace=workspace,
+        person=person,
+    )
+    return len(rows) + len(told)
+
+
+async def _one(transaction: Transaction, name: str) -> Worded | None:
+    if name.startswith(_PASSAGE):  # a file of the admin's own
+        return Worded(name, "", "", private=False, people=frozenset())
+    if name.startswith(MARK):
+        return await _note(transaction, name)
+    origin = await origin_of(transaction, name)
+    if origin is None:
+        return None
+    private = origin.audience.kind is not AudienceKind.WORKSPACE
+    if (seq := turn_seq(name)) is not None:
+        return await _turn(transaction, name, seq, private=private)
+    row = await transaction.one(
+        """
+        SELECT r.kind, r.soul, r.workspace, r.person, coalesce(f.claimed_by, '') AS claimed_by
+        FROM records r LEFT JOIN facts f ON f.id = r.id WHERE r.id = :id
+        """,
+        id=name,
+    )
+    if row is None or row["kind"] == RecordKind.JOURNAL:
+        return None
+    people = {row["person"], row["claimed_by"], *await _authors(transaction, name)} - {""}
+    return Worded(name, row["soul"], row["workspace"], private, frozenset(people))
+
+
+async def _note(transaction: Transaction, name: str) -> Worded | None:
+    """A note between souls; its words are also those of the person whose words led to it."""
+    row = await transaction.one("SELECT * FROM shared_messages WHERE id = :id", id=name)
+    if row is None:
+        return None
+    private = Audience.parse(row["audience"]).kind is not AudienceKind.WORKSPACE
+    soul = row["addressee"] if row["sender"] == OPERATOR else row["sender"]
+    return Worded(name, soul, row["workspace"], private, frozenset({row["behalf"]} - {""}))
+
+
+async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool) -> Worded | None:
+    """A turn; the words of a reply are also those of whom it answers."""
+    row = await transaction.one(
+        """
+        SELECT c.soul, c.workspace, t.conversation, t.author, t.trace_id, t.speaker FROM turns t
+        JOIN conversations c ON c.id = t.conversation WHERE t.seq = :seq AND t.passing = 0
+        """,
+        seq=seq,
+    )
+    if row is None:
+        return None
+    people = {row["author"]}
+    if row["speaker"] == "soul":
+        answered = await transaction.rows(
+            """
+            SELECT author, trace_id FROM turns WHERE conversation = :conversation AND speaker = 'person' AND seq < :seq
+            ORDER BY seq DESC LIMIT 20
+            """,
+            conversation=row["conversation"],
+            seq=seq,
+        )
+        people = {one["author"] for one in answered if one["trace_id"] == row["trace_id"]}
+        people = people or {one["author"] for one in answered[:1]}
+    return Worded(name, row["soul"], row["workspace"], private, frozenset(people))
+
+
+async def _authors(transaction: Transaction, name: str) -> set[str]:
+    """The authors of all messages that a record was made of, at any remove."""
+    rows = await transaction.rows(
+        f"""
+        WITH RECURSIVE made (id) AS (
+          VALUES (:id) UNION
+          SELECT l.target FROM links l JOIN made m ON l.origin = m.id WHERE l.relation IN ({_MADE_OF}))
+        SELECT DISTINCT t.author FROM made m JOIN turns t ON t.seq = CAST(substr(m.id, 4) AS INTEGER)
+        WHERE substr(m.id, 1, 3) = 'TU_' AND t.speaker = 'person'
+        """,  # noqa: S608 - names of this package
+        id=name,
+    )
+    return {row["author"] for row in rows}

@@ -1,0 +1,274 @@
+"""Finds what the soul said to others in the words of a person who is forgotten: it goes with them.
+
+Such words are those that the person said, or showed in a file, and no other user. A reply to another is looked at where
+the person took part, where something of theirs had surfaced, and where an earlier reply of that kind stands before it.
+Posts are looked at in the same channels, and those that went to one person alone: answers to *why* are no turns.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+
+from daemon.core.perception import ConversationKey
+from daemon.core.words import spans_of, words_of
+from daemon.memory.database import Transaction, Unit
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.records import IN_PRIVATE
+
+Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
+"""Runs one short read."""
+
+_LETTERS: Final = 4  # a shorter word of an alphabet is no one's own
+_AT_ONCE: Final = 500  # rows of one read, which has to be short
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """`words` are the person's own; `turns` the numbers of the soul's turns with one of them, up to number `upto`.
+
+    `posts` are those of its posts in these `channels`, up to number `posts_upto`, whose texts are still kept.
+    """
+
+    words: frozenset[str] = frozenset()
+    turns: frozenset[int] = frozenset()
+    upto: int = 0
+    posts: frozenset[int] = frozenset()
+    posts_upto: int = 0
+    channels: frozenset[str] = frozenset()
+
+    def holds_one(self, *texts: str) -> bool:
+        """Whether one of the person's own words is in a text."""
+        return any(not self.words.isdisjoint(words_of(text)) for text in texts)
+
+    def without_them(self, value: Any) -> Any:  # noqa: ANN401  # any JSON value
+        """A text without the person's own words, or a JSON value whose texts are."""
+        if isinstance(value, str):
+            places = [(start, end) for word, start, end in spans_of(value) if word in self.words]
+            for start, end in reversed(places):
+                value = f"{value[:start]}…{value[end:]}"
+            return value
+        if isinstance(value, list):
+            return [self.without_them(one) for one in value]
+        return {name: self.without_them(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+NO_REPEATS: Final = Repeats()
+"""Nothing was repeated."""
+
+
+async def find_repeats(read: Read, workspace: str, person: str, theirs: Sequence[int]) -> Repeats:
+    """Look for them in many short reads; `theirs` are the numbers of the turns that go anyway."""
+    looking = _Looking(read, workspace, person)
+    (newest,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM turns")
+    (post,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM outbox")
+    if not (words := await looking.own_words(theirs)):
+        return NO_REPEATS
+    turns, posts = await looking.repeated(words, theirs), await looking.posted(words)
+    return Repeats(words, turns, newest["seq"], posts, post["seq"], looking.channels)
+
+
+async def repeats_since(transaction: Transaction, workspace: str, before: Repeats) -> frozenset[int]:
+    """Those that were said since they were looked for; short, since few turns are that new."""
+    if not before.words:
+        return frozenset()
+    rows = await transaction.rows(
+        """
+        SELECT t.seq, t.body FROM turns t JOIN conversations c ON c.id = t.conversation
+        WHERE t.seq > :upto AND t.speaker = 'soul' AND c.workspace = :workspace
+        """,
+        upto=before.upto,
+        workspace=workspace,
+    )
+    return frozenset(row["seq"] for row in rows if before.holds_one(row["body"]))
+
+
+async def conversations_of(transaction: Transaction, turns: Iterable[int]) -> list[str]:
+    """The conversations that turns stand in."""
+    rows = await transaction.rows(
+        "SELECT DISTINCT conversation FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs))",
+        seqs=json.dumps(sorted(turns)),
+    )
+    return [row["conversation"] for row in rows]
+
+
+async def erase_repeats(transaction: Transaction, conversations: Sequence[str], found: Repeats, now: int) -> None:
+    """Take the words out of what the conversations keep beside turns: posts, reminders, requests, their path."""
+    if not found.words:
+        return
+    among = {"ids": json.dumps(list(conversations))}
+    for table, key, columns, statement in _KEPT:
+        rows = await transaction.rows(
+            f"SELECT {key} AS key, {columns} FROM {table} "  # noqa: S608 - literals of this module
+            "WHERE conversation IN (SELECT value FROM json_each(:ids))",
+            **among,
+        )
+        for row in rows:
+            if found.holds_one(*(str(row[name]) for name in columns.split(", "))):
+                await transaction.run(statement, key=row["key"], **({"now": now} if ":now" in statement else {}))
+    await _redact_intentions(transaction, found, among["ids"])
+    await _redact_notes(transaction, found)
+    posts = await transaction.rows(
+        _THESE_POSTS,
+        seqs=json.dumps(sorted(found.posts)),
+        upto=found.posts_upto,
+        channels=json.dumps(sorted(found.channels)),
+    )
+    for row in posts:
+        if found.holds_one(row["body"]):
+            await transaction.run(_BLANK_POST, key=row["id"], now=now)
+
+
+async def _redact_intentions(transaction: Transaction, found: Repeats, conversations: str) -> None:
+    """What others wait for, and what fell due for them just now, stays without the words: it is theirs."""
+    for table, text, which in (("intentions", "content", "1"), ("inbox", "body", "modality = 'time'")):
+        rows = await transaction.rows(
+            f"SELECT id, {text} AS said, params FROM {table} WHERE {which} "  # noqa: S608 - literals
+            "AND conversation IN (SELECT value FROM json_each(:ids))",
+            ids=conversations,
+        )
+        for row in rows:
+            if found.holds_one(row["said"], row["params"]):
+                await transaction.run(
+                    f"UPDATE {table} SET {text} = :said, params = :params WHERE id = :id",  # noqa: S608 - literals
+                    said=found.without_them(row["said"]),
+                    params=json.dumps(found.without_them(json.loads(row["params"]))),
+                    id=row["id"],
+                )
+
+
+async def _redact_notes(transaction: Transaction, found: Repeats) -> None:
+    """Notes that souls sent for others stay, without the words; so do those still to be perceived."""
+    for row in await transaction.rows("SELECT id, inbox, words FROM shared_messages"):
+        if found.holds_one(row["words"]):
+            words = found.without_them(row["words"])
+            await transaction.run("UPDATE shared_messages SET words = :words WHERE id = :id", words=words, id=row["id"])
+            await transaction.run("UPDATE inbox SET body = :words WHERE id = :id", words=words, id=row["inbox"])
+
+
+EMPTIED: Final = """
+    body = '', cleared = CASE WHEN state = 'drafting' THEN cleared ELSE 1 END,
+    settled_ms = CASE WHEN state IN ('drafting', 'sending') THEN settled_ms ELSE coalesce(settled_ms, :now) END,
+    state = CASE WHEN state = 'pending' THEN 'dropped' ELSE state END
+"""
+"""In SQL, what a post becomes whose words are forgotten.
+
+One that is being sent may arrive all the same: the courier finds out, and ends it. A draft, which has no words yet, is
+ended by the cycle that follows.
+"""
+_BLANK_POST: Final = f"UPDATE outbox SET {EMPTIED} WHERE id = :key"  # noqa: S608 - a constant
+_THERE: Final = f"""
+    (instr(o.id, '{IN_PRIVATE}') > 0 OR c.channel IN (SELECT value FROM json_each(:channels)))
+    """  # noqa: S608 - a constant
+_THESE_POSTS: Final = f"""
+    SELECT id, body FROM outbox WHERE seq IN (SELECT value FROM json_each(:seqs))
+    UNION ALL SELECT o.id, o.body FROM outbox o JOIN conversations c ON c.id = o.conversation
+    WHERE o.seq > :upto AND {_THERE}
+    """  # noqa: S608 - constants
+
+
+_KEPT: Final = (
+    (
+        "outbox",
+        "id",
+        "body",
+        _BLANK_POST,
+    ),
+    ("approvals", "id", "arguments", "DELETE FROM approvals WHERE id = :key"),
+    ("transitions", "seq", "reason, params", "DELETE FROM transitions WHERE seq = :key"),
+)
+
+
+@dataclass
+class _Looking:
+    read: Read
+    workspace: str
+    person: str
+    _seen: set[str] = field(default_factory=set)
+    _where: set[str] = field(default_factory=set)
+
+    @property
+    def channels(self) -> frozenset[str]:
+        """Where the way led so far."""
+        return frozenset(ConversationKey.parse(one).channel for one in self._where)
+
+    async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
+        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
+            return await transaction.rows(sql, **values)
+
+        return await self.read(unit)
+
+    async def own_words(self, theirs: Sequence[int]) -> frozenset[str]:
+        """The words that the person said and nobody else."""
+        words = set[str]()
+        said = [await self.rows(_SAID, seqs=json.dumps(list(part)), person=self.person) for part in _sliced(theirs)]
+        for row in (*chain(*said), *await self.rows(_RECORDED, workspace=self.workspace, person=self.person)):
+            words.update(one for one in words_of(row["body"]) if len(one) >= _LETTERS or not one.isascii())
+        after = 0
+        while words and (others := await self.rows(_OTHERS, after=after, person=self.person, most=_AT_ONCE)):
+            for row in others:
+                words.difference_update(words_of(row["body"]))
+            after = others[-1]["seq"]
+        return frozenset(words)
+
+    async def repeated(self, words: frozenset[str], theirs: Sequence[int]) -> frozenset[int]:
+        """The soul's turns with one of the words, wherever the way leads from the person's turns."""
+        known, found, fresh = set(theirs), set[int](), list(theirs)
+        own = Repeats(words)
+        while fresh:
+            rows = [row for part in _sliced(fresh) for row in await self._reached(part)]
+            fresh = [row["seq"] for row in rows if row["seq"] not in known and own.holds_one(row["body"])]
+            fresh = list(dict.fromkeys(fresh))
+            known.update(fresh)
+            found.update(fresh)
+        return frozenset(found)
+
+    async def posted(self, words: frozenset[str]) -> frozenset[int]:
+        """The numbers of the posts with one of the words, oldest first by an index over those that are kept."""
+        own, found, last = Repeats(words), set[int](), {"since": 0, "after": 0}
+        where = {"workspace": self.workspace, "channels": json.dumps(sorted(self.channels)), "most": _AT_ONCE}
+        while rows := await self.rows(_POSTS, **where, **last):
+            found.update(row["seq"] for row in rows if own.holds_one(row["body"]))
+            last = {"since": rows[-1]["created_ms"], "after": rows[-1]["seq"]}
+        return frozenset(found)
+
+    async def _reached(self, turns: Sequence[int]) -> list[sqlite3.Row]:
+        """What the soul said where these turns stand, once for each conversation, and where they had surfaced."""
+        conversations = await self.rows(_STAND_IN, seqs=json.dumps(list(turns)))
+        reached = list[sqlite3.Row]()
+        for row in conversations:
+            if row["conversation"] not in self._seen:
+                self._seen.add(row["conversation"])
+                reached += await self.rows(_SOUL_THERE, id=row["conversation"])
+        surfaced = await self.rows(_SURFACED, seqs=json.dumps(list(turns)))
+        self._where.update(row["conversation"] for row in (*conversations, *surfaced))
+        return reached + surfaced
+
+
+def _sliced(keys: Sequence[int]) -> Iterable[Sequence[int]]:
+    return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
+
+
+_SAID: Final = """
+    SELECT body FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs)) AND speaker = 'person' AND author = :person
+    """
+_RECORDED: Final = "SELECT text AS body FROM records WHERE person = :person AND workspace = :workspace"
+_OTHERS: Final = """
+    SELECT seq, body FROM turns WHERE seq > :after AND speaker = 'person' AND author <> :person ORDER BY seq LIMIT :most
+    """
+_POSTS: Final = f"""
+    SELECT o.seq, o.created_ms, o.body FROM outbox o JOIN conversations c ON c.id = o.conversation
+    WHERE o.cleared = 0 AND o.created_ms >= :since AND (o.created_ms > :since OR o.seq > :after)
+      AND o.workspace = :workspace AND {_THERE}
+    ORDER BY o.created_ms, o.seq LIMIT :most
+    """  # noqa: S608 - constants
+_STAND_IN: Final = "SELECT DISTINCT conversation FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs))"
+_SOUL_THERE: Final = "SELECT seq, body FROM turns WHERE conversation = :id AND speaker = 'soul'"
+_SURFACED: Final = """
+    SELECT t.seq, t.body, t.conversation FROM surfaced s JOIN turns t ON t.trace_id = s.trace_id AND t.speaker = 'soul'
+    WHERE s.id IN (
+      SELECT 'TU_' || value FROM json_each(:seqs) UNION SELECT 'TL_' || value FROM json_each(:seqs)
+      UNION SELECT l.origin FROM links l WHERE l.target IN (SELECT 'TU_' || value FROM json_each(:seqs)
+        UNION SELECT 'TL_' || value FROM json_each(:seqs)))
+    """

@@ -1,0 +1,93 @@
+"""Looks for what may be left of a person after they were forgotten: in rows, and in the bytes of every file."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from daemon.core.concurrency import in_background
+from daemon.memory.database import Database, Transaction
+from daemon.memory.people.erasure import OF_THIS_WORKSPACE, turns_of
+
+_MOST: Final = 200  # texts that are looked for
+_LEAST: Final = 12  # characters; a shorter text says nothing
+_READ: Final = 4 * 2**20  # bytes at a time
+_LONGEST: Final = 200  # characters of a text that are looked for
+_APART: Final = ("backups",)  # folders that keep what they hold until it is replaced, as the person is told
+
+_ROWS: Final = f"""
+    SELECT (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
+            WHERE t.author = :person AND t.speaker = 'person' AND c.workspace = :workspace)
+      + (SELECT count(*) FROM records WHERE person = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM user_models WHERE person = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM user_model_history WHERE person = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM inbox WHERE author = :person AND workspace = :workspace AND body <> '')
+      + (SELECT count(*) FROM intentions WHERE behalf = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM shared_messages WHERE behalf = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM cues WHERE person = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM person_zones WHERE person = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM looked_through l JOIN conversations c ON c.id = l.conversation
+         WHERE l.person = :person AND c.workspace = :workspace)
+      + (SELECT count(*) FROM sessions WHERE person = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM keys WHERE {OF_THIS_WORKSPACE}) AS number
+"""  # noqa: S608 - a constant
+_THEIRS: Final = """
+    SELECT text FROM (SELECT DISTINCT substr(body, 1, :longest) AS text FROM turns
+    WHERE seq IN (SELECT value FROM json_each(:seqs)) AND length(body) >= :least AND instr(body, ' ') > 0
+    UNION SELECT text FROM records WHERE person = :person AND workspace = :workspace AND length(text) >= :least)
+    ORDER BY length(text) DESC LIMIT :most
+"""
+_SAID: Final = "SELECT seq, body FROM turns WHERE seq > :after ORDER BY seq LIMIT 500"  # a short read each
+
+
+async def texts_of(database: Database, workspace: str, person: str) -> tuple[str, ...]:
+    """A person's texts to look for afterwards, longest first; read before they are forgotten. Raises StoreError."""
+
+    async def unit(transaction: Transaction) -> tuple[str, ...]:
+        seqs = await turns_of(transaction, workspace, person)
+        rows = await transaction.rows(
+            _THEIRS,
+            person=person,
+            workspace=workspace,
+            seqs=str(seqs),
+            least=_LEAST,
+            longest=_LONGEST,
+            most=_MOST,
+        )
+        return tuple(row["text"] for row in rows)
+
+    return await database.read(unit)
+
+
+async def residues(database: Database, folder: Path, workspace: str, person: str, texts: Sequence[str]) -> int:
+    """How many rows and how many files still hold something; a text that others have said, too, does not count.
+
+    Raises StoreError or OSError.
+    """
+    row = await database.one(_ROWS, person=person, workspace=workspace)
+    assert row is not None  # it has no FROM
+    alone = await _said_by_no_other(database, texts)
+    found: int = row["number"] + await in_background(partial(_files_with, folder, [text.encode() for text in alone]))
+    return found
+
+
+async def _said_by_no_other(database: Database, texts: Sequence[str]) -> list[str]:
+    alone, after = list(texts), 0
+    while alone and (rows := await database.rows(_SAID, after=after)):
+        alone = [text for text in alone if not any(text in row["body"] for row in rows)]
+        after = rows[-1]["seq"]
+    return alone
+
+
+def _files_with(folder: Path, needles: Sequence[bytes]) -> int:
+    files = (path for path in folder.rglob("*") if path.is_file() and not set(_APART) & set(path.parts))
+    return sum(any(needle in piece for piece in _pieces(path) for needle in needles) for path in files)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """The bytes of a file in overlapping pieces."""
+    overlap = b""
+    with path.open("rb") as file:
+        while piece := file.read(_READ):
+            yield overlap + piece
+            overlap = piece[-4 * _LONGEST :]

@@ -1,0 +1,101 @@
+"""What becomes of intentions when a message changes that asked for them."""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
+from daemon.core.topics import ALIKE
+from daemon.core.words import Term, likeness, terms_of, words_of
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.handed import handed_among
+from daemon.memory.notes import Note, note_in_conversation
+
+ASKED_IN: Final = "heard"
+"""In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
+
+_TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
+
+
+def asked_ms(params: Mapping[str, object], now: int) -> int:
+    """When the newest message was written that asked for an intention: by the platform's clock, as all messages are."""
+    said = [float(str(ts)) for ts in _messages_that_asked(params) if _TS.fullmatch(str(ts))]
+    return int(max(said) * 1000) if said else now
+
+
+async def forget_what_was_asked(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
+    """Cancel the intentions that a deleted message asked for, and delete their text."""
+    for row in await _asked_in(transaction, conversation, ts):
+        await _drop(transaction, row, "its message was deleted", now)
+
+
+async def reword_what_was_asked(transaction: Transaction, conversation: str, ts: str, text: str, now: int) -> None:
+    """A message is about to get another text: an intention goes that holds what is taken out.
+
+    The person whom it was for hears of that in a plain line.
+    """
+    asked = await _asked_in(transaction, conversation, ts)
+    turn = asked and await transaction.one(
+        "SELECT body FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'",
+        conversation=conversation,
+        ts=ts,
+    )
+    if not turn:
+        return
+    kept = set(words_of(text))
+    gone = set(words_of(turn["body"])) - kept
+    for row in asked:
+        if not any(_says(term, gone) and not _says(term, kept) for term in terms_of(row["content"], row["topic"])):
+            continue
+        await _drop(transaction, row, "its message was edited", now)
+        if row["state"] == "waiting":
+            await note_in_conversation(
+                transaction,
+                row["conversation"],
+                f"edited {row['id']}",
+                Note.REWORDED,
+                reply_to=conversation.rpartition("/")[2],
+                recipient=row["behalf"],
+                newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
+                now=now,
+            )
+
+
+def _says(term: Term, words: Collection[str]) -> bool:
+    return any(likeness(term, word) >= ALIKE for word in words)
+
+
+async def _asked_in(transaction: Transaction, conversation: str, ts: str) -> list[sqlite3.Row]:
+    """The intentions that a message asked for, by now maybe those of the soul to which the thread was handed."""
+    rows = [
+        row
+        for one in sorted(await handed_among(transaction, conversation))
+        for row in await transaction.rows(
+            """
+            SELECT i.*, coalesce(c.topic, '') AS topic FROM intentions i LEFT JOIN cues c ON c.intention = i.id
+            WHERE i.conversation = :conversation AND i.content <> ''
+            """,
+            conversation=one,
+        )
+    ]
+    return [row for row in rows if ts in _messages_that_asked(json.loads(row["params"]))]
+
+
+async def _drop(transaction: Transaction, row: sqlite3.Row, reason: str, now: int) -> None:
+    await transaction.run(
+        """
+        UPDATE intentions SET content = '', settled_ms = coalesce(settled_ms, :now),
+               reason = CASE WHEN state = 'waiting' THEN :reason ELSE reason END,
+               state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END WHERE id = :id
+        """,
+        reason=reason,
+        now=now,
+        id=row["id"],
+    )
+
+
+def _messages_that_asked(params: Mapping[str, object]) -> Sequence[object]:
+    timestamps = params.get(ASKED_IN)
+    return timestamps if isinstance(timestamps, list) else ()

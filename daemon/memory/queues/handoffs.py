@@ -1,0 +1,219 @@
+"""Hands a thread from one soul to another: in one transaction, with all that the first one knows of it (seed 003).
+
+The thread's messages still arrive for the soul that names the channel. That soul's conversation says to which it was
+handed, which is looked up when a message is stored. What the platform knew before stays where it is: an edit or a
+deletion finds it there, and what was handed on of it goes as well (`handed_among`).
+"""
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.errors import DaemonError
+from daemon.core.fencing import clean_name
+from daemon.core.perception import Audience, ConversationKey, Perception, Place
+from daemon.core.sentences import Sentence
+from daemon.core.text import one_line, shortened
+from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.handed import handed_among
+from daemon.memory.notes import note_in_conversation
+from daemon.memory.queues.conversation_rows import open_conversation
+
+_TURNS: Final = 24  # of the newest ones that no summary covers
+_LONGEST_TURN: Final = 300
+_LONGEST_SUMMARY: Final = 8_000
+_ARRIVES_MS: Final = 1_000  # later than the other soul's words
+
+
+class HandoffRefused(DaemonError):
+    """A thread that may not be handed over; nothing changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """The soul that gets a thread. Both souls say so to `recipient`, in the thread `reply_to`."""
+
+    to: str
+    recipient: str
+    reply_to: str
+
+
+async def at_its_holder(transaction: Transaction, perception: Perception, holder: str | None, now: int) -> Perception:
+    """A new message as that of the soul that has its thread now.
+
+    `holder` is the `handed_to` of the conversation for which it arrives, None where there is no such conversation yet.
+    A thread that begins in direct messages belongs to the soul that these were handed to. While no daemon hosts the
+    soul, the message is for the one that it arrived for.
+    """
+    key = perception.conversation
+    if holder is None and perception.place is Place.DM and key.thread:
+        timeline = replace(key, thread="")
+        row = await transaction.one("SELECT handed_to FROM conversations WHERE id = :id", id=str(timeline))
+        holder = str(row["handed_to"]) if row else ""
+        if holder:
+            await open_conversation(transaction, key, perception.place, perception.audience, now)
+            await _point_to(transaction, [str(key)], replace(key, soul=holder))
+    if not holder or not await _is_hosted(transaction, holder, key.workspace):
+        return perception
+    id_ = "/".join((holder, key.workspace, key.channel, perception.ts))
+    return replace(perception, id=id_, conversation=replace(key, soul=holder))
+
+
+async def hand_over(transaction: Transaction, where: ConversationKey, handoff: Handoff, now: int) -> None:
+    """Give a soul the thread of another one, with what that one knows of it. Raises HandoffRefused."""
+    row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(where))
+    if row is None or row["place"] == Place.TERMINAL or handoff.to == where.soul:
+        raise HandoffRefused(f"{where} can't be handed to {handoff.to}", hint="give a thread of Slack and another soul")
+    to = replace(where, soul=handoff.to)
+    await open_conversation(transaction, to, Place(row["place"]), Audience.parse(row["audience"]), now, heard=True)
+    await _point_to(transaction, sorted({*await handed_among(transaction, str(where)), str(where), str(to)}), to)
+    for statement in _GIVEN:
+        await transaction.run(statement, old=str(where), new=str(to), soul=to.soul, now=now)
+    await _give_summary(transaction, where, to, row["audience"], now)
+    await _give_what_waits(transaction, where, to)
+    await _say_so(transaction, where, to, handoff, now)
+
+
+async def _is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool:
+    """Whether a daemon says that it hosts the soul; the row of a dead one is deleted (see `Presence`)."""
+    row = await transaction.one(
+        """
+        SELECT 1 FROM presence p, json_each(p.detail, '$.souls') s WHERE p.workspace = :workspace AND s.key = :soul
+        """,
+        workspace=workspace,
+        soul=soul,
+    )
+    return row is not None
+
+
+async def _point_to(transaction: Transaction, conversations: list[str], to: ConversationKey) -> None:
+    for one in conversations:
+        await transaction.run(
+            "UPDATE conversations SET handed_to = CASE WHEN id = :to THEN '' ELSE :soul END WHERE id = :id",
+            to=str(to),
+            soul=to.soul,
+            id=one,
+        )
+
+
+async def _give_summary(
+    transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, now: int
+) -> None:
+    """Give the summary with the newest turns below it. It covers all turns so far: who deletes one deletes it."""
+    known = await transaction.one("SELECT * FROM working_memory WHERE conversation = :id", id=str(where))
+    turns = await transaction.rows(
+        """
+        SELECT name, body FROM turns WHERE conversation = :id AND seq > :after AND passing = 0 AND kind <> 'apology'
+        ORDER BY seq DESC LIMIT :most
+        """,
+        id=str(where),
+        after=known["summarized_to"] if known else 0,
+        most=_TURNS,
+    )
+    newest = await transaction.one(
+        "SELECT max(seq) AS seq FROM turns WHERE conversation IN (:old, :new)", old=str(where), new=str(to)
+    )
+    if newest is None or newest["seq"] is None:
+        return
+    lines = [known["summary"] if known else "", *map(_line, reversed(turns))]
+    await transaction.insert(
+        "working_memory",
+        """
+        ON CONFLICT (conversation) DO UPDATE SET version = working_memory.version + 1, audience = excluded.audience,
+          summary = excluded.summary, summarized_to = excluded.summarized_to, updated_ms = excluded.updated_ms
+        """,
+        conversation=str(to),
+        version=1,
+        audience=audience,
+        summary="\n".join(filter(None, lines))[-_LONGEST_SUMMARY:],
+        summarized_to=newest["seq"],
+        updated_ms=now,
+    )
+
+
+def _line(turn: sqlite3.Row) -> str:
+    return f"{clean_name(turn['name'])}: {shortened(one_line(turn['body']), _LONGEST_TURN)}"
+
+
+async def _give_what_waits(transaction: Transaction, where: ConversationKey, to: ConversationKey) -> None:
+    """Messages that no reply was begun for are the other soul's; with another id, so that each is there once."""
+    waiting = await transaction.rows(
+        "SELECT * FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed') AND modality = 'words'",
+        id=str(where),
+    )
+    for row in waiting:
+        moved = dict(row) | {"id": f"{to.soul}{row['id'].removeprefix(where.soul)}", "soul": to.soul, "state": "new"}
+        await transaction.insert("inbox", "ON CONFLICT (id) DO NOTHING", **moved | {"conversation": str(to)})
+        await transaction.run("DELETE FROM inbox WHERE id = :id", id=row["id"])
+        await transaction.run("DELETE FROM heard_words WHERE message = :id", id=row["id"])
+        await transaction.run(
+            "UPDATE OR IGNORE shared_files SET conversation = :to WHERE conversation = :id AND ts = :ts",
+            to=str(to),
+            id=str(where),
+            ts=row["ts"],
+        )
+
+
+async def _say_so(
+    transaction: Transaction, where: ConversationKey, to: ConversationKey, handoff: Handoff, now: int
+) -> None:
+    name = f"handed {secrets.token_hex(6)}"
+    for key, said in ((where, Sentence("handed_on", name=to.soul)), (to, Sentence("handed_here", name=where.soul))):
+        await note_in_conversation(
+            transaction,
+            str(key),
+            name,
+            said,
+            reply_to=handoff.reply_to,
+            recipient=handoff.recipient,
+            newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
+            now=now,
+        )
+    await transaction.run(
+        "UPDATE outbox SET not_before = :due WHERE id = :id",
+        due=now + _ARRIVES_MS,
+        id=f"{to}!note:{name}",
+    )
+
+
+_GIVEN: Final = (
+    # A cycle of the other soul that runs there knows nothing of this: it is made anew.
+    """
+    UPDATE conversations SET taking_part = 1, forgotten = conversations.forgotten + 1, visit = c.visit,
+      exchanges = c.exchanges, spoken_ms = c.spoken_ms, locations = c.locations, members_only = c.members_only,
+      outsider_spoke = max(conversations.outsider_spoke, c.outsider_spoke)
+    FROM conversations c WHERE c.id = :old AND conversations.id = :new
+    """,
+    # What a soul waits to be allowed it does itself, in the process in which it asked.
+    """
+    UPDATE conversations SET process = c.process, previous = c.previous, invocations = c.invocations,
+      params = c.params, process_memory = c.process_memory
+    FROM conversations c WHERE c.id = :old AND conversations.id = :new AND NOT EXISTS
+      (SELECT 1 FROM approvals WHERE conversation IN (:old, :new) AND state = 'waiting')
+    """,
+    """
+    INSERT INTO conversation_topics (conversation, audience, version, topic, task, updated_ms)
+    SELECT :new, audience, 1, topic, task, :now FROM conversation_topics WHERE conversation = :old
+    ON CONFLICT (conversation) DO UPDATE SET version = conversation_topics.version + 1, audience = excluded.audience,
+      topic = excluded.topic, task = excluded.task, updated_ms = excluded.updated_ms
+    """,
+    """
+    INSERT INTO standing_questions (soul, workspace, channel, audience, question, since_ms)
+    SELECT :soul, q.workspace, q.channel, q.audience, q.question, q.since_ms
+    FROM standing_questions q JOIN conversations c ON (c.soul, c.workspace, c.channel, c.audience) =
+      (q.soul, q.workspace, q.channel, q.audience)
+    WHERE c.id = :old ON CONFLICT DO NOTHING
+    """,
+    # What waits for words that are said anywhere stays with the soul that hears them.
+    "DELETE FROM intentions WHERE conversation = :new AND slot = 'idle'",
+    """
+    UPDATE OR IGNORE intentions SET conversation = :new, soul = :soul
+    WHERE conversation = :old AND state = 'waiting' AND cue IN ('', 'silence')
+    """,
+    """
+    UPDATE cues SET soul = :soul WHERE intention IN
+      (SELECT id FROM intentions WHERE conversation = :new AND state = 'waiting' AND cue = 'silence')
+    """,
+)

@@ -1,0 +1,279 @@
+"""What a person decides of what is known of them, carried out in the commit of the answer that tells them so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from daemon.core.perception import Audience, ConversationKey, Place
+from daemon.core.ports import Deletion
+from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.ledger import take_back
+from daemon.memory.knowledge.records.links import Link, Relation, links_from
+from daemon.memory.knowledge.records.store import change, get, put
+from daemon.memory.knowledge.turn_index import delete_these
+from daemon.memory.people.known import FRESH, LEARNS, TAUGHT, show
+from daemon.memory.people.passing import ENDED, ITS_PARTS
+from daemon.memory.people.standing import decide
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.edits import delete_message
+from daemon.memory.queues.jobs import enqueue_job
+from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
+
+CONFIRM_MS: Final = 3_600_000
+"""How long `forget me` waits for its `yes`."""
+
+_SURE: Final = 0.95  # a person knows best about themselves
+_WHY: Final = "its person asked for it"
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who decides: `person` in `conversation`, by the message `ts`; `audience` may hear what is said there."""
+
+    person: str
+    conversation: ConversationKey
+    audience: Audience
+    ts: str
+
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The columns that pick the rows of this soul in this workspace."""
+        return {"soul": self.conversation.soul, "workspace": self.conversation.workspace}
+
+
+class MemoryAct(Protocol):
+    """One decision; what it is about may be gone by then, and it does nothing."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """Carry it out. Raises StoreError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """These facts were shown, in this order; `newest` was asked about. What waits to be learned is hurried."""
+
+    facts: tuple[str, ...]
+    newest: str = ""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await show(transaction, asker.scope, asker.person, self.facts, self.newest, now)
+        if not self.newest:
+            await _hurry_learning(transaction, asker.scope, asker.person, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A fact is wrong; the person's own `words`, said in this very message, stand in its place."""
+
+    fact: str
+    words: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        fact = await get(transaction, self.fact)
+        said = await transaction.one(
+            "SELECT seq FROM turns WHERE conversation = :id AND ts = :ts AND author = :person AND speaker = 'person'",
+            id=str(asker.conversation),
+            ts=asker.ts,
+            person=asker.person,
+        )
+        if not isinstance(fact, Fact) or fact.person != asker.person or fact.valid_until_ms is not None or said is None:
+            return
+        newer = replace(
+            fact,
+            id="",
+            audience=asker.audience,
+            channel=asker.conversation.channel,
+            conversation=str(asker.conversation),
+            text=self.words,
+            object=self.words,
+            trust=Trust.OWN,
+            claimed_by=asker.person,
+            confidence=_SURE,
+            at_ms=now,
+            valid_from_ms=now,
+            used=0,
+            used_ms=None,
+            extra={},
+        )
+        await take_back(transaction, await _taught_by(transaction, fact.id), now)
+        proof = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, said["seq"]), self.words)
+        await put(transaction, newer, now, [proof, Link("", Relation.SUPERSEDES, fact.id)])
+        await change(transaction, fact.id, now, "wrong", valid_until_ms=now, why_ended="wrong")
+        await _outdate_guesses(transaction, asker, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A fact is forgotten, with those that it took the place of, which would hold again.
+
+    The messages that taught them teach nothing any more, also where they are looked through once more.
+    """
+
+    fact: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        fact = await get(transaction, self.fact)
+        if not isinstance(fact, Fact) or fact.person != asker.person:
+            return
+        ids = [self.fact]
+        for one in ids:
+            ids += [older.target for older in await links_from(transaction, one, Relation.SUPERSEDES)]
+        await take_back(transaction, [turn for one in ids for turn in await _taught_by(transaction, one)], now)
+        await forget(transaction, ids[::-1], now, _WHY)
+        await _outdate_guesses(transaction, asker, now)
+
+
+@dataclass(frozen=True, slots=True)
+class LastForgotten:
+    """The person's last message in the conversation is forgotten, what was made of it, and the reply to it."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        last = await last_said(transaction, asker.conversation, asker.person)
+        if last is None:
+            return
+        ts, trace = last
+        where = asker.conversation
+        await delete_message(transaction, Deletion("", where.soul, where.workspace, where.channel, ts), now)
+        replies = await transaction.rows(
+            "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'soul' AND (ts = :ts OR trace_id = :trace)",
+            id=str(where),
+            ts=ts,
+            trace=trace,
+        )
+        await forget(transaction, [turn_id(Speaks.SOUL, row["seq"]) for row in replies], now, _WHY)
+        await delete_these(transaction, [row["seq"] for row in replies], now, _WHY)
+        await transaction.run(
+            f"""
+            UPDATE outbox SET body = '', cleared = 1 WHERE {ENDED} AND conversation = :id
+              AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
+            """,  # noqa: S608 - constants of this package
+            id=str(where),
+            ts=ts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """From now on nothing is remembered of the person, or everything again."""
+
+    paused: bool
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await decide(transaction, asker.scope, asker.person, "paused_ms", now if self.paused else None)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedToForget:
+    """The person may confirm for a while that everything is to be forgotten; False: not any more."""
+
+    waits: bool = True
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        until = now + CONFIRM_MS if self.waits else None
+        await decide(transaction, asker.scope, asker.person, "forget_until_ms", until)
+
+
+@dataclass(frozen=True, slots=True)
+class InformedOfMemory:
+    """The person was informed that the soul remembers."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await decide(transaction, asker.scope, asker.person, "informed_ms", now)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidInPrivate:
+    """The answer is posted in the person's direct messages, in the thread `reply_to`; as a file, if it has a name."""
+
+    channel: str
+    audience: Audience
+    parts: tuple[str, ...]
+    file: str = ""
+    reply_to: str = ""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        where = ConversationKey(asker.conversation.soul, asker.conversation.workspace, self.channel)
+        await open_conversation(transaction, where, Place.DM, self.audience, now)
+        for part, body in enumerate(self.parts):
+            await transaction.insert(
+                "outbox",
+                "ON CONFLICT (id) DO NOTHING",
+                id=f"{where}{IN_PRIVATE}{asker.conversation.channel}:{asker.ts}#{part}",
+                part=part,
+                last=int(part == len(self.parts) - 1),
+                body=body,
+                reply_to=self.reply_to,
+                recipient=asker.person,
+                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                audience=str(self.audience),
+                state="pending",
+                created_ms=now,
+                file=self.file,
+                **conversation_columns(where),
+            )
+
+
+async def last_said(transaction: Transaction, conversation: ConversationKey, person: str) -> tuple[str, str] | None:
+    """The ts and the trace of the person's last message in a conversation that is remembered."""
+    row = await transaction.one(
+        """
+        SELECT ts, trace_id FROM turns WHERE conversation = :id AND author = :person AND speaker = 'person'
+        ORDER BY seq DESC LIMIT 1
+        """,
+        id=str(conversation),
+        person=person,
+    )
+    return (row["ts"], row["trace_id"]) if row else None
+
+
+async def _taught_by(transaction: Transaction, fact: str) -> list[str]:
+    """The ids of the turns that a fact rests on."""
+    return [one.target for one in await links_from(transaction, fact, Relation.EVIDENCE, Relation.SOURCES)]
+
+
+async def _outdate_guesses(transaction: Transaction, asker: Asker, now: int) -> None:
+    """Drop the guesses about the person, which may rest on what is no longer known; a revision under way is refused."""
+    await transaction.run(
+        """
+        UPDATE user_models SET whispers = '', version = version + 1, updated_ms = :now
+        WHERE soul = :soul AND workspace = :workspace AND person = :person
+        """,
+        person=asker.person,
+        now=now,
+        **asker.scope,
+    )
+
+
+async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], person: str, now: int) -> None:
+    """Have the conversations of a person looked through now in which they taught something.
+
+    These wait for a lull, or were left since the person had said too little to be noted.
+    """
+    taught = await transaction.rows(
+        f"SELECT DISTINCT c.id, c.version {FRESH} AND {TAUGHT}",
+        person=person,
+        **scope,
+    )
+    for row in taught:
+        await enqueue_job(transaction, LEARNS, ConversationKey.parse(row["id"]), row["version"], now)
+    await transaction.run(
+        f"""
+        UPDATE jobs SET not_before = 0
+        WHERE soul = :soul AND workspace = :workspace AND kind = '{LEARNS}' AND state = 'ready' AND attempts = 0
+          AND conversation IN (SELECT conversation FROM turns WHERE author = :person AND speaker = 'person')
+        """,  # noqa: S608 - a constant
+        person=person,
+        **scope,
+    )

@@ -1,0 +1,121 @@
+"""Whom the soul has yet to tell that an admin looked at words of theirs; each telling is a note in the outbox, once."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from daemon.core.perception import Audience, ConversationKey, Place
+from daemon.core.ports import Room
+from daemon.core.sentences import SENTENCES
+from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.memory.database import Transaction
+from daemon.memory.notes import note_in_conversation
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.worker_store import WorkerStore
+
+DAY_MS: Final = 86_400_000
+"""A person is told once in this time at most."""
+
+_GIVEN_UP_MS: Final = 30 * DAY_MS
+_AT_ONCE: Final = 20
+_KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person"
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Words of `person` were looked at from `first_ms` to `last_ms`, and they don't know it yet."""
+
+    person: str
+    first_ms: int
+    last_ms: int
+
+    @property
+    def when(self) -> str:
+        """One moment or two, the same in every language; UTC."""
+        moments = [f"{datetime.fromtimestamp(one / 1000, UTC):%Y-%m-%d %H:%M}" for one in (self.first_ms, self.last_ms)]
+        return " - ".join(dict.fromkeys(moments))
+
+
+class ReadingsToTell(WorkerStore):
+    """The tellings of one worker's soul."""
+
+    async def due(self) -> tuple[Telling, ...]:
+        """Some of those who are to be told now. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT person, first_ms, last_ms FROM word_readings
+            WHERE soul = :soul AND workspace = :workspace AND first_ms IS NOT NULL AND next_ms <= :now
+            ORDER BY next_ms LIMIT :most
+            """,
+            now=self._clock.now_ms(),
+            most=_AT_ONCE,
+            **self._worker.scope,
+        )
+        return tuple(Telling(row["person"], row["first_ms"], row["last_ms"]) for row in rows)
+
+    async def room_of(self, person: str) -> Room | None:
+        """The direct messages in which the soul has met the person; None where it never has. Raises StoreError."""
+        row = await self._database.one(
+            """
+            SELECT c.channel, c.audience FROM user_models u
+            JOIN conversations c ON c.soul = u.soul AND c.workspace = u.workspace AND c.audience = u.audience
+            WHERE u.soul = :soul AND u.workspace = :workspace AND u.person = :person AND c.place = 'dm'
+            ORDER BY c.last_ms DESC LIMIT 1
+            """,
+            person=person,
+            **self._worker.scope,
+        )
+        return Room(row["channel"], Place.DM, Audience.parse(row["audience"])) if row else None
+
+    async def tell(self, telling: Telling, room: Room) -> bool:
+        """Queue the line for the person; False where another daemon was first, or more was looked at meanwhile.
+
+        Raises StoreError.
+        """
+        now = self._clock.now_ms()
+        where = ConversationKey(self._worker.soul, self._worker.workspace, room.channel)
+
+        async def unit(transaction: Transaction) -> bool:
+            claimed = await transaction.one(
+                f"""
+                UPDATE word_readings SET first_ms = NULL, next_ms = :next
+                WHERE {_KEY} AND first_ms = :first AND last_ms = :last RETURNING 1
+                """,  # noqa: S608 - a constant
+                next=now + DAY_MS,
+                person=telling.person,
+                first=telling.first_ms,
+                last=telling.last_ms,
+                **self._worker.scope,
+            )
+            if claimed is None:
+                return False
+            await open_conversation(transaction, where, room.place, room.audience, now)
+            await note_in_conversation(
+                transaction,
+                str(where),
+                f"read:{telling.first_ms}",
+                SENTENCES["words_read"].format(when=telling.when),
+                reply_to="",
+                recipient=telling.person,
+                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                now=now,
+            )
+            return True
+
+        return await self._database.write(unit)
+
+    async def put_off(self, telling: Telling, seconds: float) -> bool:
+        """Try a person again later; False where that was in vain for a month, and is given up. Raises StoreError."""
+        now = self._clock.now_ms()
+        given_up = now - telling.first_ms > _GIVEN_UP_MS
+        await self._database.run(
+            f"""
+            UPDATE word_readings SET next_ms = :next, first_ms = CASE WHEN :given_up THEN NULL ELSE first_ms END
+            WHERE {_KEY}
+            """,  # noqa: S608 - a constant
+            next=now + int(seconds * 1000),
+            given_up=given_up,
+            person=telling.person,
+            **self._worker.scope,
+        )
+        return not given_up

@@ -1,0 +1,97 @@
+"""What is noted by directive, in the commit of the reply that confirms it: a person's own words, or the soul's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from daemon.core.text import visible_line
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.store import put
+from daemon.memory.people.standing import paused_of
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import Speaks
+
+_LOOKED_AT = 12  # newest messages of the person that may hold the quotation
+_SURE: Mapping[Trust, float] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6, Trust.INFERRED: 0.5}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Something to remember, with its significance from 1 to 10, tags and tone.
+
+    `quote` are the words of the person who asked that prove it; empty where it is the soul's own thought, which is
+    inferred from their message. `claim`: it is about somebody else, and stays what this person said.
+    """
+
+    content: str
+    significance: int = 5
+    tags: tuple[str, ...] = ()
+    tone: str = ""
+    quote: str = ""
+    claim: bool = False
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`; nothing is noted of a person who paused it, or whose words are gone."""
+        if await paused_of(transaction, asker.scope, [asker.person]):
+            return
+        said = await _message(transaction, asker, self.quote)
+        if said is None:
+            return
+        trust = Trust.INFERRED if not self.quote else Trust.CLAIM if self.claim else Trust.OWN
+        source = Link("", Relation.EVIDENCE if self.quote else Relation.SOURCES, said, self.quote)
+        about = asker.person if trust is Trust.OWN else ""
+        if (standing := await _standing(transaction, asker, about, self.content)) is not None:
+            await link(transaction, [Link(standing, source.relation, said, self.quote)], now)
+            return
+        fact = Fact(
+            soul=asker.conversation.soul,
+            workspace=asker.conversation.workspace,
+            audience=asker.audience,
+            channel=asker.conversation.channel,
+            conversation=str(asker.conversation),
+            person=about,
+            trust=trust,
+            text=self.content,
+            at_ms=now,
+            significance=min(10, max(1, self.significance)),
+            subject=about or asker.conversation.soul,
+            predicate="said" if self.quote else "noted",
+            object=self.content,
+            confidence=_SURE[trust],
+            claimed_by=asker.person if self.quote else "",
+            valid_from_ms=now,
+            extra={name: value for name, value in (("tags", list(self.tags)), ("tone", self.tone)) if value},
+        )
+        await put(transaction, fact, now, [source])
+
+
+async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | None:
+    """The id of the person's newest message here that holds a quotation."""
+    rows = await transaction.rows(
+        """
+        SELECT seq, body FROM turns WHERE conversation = :id AND author = :person AND speaker = 'person'
+        ORDER BY seq DESC LIMIT :most
+        """,
+        id=str(asker.conversation),
+        person=asker.person,
+        most=_LOOKED_AT,
+    )
+    return next((turn_id(Speaks.PERSON, row["seq"]) for row in rows if quote in visible_line(row["body"])), None)
+
+
+async def _standing(transaction: Transaction, asker: Asker, about: str, text: str) -> str | None:
+    """The id of a fact that says the same to the same people."""
+    row = await transaction.one(
+        """
+        SELECT r.id FROM records r JOIN facts f ON f.id = r.id
+        WHERE r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.kind = 'fact'
+          AND r.person = :person AND r.text = :text AND f.valid_until_ms IS NULL
+        """,
+        audience=str(asker.audience),
+        person=about,
+        text=text,
+        **asker.scope,
+    )
+    return row["id"] if row else None

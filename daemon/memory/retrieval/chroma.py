@@ -1,0 +1,163 @@
+"""Chroma in a process of its own, as the daemon sees it; methods block, and any thread may call them.
+
+A process that dies, hangs, or gives an answer that can't be right raises ChromaFailed; it is ended then, and the
+owner of the index throws its folder away and starts another one.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import daemon
+from daemon.core.errors import StoreError
+from daemon.memory.retrieval.vector_file import Shelf, VectorFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from daemon.core.ports import Vector
+
+MOST_COLLECTIONS: Final = 64
+"""Each one that was touched keeps file handles and memory for good."""
+
+_BEGIN: Final = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.memory.retrieval.chroma_worker import main; main()"
+)
+_CODE: Final = Path(daemon.__file__).parent.parent
+_START_S: Final = 60.0
+_ANSWER_S: Final = 30.0
+_ENDING_S: Final = 5.0
+_ADDED_AT_ONCE: Final = 32  # vectors; a query waits so long
+_PROBED: Final = 8
+_SAME: Final = 0.98  # the cosine of a vector with itself, as stored and as found
+_NEAREST: Final = 10
+
+
+class ChromaFailed(StoreError):
+    """Chroma's process is gone or its folder can't be trusted."""
+
+
+class Chroma:
+    """One process on one folder; `lock` is the file handle of the owner's lock, which it holds as long as it lives."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        """Raises ChromaFailed when it doesn't start."""
+        self._turn = threading.Lock()
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                (sys.executable, "-I", "-X", "utf8", "-c", _BEGIN, str(_CODE), str(folder)),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)},
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            raise ChromaFailed(f"Chroma's process can't be started: {error.strerror}") from error
+        finally:
+            theirs.close()
+        self._pipe = Connection(ours.detach())
+        if (why := self._received(_START_S)) is not None:
+            self.close()
+            raise ChromaFailed(f"Chroma can't be opened: {why}")
+
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._process.pid
+
+    def close(self) -> None:
+        """End the process: it sees the end of its input, or is killed."""
+        self._pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDING_S)
+            return
+        self._kill()
+
+    def names(self) -> list[str]:
+        """The names of all collections."""
+        names = self._ask("names")
+        return names if isinstance(names, list) else []
+
+    def numbers(self, shelf: Shelf) -> set[int]:
+        """The numbers of all vectors in the collection of a shelf."""
+        numbers = self._ask("numbers", str(shelf))
+        return set(numbers) if isinstance(numbers, list) else set()
+
+    def add(self, shelf: Shelf, numbers: Sequence[int], vectors: "NDArray[np.float32]") -> None:
+        """Add vectors to the collection of a shelf."""
+        for start in range(0, len(numbers), _ADDED_AT_ONCE):
+            some = slice(start, start + _ADDED_AT_ONCE)
+            self._ask("add", str(shelf), list(numbers[some]), vectors[some].tobytes())
+
+    def delete(self, shelf: Shelf, numbers: Sequence[int]) -> None:
+        """Delete vectors from the collection of a shelf."""
+        self._ask("delete", str(shelf), list(numbers))
+
+    def drop(self, name: str) -> None:
+        """Delete a collection by its name."""
+        self._ask("drop", name)
+
+    def query(self, shelf: Shelf, vectors: "Sequence[Vector]", most: int) -> list[dict[int, float]]:
+        """For each vector the cosines of the nearest ones by their numbers."""
+        answer = self._ask("query", str(shelf), [one.tobytes() for one in vectors], most)
+        if not isinstance(answer, list) or len(answer) != len(vectors):
+            raise ChromaFailed("Chroma gave no answer to a query")
+        return [dict(zip(*one, strict=True)) for one in answer]
+
+    def probe(self, shelf: Shelf, file: VectorFile, numbers: Sequence[int]) -> None:
+        """Ask for some stored vectors by themselves. Raises ChromaFailed when they aren't found."""
+        from daemon.memory.retrieval.shelves import unpacked
+
+        step = max(1, len(numbers) // _PROBED)
+        rows = file.by_number(list(numbers[::step][:_PROBED]))
+        for row, vector in zip(rows, unpacked(rows), strict=True):
+            [found] = self.query(shelf, [vector], _NEAREST)
+            if row.number not in found and max(found.values(), default=0.0) < _SAME:
+                raise ChromaFailed(f"Chroma does not find a vector that it has, in {shelf}")
+
+    def _ask(self, name: str, *arguments: object) -> object:
+        with self._turn:
+            try:
+                self._pipe.send((name, *arguments))
+            except (OSError, ValueError) as error:
+                raise self._failed(f"its process is gone ({self._process.poll()})") from error
+            answer = self._received(_ANSWER_S)
+        match answer:
+            case (True, value):
+                found: object = value
+                return found
+            case (False, str(why)):
+                raise ChromaFailed(f"Chroma failed: {why}")
+        raise ChromaFailed(f"Chroma failed: {answer}")
+
+    def _received(self, seconds: float) -> object:
+        try:
+            if self._pipe.poll(seconds):
+                return self._pipe.recv()
+        except (OSError, EOFError, ValueError) as error:
+            raise self._failed(f"its process ended ({self._process.poll()})") from error
+        raise self._failed(f"it gave no answer for {seconds:g} seconds")
+
+    def _failed(self, why: str) -> ChromaFailed:
+        self._kill()
+        return ChromaFailed(f"Chroma failed: {why}")
+
+    def _kill(self) -> None:
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDING_S)

@@ -1,0 +1,102 @@
+"""The process that has Chroma: it answers requests on standard input until that ends; it holds the owner's lock, too.
+
+A process of its own, because Chroma may die of a SIGSEGV, which can't be caught, and because what it imports would hold
+up the daemon. Collections hold vectors and their numbers, nothing else; nothing is filtered, no telemetry is sent.
+"""
+
+import gc
+import os
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+_SPACE: Final[Any] = {"hnsw": {"space": "cosine"}}
+_AT_ONCE: Final = 1_000
+
+
+class Collections:
+    """The collections of one folder."""
+
+    def __init__(self, folder: str) -> None:
+        import chromadb
+        import numpy as np
+        from chromadb.config import Settings
+
+        self._numpy = np
+        self._client = chromadb.PersistentClient(folder, Settings(anonymized_telemetry=False))
+        self._open: dict[str, Any] = {one.name: one for one in self._client.list_collections()}
+
+    def names(self) -> list[str]:
+        """The names of all collections."""
+        return sorted(self._open)
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of all vectors of a collection; none where there is no such collection."""
+        return [int(one) for one in self._open[name].get(include=[])["ids"]] if name in self._open else []
+
+    def add(self, name: str, numbers: Sequence[int], raw: bytes) -> None:
+        """Add vectors, float32 one after the other."""
+        if name not in self._open:
+            self._open[name] = self._client.get_or_create_collection(
+                name, embedding_function=None, configuration=_SPACE
+            )
+        vectors = self._numpy.frombuffer(raw, self._numpy.float32).reshape(len(numbers), -1)
+        self._open[name].upsert(ids=[str(one) for one in numbers], embeddings=vectors)
+
+    def delete(self, name: str, numbers: Sequence[int]) -> None:
+        """Delete vectors; those that aren't there are none."""
+        if name in self._open:
+            for start in range(0, len(numbers), _AT_ONCE):
+                self._open[name].delete(ids=[str(one) for one in numbers[start : start + _AT_ONCE]])
+
+    def drop(self, name: str) -> None:
+        """Delete a collection."""
+        if self._open.pop(name, None) is not None:
+            self._client.delete_collection(name)
+
+    def query(self, name: str, raw: Sequence[bytes], most: int) -> list[tuple[list[int], list[float]]]:
+        """For each vector the numbers of the nearest ones and their cosines, nearest first."""
+        vectors = [self._numpy.frombuffer(one, self._numpy.float32) for one in raw]
+        found = self._open[name].query(query_embeddings=vectors, n_results=most, include=["distances"])
+        return [
+            ([int(one) for one in ids], [1.0 - float(one) for one in distances])
+            for ids, distances in zip(found["ids"], found["distances"], strict=True)
+        ]
+
+
+def main() -> None:
+    """Serve the folder of the first argument."""
+    _be_modest()
+    pipe = Connection(os.dup(0))
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # the pipe is for requests alone
+        os.dup2(nothing.fileno(), 0)
+    try:
+        collections = Collections(sys.argv[1])
+    except Exception as error:  # noqa: BLE001  # of any kind: the daemon hears of it and goes on without
+        pipe.send(f"{type(error).__name__}: {error}"[:300])
+        return
+    pipe.send(None)
+    gc.freeze()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            name, *arguments = pipe.recv()
+            try:
+                answer = True, getattr(collections, name)(*arguments)
+            except Exception as error:  # noqa: BLE001  # as above
+                answer = False, f"{type(error).__name__}: {error}"[:300]
+            pipe.send(answer)
+
+
+def _be_modest() -> None:
+    """Let the daemon go first, be ended first where memory runs out, and leave no core file."""
+    with suppress(OSError):
+        os.nice(5)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write("900")
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    socket.setdefaulttimeout(1.0)  # nothing here has business with the network

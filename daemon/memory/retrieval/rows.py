@@ -1,0 +1,258 @@
+"""Reads what may surface from memory.db, each row only if its readers may know it now; unknown means no."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.ranking import TurnPlace
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.turn_index import LONGEST_TURN
+from daemon.memory.reader_codes import heard_by
+from daemon.memory.records import Speaks
+
+TURN: Final = "turn"
+"""The kind of a hit that is a turn; that of a record is its own."""
+
+_NO_TONE: Final = ("neutral", "none")
+_MOST_HOPS: Final = 5  # from an old fact to the one that holds now
+_QUOTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HitEvidence:
+    """A turn or record by its id, and the words of it that prove something."""
+
+    id: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One memory that was found, as it is in memory.db now.
+
+    `speaker` is the name of who said it, `person` the platform id of whom it is by or about. `own` are words of the
+    soul itself. `room` is the private room that it comes from, where it is read elsewhere. `ended` says that a later
+    fact superseded it, `follows` is that fact. `significance` goes from 1 to 10, 0 where nothing is known of it; a turn
+    has that of its episode, once that was looked through. `tone` and `key_words` are those of a turn as it was heard.
+    """
+
+    id: str
+    kind: str
+    seq: int
+    audience: str
+    channel: str
+    conversation: str
+    speaker: str
+    person: str
+    when_ms: int
+    text: str
+    own: bool = False
+    room: str = ""
+    trust: str = ""
+    significance: int = 0
+    tone: str = ""
+    key_words: tuple[str, ...] = ()
+    visit: int | None = None
+    ended: bool = False
+    follows: str = ""
+    score: float = field(default=0.0, compare=False)
+    evidence: tuple[HitEvidence, ...] = field(default=(), compare=False)
+
+
+async def read_places(transaction: Transaction, seqs: Collection[int]) -> dict[int, TurnPlace]:
+    """Where turns stand among their neighbours."""
+    rows = await transaction.rows(
+        """
+        SELECT p.seq, p.before, p.after, a.after AS second, p.visit  -- in the order of TurnPlace
+        FROM json_each(:seqs) asked JOIN turn_places p ON p.seq = asked.value
+        LEFT JOIN turn_places a ON a.seq = p.after
+        """,
+        seqs=json.dumps(list(seqs)),
+    )
+    return {seq: TurnPlace(*place) for seq, *place in rows}
+
+
+async def read_speakers(transaction: Transaction, seqs: Collection[int]) -> dict[str, str]:
+    """The names of who said turns, by the ids of the turns."""
+    rows = await transaction.rows(
+        "SELECT t.seq, t.speaker, t.name FROM json_each(:seqs) asked JOIN turns t ON t.seq = asked.value",
+        seqs=json.dumps(list(seqs)),
+    )
+    return {turn_id(Speaks(row["speaker"]), row["seq"]): row["name"] for row in rows}
+
+
+async def read_turns(
+    transaction: Transaction, seqs: Collection[int], here: ConversationKey, readers: Readers | None
+) -> list[Hit]:
+    """Those of the turns that the readers may know: the turn's audience and its conversation's must both allow it.
+
+    Without readers all of them, for who looks at them to decide.
+    """
+    said, values = _heard(readers, here, audience="t.audience", channel="c.channel")
+    now, _ = _heard(readers, here, audience="c.audience", channel="c.channel")
+    # A CROSS JOIN keeps its order: some versions of SQLite would begin with all conversations of the soul.
+    rows = await transaction.rows(
+        f"""
+        SELECT t.seq, t.conversation, t.speaker, t.author, t.name, substr(t.body, 1, {LONGEST_TURN}) AS body, t.said_ms,
+               c.channel, c.audience, p.visit, t.emotion_signal, t.salience_anchor,
+               coalesce((SELECT max(r.significance) FROM links l JOIN records r ON r.id = l.origin
+                         JOIN episodes e ON e.id = r.id AND e.state IN ('closed', 'distilled')
+                         WHERE l.target = iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq AND l.relation = 'turn_refs'),
+                        0) AS significance
+        FROM json_each(:seqs) asked CROSS JOIN turns t ON t.seq = asked.value
+        CROSS JOIN conversations c ON c.id = t.conversation LEFT JOIN turn_places p ON p.seq = t.seq
+        WHERE c.soul = :soul AND c.workspace = :workspace AND t.kind <> 'apology' AND {said} AND {now}
+        """,  # noqa: S608 - a constant and conditions of this package
+        seqs=json.dumps(list(seqs)),
+        soul=here.soul,
+        workspace=here.workspace,
+        **values,
+    )
+    return [
+        Hit(
+            id=turn_id(Speaks(row["speaker"]), row["seq"]),
+            kind=TURN,
+            seq=row["seq"],
+            audience=row["audience"],
+            channel=row["channel"],
+            conversation=row["conversation"],
+            speaker=row["name"],
+            person=row["author"],
+            when_ms=row["said_ms"],
+            text=row["body"],
+            own=row["speaker"] == Speaks.SOUL,
+            room=_room(row["audience"], row["channel"], here),
+            significance=row["significance"],
+            tone="" if row["emotion_signal"] in _NO_TONE else row["emotion_signal"],
+            key_words=() if row["salience_anchor"] == "[]" else tuple(json.loads(row["salience_anchor"])),
+            visit=row["visit"],
+        )
+        for row in rows
+    ]
+
+
+async def read_records(
+    transaction: Transaction,
+    seqs: Collection[int],
+    ids: Collection[str],
+    here: ConversationKey,
+    readers: Readers | None,
+) -> list[Hit]:
+    """Those of the records, by number or id, that the readers may know; never the journal, nor what was wrong.
+
+    Without readers all of them, for who looks at them to decide.
+    """
+    heard, values = _heard(readers, here, audience="r.audience", channel="r.channel")
+    rows = await transaction.rows(
+        f"""
+        SELECT r.*, f.subject, f.valid_until_ms, f.why_ended
+        FROM (SELECT value AS seq FROM json_each(:seqs)
+              UNION SELECT n.seq FROM json_each(:ids) asked CROSS JOIN records n ON n.id = asked.value) asked
+        CROSS JOIN records r ON r.seq = asked.seq LEFT JOIN facts f ON f.id = r.id
+        WHERE r.soul = :soul AND r.workspace = :workspace AND r.kind <> 'journal' AND r.text <> ''
+          AND coalesce(f.why_ended, '') IN ('', 'superseded') AND {heard}
+        """,  # noqa: S608 - a condition of this package
+        seqs=json.dumps(list(seqs)),
+        ids=json.dumps(list(ids)),
+        soul=here.soul,
+        workspace=here.workspace,
+        **values,
+    )
+    return [_record(row, here) for row in rows]
+
+
+async def records_about(
+    transaction: Transaction, people: Collection[str], here: ConversationKey, most: int
+) -> list[int]:
+    """The weightiest records about people, by platform id; whoever shows them reads them by `read_records`.
+
+    Visits are found by what was talked about, not by who came.
+    """
+    rows = await transaction.rows(
+        """
+        SELECT seq FROM records WHERE person IN (SELECT value FROM json_each(:people))
+          AND kind IN ('fact', 'sense') AND soul = :soul AND workspace = :workspace
+        ORDER BY significance DESC, at_ms DESC LIMIT :most
+        """,
+        people=json.dumps(list(people)),
+        soul=here.soul,
+        workspace=here.workspace,
+        most=most,
+    )
+    return [row["seq"] for row in rows]
+
+
+async def current_of(transaction: Transaction, ids: Iterable[str]) -> dict[str, str]:
+    """For each fact that was superseded, the one that holds now."""
+    current = {}
+    for old in ids:
+        newest = old
+        for _ in range(_MOST_HOPS):
+            row = await transaction.one(
+                "SELECT origin FROM links WHERE target = :id AND relation = 'supersedes' ORDER BY linked_ms DESC",
+                id=newest,
+            )
+            if row is None:
+                break
+            newest = row["origin"]
+        if newest != old:
+            current[old] = newest
+    return current
+
+
+async def evidence_of(transaction: Transaction, hits: Sequence[Hit]) -> Mapping[str, tuple[HitEvidence, ...]]:
+    """What proves each hit: a turn proves itself, a record by its quotations."""
+    found: dict[str, tuple[HitEvidence, ...]] = {
+        one.id: (HitEvidence(one.id, one.text),) for one in hits if one.kind == TURN
+    }
+    for one in hits:
+        if one.kind == TURN:
+            found[one.id] = (HitEvidence(one.id, one.text),)
+        else:
+            rows = await transaction.rows(
+                f"SELECT target, quote FROM links WHERE origin = :id AND relation = 'evidence' LIMIT {_QUOTES}",  # noqa: S608
+                id=one.id,
+            )
+            found[one.id] = tuple(HitEvidence(row["target"], row["quote"]) for row in rows)
+    return found
+
+
+def _heard(
+    readers: Readers | None, here: ConversationKey, *, audience: str, channel: str
+) -> tuple[str, dict[str, str]]:
+    return ("1 = 1", {}) if readers is None else heard_by(readers, here, audience=audience, channel=channel)
+
+
+def _record(row: sqlite3.Row, here: ConversationKey) -> Hit:
+    return Hit(
+        id=row["id"],
+        kind=row["kind"],
+        seq=row["seq"],
+        audience=row["audience"],
+        channel=row["channel"],
+        conversation=row["conversation"] or "",
+        speaker=row["subject"] or "",
+        person=row["person"],
+        when_ms=row["at_ms"],
+        text=row["text"],
+        room=_room(row["audience"], row["channel"], here),
+        trust=row["trust"],
+        significance=row["significance"],
+        ended=row["why_ended"] == "superseded",
+    )
+
+
+def _room(audience: str, channel: str, here: ConversationKey) -> str:
+    """The private room that a row comes from, where it is read elsewhere."""
+    return "" if channel == here.channel else _channel_of(audience)
+
+
+@lru_cache(maxsize=1_024)  # hundreds of rows of each search, of few audiences
+def _channel_of(audience: str) -> str:
+    heard = Audience.parse(audience)
+    return heard.id if heard.kind is AudienceKind.CHANNEL else ""

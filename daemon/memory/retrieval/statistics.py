@@ -1,0 +1,79 @@
+"""How far the vectors are, and who works on them: for commands, which never open Chroma."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.records.kinds import RecordKind
+from daemon.memory.retrieval.owner_lock import owner_of
+from daemon.memory.retrieval.sources import count_embeddable
+from daemon.memory.retrieval.vector_file import VectorFile, VectorsDamaged
+from daemon.memory.retrieval.vector_queue import queued
+from daemon.memory.retrieval.vectors import FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What is remembered by kind; of how many memories vectors are wanted and there, and how many changes wait.
+
+    `kind` is `exact`, `chroma` (where the owner has large audiences in it) or `none`; `owner` the pid of the daemon
+    that keeps the index, None for none; `trouble` what its work waits for, `hint` what helps. `generation` grows with
+    each new folder of Chroma; `length` is how many numbers a stored vector has, 0 while none is stored.
+    """
+
+    counts: Mapping[str, int]
+    embedder: str
+    wanted: int
+    have: int
+    queued: int
+    kind: str
+    owner: int | None
+    generation: int
+    trouble: str
+    hint: str = ""
+    length: int = 0
+
+
+async def statistics(database: Database, folder: Path, embedder: str) -> Statistics:
+    """The state of the index in a folder; `embedder` is the id of the configured one, empty for none.
+
+    Raises StoreError.
+    """
+    wanted = await database.read(count_embeddable)
+    waiting, counts = await database.read(queued), await database.read(_counts)
+    owner = owner_of(folder)
+    try:
+        file = VectorFile(folder / FILE, read_only=True)
+    except VectorsDamaged:
+        return Statistics(counts, embedder, wanted, 0, waiting, "none", owner, 0, "")
+    try:
+        ours = bool(embedder) and file.fact("embedder") == embedder
+        in_chroma = owner is not None and bool(file.fact("chroma"))
+        return Statistics(
+            counts=counts,
+            embedder=embedder,
+            wanted=wanted,
+            have=file.count() if ours else 0,
+            queued=waiting,
+            kind="none" if not ours else "chroma" if in_chroma else "exact",
+            owner=owner,
+            generation=int(file.fact("generation") or "0"),
+            trouble=file.fact("trouble") if owner is not None else "",
+            hint=file.fact("trouble_hint") if owner is not None else "",
+            length=file.length() if ours else 0,
+        )
+    finally:
+        file.close()
+
+
+async def _counts(transaction: Transaction) -> Mapping[str, int]:
+    rows = await transaction.rows(
+        """
+        SELECT 'turn' AS kind, count(*) AS number FROM turns
+        UNION ALL SELECT kind, count(*) FROM records GROUP BY kind
+        UNION ALL SELECT 'passage', count(*) FROM library_passages
+        UNION ALL SELECT 'cue', count(*) FROM cues
+        """
+    )
+    return dict.fromkeys(map(str, RecordKind), 0) | {row["kind"]: row["number"] for row in rows}

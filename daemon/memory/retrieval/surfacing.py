@@ -1,0 +1,237 @@
+"""Surfaces memories: what a reply may draw on, by the newest words, the last thought, and the matter at hand.
+
+Each text is a lane, a search of its own: joined, they find neither what one nor what the other means. The newest words
+get half the seats. Nothing that shows already surfaces, nothing again within three replies, and the soul's own words
+only when they are asked for. Who may hear a memory is decided by the codes inside each MATCH and each partition of the
+vectors, and once more as its row is read.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+from daemon.core.concurrency import alongside
+from daemon.core.errors import IndexDamaged
+from daemon.core.perception import ConversationKey, Readers
+from daemon.core.ports import Clock, Passage
+from daemon.core.words import words_of
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.records.store import RECORD_INDEX
+from daemon.memory.knowledge.turn_index import TURN_INDEX
+from daemon.memory.reader_codes import codes_for_readers
+from daemon.memory.retrieval.lanes import Floor, SearchLane, Wanted, ranked, read_hits, says_more, search_words
+from daemon.memory.retrieval.passages import passage_of
+from daemon.memory.retrieval.questions import Sought, question
+from daemon.memory.retrieval.rows import Hit, current_of, evidence_of, read_records, records_about
+from daemon.memory.retrieval.surfaced import lately_surfaced, people_named
+
+if TYPE_CHECKING:
+    from daemon.core.ports import Vector
+
+_ALIKE: Final = 0.8  # the share of words in common from which on two memories say the same
+_STRONG: Final = 0.8  # of the best hit of a lane that isn't the newest words
+_SPARE: Final = 4  # times as many hits of each lane as are wanted: some say the same, or are another lane's, too
+_ABOUT: Final = 12  # records about the people who are named
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyShown:
+    """What the prompt shows anyway: turns of the conversation from a seq on, and other texts."""
+
+    turns_from: int | None = None
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaced:
+    """What surfaced, best first; `vectors` says what measured meanings: exact, chroma or none."""
+
+    hits: tuple[Hit, ...]
+    vectors: str = "none"
+
+
+class Surfacing:
+    """Finds memories for the replies of every soul on one memory.db."""
+
+    def __init__(self, database: Database, clock: Clock, meaning: Meaning | None = None) -> None:
+        self._database = database
+        self._clock = clock
+        self._meaning = meaning or Meaning(None, None)
+
+    async def search(
+        self, conversation: ConversationKey, readers: Readers, query: str, limit: int
+    ) -> tuple[Passage, ...]:
+        """Passages for somebody who looks for something on purpose: also what is shown already or surfaced lately.
+
+        Raises StoreError and IndexDamaged.
+        """
+        found = await self.find(conversation, readers, [query], limit, floor=Floor.FITTING, again=True)
+        return tuple(passage_of(one, conversation, query) for one in found.hits)
+
+    async def surface(
+        self, conversation: ConversationKey, readers: Readers, lanes: Sequence[str], limit: int, shown: AlreadyShown
+    ) -> tuple[Passage, ...]:
+        """Passages for a reply, best first; `lanes` are the newest words and what else is on the soul's mind.
+
+        Raises StoreError and IndexDamaged.
+        """
+        found = await self.find(conversation, readers, lanes, limit, shown)
+        return tuple(passage_of(one, conversation, "\n".join(lanes)) for one in found.hits)
+
+    async def find(
+        self,
+        conversation: ConversationKey,
+        readers: Readers,
+        lanes: Sequence[str],
+        limit: int,
+        shown: AlreadyShown = AlreadyShown(),
+        *,
+        floor: Floor = Floor.SURFACING,
+        again: bool = False,
+    ) -> Surfaced:
+        """The memories themselves; with `again` also those of the last three replies.
+
+        Raises StoreError and IndexDamaged.
+        """
+        asked = [question(one) for one in lanes]
+        codes = codes_for_readers(conversation, readers)
+        if not asked or asked[0].small_talk or limit <= 0 or not codes:
+            return Surfaced(())
+        searched, vectors = await self._search_words_and_embed(asked, codes, conversation)
+        partitions = [code for group in codes for code in group]
+        also = [lane.also for lane in searched]
+        meant = await self._meaning.near(partitions, list(zip(vectors, also, strict=True)))
+        pairs = list(zip(searched, meant, strict=True))
+
+        async def unit(transaction: Transaction) -> tuple[Hit, ...]:
+            hits = await read_hits(transaction, pairs, conversation, readers)
+            out = frozenset[str]() if again else await lately_surfaced(transaction, conversation)
+            hits = _wanted(hits, asked, conversation, shown, out)
+            if floor is Floor.SURFACING:
+                hits = [one for one in hits if says_more(one, asked[0].words)]
+            best = [ranked(lane, near, hits, Wanted(floor, _SPARE * limit)) for lane, near in pairs]
+            chosen = _diverse(_seated(best, limit), limit)
+            chosen = await _with_current(transaction, chosen, conversation, readers, limit)
+            evidence = await evidence_of(transaction, chosen)
+            return tuple(replace(one, evidence=evidence[one.id]) for one in chosen)
+
+        kinds = {one.kind for one in meant} - {"none"}
+        return Surfaced(await self._database.read(unit), min(kinds, default="none"))
+
+    async def lately(self, conversation: ConversationKey) -> frozenset[str]:
+        """The ids of what surfaced to the last three replies. Raises StoreError."""
+
+        async def unit(transaction: Transaction) -> frozenset[str]:
+            return await lately_surfaced(transaction, conversation)
+
+        return await self._database.read(unit)
+
+    async def _search_words_and_embed(
+        self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
+    ) -> "tuple[list[SearchLane], Sequence[Vector | None]]":
+        """What words find, and the vectors of what is asked; both at once. Raises IndexDamaged."""
+        embedded: asyncio.Future[Sequence[Vector | None]] = asyncio.get_running_loop().create_future()
+
+        async def embed() -> None:
+            embedded.set_result(await self._meaning.vectors_of([one.text for one in asked]))
+
+        async with alongside(embed()):
+            return await self._search_words(asked, codes, here), await embedded
+
+    async def _search_words(
+        self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
+    ) -> list[SearchLane]:
+        """What words find, each lane in a read of its own, which has half a second; a damaged index is built anew.
+
+        Raises IndexDamaged.
+        """
+
+        async def unit(transaction: Transaction, one: Sought) -> SearchLane:
+            people = await people_named(transaction, one.text, one.words, here)
+            about = await records_about(transaction, people, here, _ABOUT) if people else []
+            return await search_words(transaction, one, codes, about)
+
+        try:
+            return [await self._database.read(partial(unit, one=one)) for one in asked]
+        except IndexDamaged as error:
+            for index in (TURN_INDEX, RECORD_INDEX):
+                if index.is_meant(error):
+                    await self._database.write(index.distrust)
+            raise
+
+
+def _wanted(
+    hits: Sequence[Hit], asked: Sequence[Sought], here: ConversationKey, shown: AlreadyShown, out: Collection[str]
+) -> list[Hit]:
+    """Without what shows, what surfaced lately, and own words that nobody asked for."""
+    newest = asked[0]
+    return [
+        one
+        for one in hits
+        if one.id not in out
+        and (newest.own_words or not one.own)
+        and not (
+            shown.turns_from is not None
+            and one.conversation == str(here)
+            and one.id[:2] in ("TU", "TL")
+            and one.seq >= shown.turns_from
+        )
+        and not any(one.text in text for text in shown.texts)
+    ]
+
+
+def _seated(lanes: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
+    """The hits of all lanes, each once: half the seats for the first lane, the others in turns, then the rest.
+
+    Another lane takes a seat only with a hit that fits it about as well as its best one.
+    """
+    first, *others = lanes
+    half = limit - limit // 2 if others else limit
+    others = [[one for one in lane if one.score >= _STRONG * lane[0].score] for lane in others]
+    turns = [one for row in zip_longest(*others) for one in row if one is not None]
+    taken = dict.fromkeys(one.id for one in first[:half])
+    by_id = {one.id: one for one in (*reversed(turns), *reversed(first))}
+    rest = [one.id for one in turns if one.id not in taken][: limit - len(taken)]
+    taken |= dict.fromkeys(rest)
+    order = [*taken, *(one.id for one in (*first, *turns) if one.id not in taken)]
+    return [by_id[one] for one in dict.fromkeys(order)]
+
+
+def _diverse(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """The first hits, without those that say almost the same as an earlier one."""
+    chosen: list[Hit] = []
+    said: list[frozenset[str]] = []
+    for one in hits:
+        words = frozenset(words_of(one.text))
+        if any(len(words & other) >= _ALIKE * len(words | other) for other in said):
+            continue
+        chosen.append(one)
+        said.append(words)
+        if len(chosen) == limit:
+            break
+    return chosen
+
+
+async def _with_current(
+    transaction: Transaction, hits: Sequence[Hit], here: ConversationKey, readers: Readers, limit: int
+) -> list[Hit]:
+    """Each superseded fact behind the one that holds now; it goes where that one can't be shown here."""
+    ended = [one.id for one in hits if one.ended]
+    if not ended:
+        return list(hits)
+    current = await current_of(transaction, ended)
+    known: Mapping[str, Hit] = {
+        one.id: one for one in (*await read_records(transaction, (), set(current.values()), here, readers), *hits)
+    }
+    order: dict[str, Hit] = {}
+    for one in hits:
+        if not one.ended:
+            order.setdefault(one.id, one)
+        elif (now := known.get(current.get(one.id, ""))) is not None:
+            order.setdefault(now.id, now if now.score else replace(now, score=one.score))
+            order[one.id] = replace(one, follows=now.id)
+    return list(order.values())[:limit]

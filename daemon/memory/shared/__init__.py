@@ -1,0 +1,1 @@
+"""Statements over what souls, daemons and people share: typed contexts and their history."""

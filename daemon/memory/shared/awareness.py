@@ -1,0 +1,178 @@
+"""Who is present at a shared context: a row a member, which goes with its process or with its lease (seed 003).
+
+The real presence of Open Souls is never stored; here processes share nothing but this file. A row of a process that is
+surely dead counts as gone when it is read, and is deleted with the dead daemons' claims.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from daemon.core.contexts import SOULS, JSONObject, Writer, as_stored, checked_key
+from daemon.core.members import LARGEST_STATE, Member, MemberTaken, WorkPlace, checked_member
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports import Clock
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.queues.leases import holds, is_recent
+from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.shared.contexts import read_context, require_free, require_readers
+
+HTTP: Final = "http"
+"""The process of members that came over HTTP: they go with their lease."""
+
+LEASE_MS: Final = 15_000
+_SILENT_DAEMON_MS: Final = 60_000  # one that can't be seen from here and beats no more
+_SILENT_PROCESS_MS: Final = 3600_000  # one that can't be seen and is no daemon
+
+
+class AwarenessStore:
+    """The members of all contexts of one memory.db."""
+
+    def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._workspace = workspace
+
+    async def members(self, key: str, reader: Audience) -> list[Member]:
+        """Those present at a key, by name; of their places those that the reader may know.
+
+        The admin may know all of them. Raises ContextRefused for what is no key, and StoreError.
+        """
+        checked_key(key)
+        return self.among(await self._database.read(lambda transaction: member_rows(transaction, key)), reader)
+
+    def among(self, rows: Sequence[sqlite3.Row], reader: Audience) -> list[Member]:
+        """Those present among the rows of a key; looks at processes, so that no transaction waits for it."""
+        return [_member(row, self._known_to(reader)) for row in rows if not self._is_gone(row)]
+
+    async def renew(
+        self, key: str, member: str, state: JSONObject, writer: Writer, on_change: Callable[[], None] = lambda: None
+    ) -> Member:
+        """Set the state of a member over HTTP for LEASE_MS more; `on_change` is called where others see a change.
+
+        Raises ContextRefused, MemberTaken and StoreError.
+        """
+        member_now, changed = await self._set(require_free(key), member, HTTP, state, writer=writer)
+        if changed:
+            on_change()
+        return member_now
+
+    async def set(self, key: str, member: str, process: str, state: JSONObject, *, writer: Writer) -> Member:
+        """Set the state of a member that goes with its process. Raises ContextRefused, MemberTaken and StoreError."""
+        return (await self._set(require_free(key), member, process, state, writer=writer))[0]
+
+    async def set_soul(self, member: str, process: str, state: JSONObject, places: Sequence[WorkPlace]) -> None:
+        """Say what a soul does, and where. Raises MemberTaken and StoreError."""
+        everybody = Writer(member, Audience(AudienceKind.WORKSPACE, self._workspace))
+        await self._set(SOULS, member, process, state, writer=everybody, places=places)
+
+    async def leave(self, key: str, member: str, process: str) -> bool:
+        """A member of this process is present no more; whether it was. Raises ContextRefused and StoreError."""
+        gone = {"key": checked_key(key), "member": checked_member(member), "process": process}
+        return bool(
+            await self._database.write(
+                lambda transaction: transaction.rows(
+                    """
+                    DELETE FROM awareness WHERE context_key = :key AND member = :member AND process = :process
+                    RETURNING 1
+                    """,
+                    **gone,
+                )
+            )
+        )
+
+    async def _set(
+        self,
+        key: str,
+        member: str,
+        process: str,
+        state: JSONObject,
+        *,
+        writer: Writer,
+        places: Sequence[WorkPlace] = (),
+    ) -> tuple[Member, bool]:
+        """The member, and whether it is new or shows another state."""
+        text, now = as_stored(state, LARGEST_STATE), self._clock.now_ms()
+        replaced = await self._gone_holder(checked_key(key), checked_member(member))
+
+        async def unit(transaction: Transaction) -> bool:
+            require_readers(await read_context(transaction, key, self._workspace), writer)
+            held = await transaction.one(
+                "SELECT process, state FROM awareness WHERE context_key = :key AND member = :member",
+                key=key,
+                member=member,
+            )
+            if held is not None and held["process"] not in {process, replaced}:
+                raise MemberTaken(key, member)
+            await transaction.insert(
+                "awareness",
+                """
+                ON CONFLICT (context_key, member) DO UPDATE SET process = excluded.process, state = excluded.state,
+                  places = excluded.places, seen_ms = excluded.seen_ms, until_ms = excluded.until_ms
+                """,
+                context_key=key,
+                member=member,
+                process=process,
+                state=text,
+                places=json.dumps([asdict(one) for one in places]),
+                seen_ms=now,
+                until_ms=now + LEASE_MS if process == HTTP else None,
+            )
+            return held is None or bool(replaced) or (held["process"], held["state"]) != (process, text)
+
+        changed = await self._database.write(unit, passing=True)
+        return Member(member, process, state, now), changed
+
+    async def _gone_holder(self, key: str, member: str) -> str:
+        """The process that has the name and is gone; asked before the transaction, since it looks at files."""
+        row = await self._database.one(
+            """
+            SELECT a.*, p.seen_ms AS beat_ms FROM awareness a LEFT JOIN presence p ON p.id = a.process
+            WHERE a.context_key = :key AND a.member = :member
+            """,
+            key=key,
+            member=member,
+        )
+        return str(row["process"]) if row is not None and self._is_gone(row) else ""
+
+    def _is_gone(self, row: sqlite3.Row) -> bool:
+        """Whether a member is present no more; where its process can't be seen, its last sign of life decides."""
+        now = self._clock.now_ms()
+        if row["until_ms"] is not None:
+            return not holds(row["until_ms"], now, LEASE_MS)
+        try:
+            process = ProcessIdentity.parse(row["process"])
+        except ValueError:  # another format, perhaps of a newer program
+            pass
+        else:
+            dead = process.surely_dead(self._database.path)
+            if dead or process.in_sight:
+                return dead
+        if row["beat_ms"] is not None:
+            return not is_recent(row["beat_ms"], now, _SILENT_DAEMON_MS)
+        return not is_recent(row["seen_ms"], now, _SILENT_PROCESS_MS)
+
+    def _known_to(self, reader: Audience) -> frozenset[str] | None:
+        """The audiences whose places a reader may know; None for all."""
+        if reader.kind is AudienceKind.OPERATOR:
+            return None
+        return frozenset((str(reader), str(Audience(AudienceKind.WORKSPACE, self._workspace))))
+
+
+async def member_rows(transaction: Transaction, key: str) -> list[sqlite3.Row]:
+    """The rows of all members of a key, by name, with the last beats of their daemons."""
+    return await transaction.rows(
+        """
+        SELECT a.*, p.seen_ms AS beat_ms FROM awareness a LEFT JOIN presence p ON p.id = a.process
+        WHERE a.context_key = :key ORDER BY a.member
+        """,
+        key=key,
+    )
+
+
+def _member(row: sqlite3.Row, known: frozenset[str] | None) -> Member:
+    state = json.loads(row["state"])
+    where = [one["where"] for one in json.loads(row["places"]) if known is None or one["audience"] in known]
+    return Member(row["member"], row["process"], state | ({"where": where} if where else {}), row["seen_ms"])

@@ -1,0 +1,226 @@
+"""Reads and writes shared contexts: each change needs the version that its author saw (seed 003).
+
+A context has an audience, who may read it, and writers. What is written has to be for all of its audience: a writer
+whose own words fewer people may hear is refused, so that nothing said in a direct message gets into what others read.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import jsonschema
+from referencing import Registry
+
+from daemon.core.contexts import (
+    OPERATOR,
+    SOULS,
+    ContextConflict,
+    ContextRefused,
+    ContextState,
+    ContextVersion,
+    JSONObject,
+    Writer,
+    as_stored,
+    checked_key,
+)
+from daemon.core.perception import Audience, AudienceKind
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+
+KEPT_VERSIONS: Final = 200
+_NOWHERE_ELSE: Final[Registry] = Registry()  # a schema refers to nothing but itself: nothing is ever fetched
+
+Change = Callable[[JSONObject], JSONObject]
+"""From the data as it is to the data as it should be; pure, since it may be called again."""
+
+
+async def read_context(transaction: Transaction, key: str, workspace: str) -> ContextState:
+    """A context as it is; version 0 before the first change. Raises ContextRefused for what is no key."""
+    row = await transaction.one("SELECT * FROM shared_context WHERE context_key = :key", key=checked_key(key))
+    return _state(row) if row else ContextState(key, 0, {}, Audience(AudienceKind.WORKSPACE, workspace))
+
+
+async def workspace_of_file(transaction: Transaction) -> str:
+    """The workspace in which a daemon of this memory.db was last; empty before the first."""
+    row = await transaction.one(
+        """
+        SELECT workspace FROM (SELECT workspace FROM presence ORDER BY seen_ms DESC LIMIT 1)
+        UNION ALL SELECT workspace FROM (SELECT workspace FROM conversations ORDER BY last_ms DESC LIMIT 1) LIMIT 1
+        """
+    )
+    return row["workspace"] if row else ""
+
+
+async def list_contexts(transaction: Transaction) -> list[ContextState]:
+    """All contexts, by key."""
+    return [_state(row) for row in await transaction.rows("SELECT * FROM shared_context ORDER BY context_key")]
+
+
+async def context_history(transaction: Transaction, key: str, limit: int) -> list[ContextVersion]:
+    """The newest versions of a context's data, newest first."""
+    rows = await transaction.rows(
+        "SELECT * FROM shared_context_history WHERE context_key = :key ORDER BY version DESC LIMIT :limit",
+        key=checked_key(key),
+        limit=limit,
+    )
+    return [
+        ContextVersion(row["version"], json.loads(row["data"]), row["author"], row["at_ms"], bool(row["redacted"]))
+        for row in rows
+    ]
+
+
+async def write_context(
+    transaction: Transaction, key: str, data: JSONObject, seen: int | None, *, writer: Writer, workspace: str, now: int
+) -> ContextState:
+    """Store the data as the next version; `seen` is the version that it was made from, None for any.
+
+    Raises ContextConflict when that is no longer the newest, and ContextRefused for what may not be written. The same
+    data as before is no new version.
+    """
+    found = await read_context(transaction, key, workspace)
+    if seen is not None and seen != found.version:
+        raise ContextConflict(found)
+    text = as_stored(data)
+    require_free(key)
+    _require_writer(found, writer)
+    if not found.version:
+        await _require_room(transaction, writer)
+    _require_form(found, data)
+    if found.version and text == as_stored(found.data):
+        return found
+    await transaction.insert(
+        "shared_context",
+        """
+        ON CONFLICT (context_key) DO UPDATE SET data = excluded.data, version = excluded.version,
+          author = excluded.author, updated_ms = excluded.updated_ms
+        """,
+        context_key=key,
+        data=text,
+        version=found.version + 1,
+        audience=str(found.audience),
+        author=writer.name,
+        updated_ms=now,
+    )
+    await transaction.insert(
+        "shared_context_history",
+        context_key=key,
+        version=found.version + 1,
+        data=text,
+        author=writer.name,
+        at_ms=now,
+    )
+    await transaction.run(
+        "DELETE FROM shared_context_history WHERE context_key = :key AND version <= :old",
+        key=key,
+        old=found.version + 1 - KEPT_VERSIONS,
+    )
+    return await read_context(transaction, key, workspace)
+
+
+async def define_context(
+    transaction: Transaction,
+    key: str,
+    *,
+    workspace: str,
+    now: int,
+    form: JSONObject | None = None,
+    audience: Audience | None = None,
+    writers: Sequence[str] | None = None,
+) -> ContextState:
+    """Set what binds a context: its form, who may read it, who may write it; None leaves each as it is.
+
+    An audience may only be narrowed: what was written for few is never shown to more. Raises ContextRefused, also when
+    the data that stands there doesn't fit the form.
+    """
+    found = await read_context(transaction, key, workspace)
+    require_free(key)
+    if audience is not None and found.version and not audience.within(found.audience):
+        raise ContextRefused(
+            f"{key} is for {found.audience}; what stands there was not written for {audience}",
+            hint="use another key for other readers",
+        )
+    if form is not None:
+        _require_schema(form)
+        if found.version:
+            _require_form(ContextState(key, found.version, found.data, found.audience, form=form), found.data)
+    await transaction.insert(
+        "shared_context",
+        """
+        ON CONFLICT (context_key) DO UPDATE SET form = excluded.form, audience = excluded.audience,
+          writers = excluded.writers
+        """,
+        context_key=key,
+        audience=str(audience or found.audience),
+        form=json.dumps(form if form is not None else found.form, sort_keys=True) if form or found.form else "",
+        writers=json.dumps(sorted(set(writers)) if writers is not None else found.writers),
+        updated_ms=now,
+    )
+    return await read_context(transaction, key, workspace)
+
+
+def require_readers(found: ContextState, writer: Writer) -> None:
+    """Raises ContextRefused where not all who read the context may hear the writer's words; the admin's all may."""
+    if writer.name != OPERATOR and not found.audience.within(writer.audience):
+        raise ContextRefused(
+            f"what is said to {writer.audience} is not for all who read {found.key}",
+            hint="write it from a conversation that they may read",
+        )
+
+
+def require_free(key: str) -> str:
+    """The key, which is not reserved. Raises ContextRefused."""
+    if key == SOULS:
+        raise ContextRefused(f"{SOULS} is kept by the daemons alone", hint="use another key")
+    return key
+
+
+def _require_writer(found: ContextState, writer: Writer) -> None:
+    if writer.name != OPERATOR and found.writers and writer.name not in found.writers:
+        raise ContextRefused(
+            f"{writer.name} may not write {found.key}", hint=f"its writers are {', '.join(found.writers)}"
+        )
+    require_readers(found, writer)
+
+
+async def _require_room(transaction: Transaction, writer: Writer) -> None:
+    if writer.most is None:
+        return
+    row = await transaction.one("SELECT count(*) AS own FROM shared_context WHERE author = :name", name=writer.name)
+    if row is not None and row["own"] >= writer.most:
+        raise ContextRefused(
+            f"{writer.name} was the last to write {row['own']} contexts, and begins no other",
+            hint="write into one of those that there are",
+        )
+
+
+def _require_schema(form: JSONObject) -> None:
+    as_stored(form)
+    try:
+        jsonschema.Draft202012Validator.check_schema(form)
+    except jsonschema.SchemaError as error:
+        raise ContextRefused(f"this is no JSON Schema: {error.message[:200]}", hint="see json-schema.org") from error
+
+
+def _require_form(found: ContextState, data: JSONObject) -> None:
+    if found.form is None:
+        return
+    try:
+        fault = next(iter(jsonschema.Draft202012Validator(found.form, registry=_NOWHERE_ELSE).iter_errors(data)), None)
+    except Exception as error:  # a reference that leads nowhere is met only here
+        raise ContextRefused(f"the schema of {found.key} can't be used", hint="define it anew") from error
+    if fault is not None:
+        field = "/".join(str(part) for part in fault.absolute_path) or "the data"
+        raise ContextRefused(f"{field[:120]}: {fault.message[:200]}", hint=f"the schema of {found.key} asks for it")
+
+
+def _state(row: sqlite3.Row) -> ContextState:
+    return ContextState(
+        row["context_key"],
+        row["version"],
+        json.loads(row["data"]),
+        Audience.parse(row["audience"]),
+        tuple(json.loads(row["writers"])),
+        json.loads(row["form"]) if row["form"] else None,
+        row["author"],
+        row["updated_ms"] if row["version"] else 0,
+    )

@@ -1,0 +1,136 @@
+"""Keys: each lets the hooks of one person's sessions in. Of a key only the hash is kept."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.errors import StoreError
+from daemon.core.sessions import Visibility
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+
+_KEY: Final = re.compile(r"sk-soul-(?P<id>[0-9a-f]{8})-[A-Za-z0-9_-]{43}")
+_PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
+_NONE: Final = hashlib.sha256(b"").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """A key as it is kept. `person` is empty for the admin's; `seen_ms` is when a session last came with it.
+
+    `remember`: what its sessions ask to be kept is kept.
+    """
+
+    id: str
+    person: str
+    visibility: Visibility
+    remember: bool
+    created_ms: int
+    revoked_ms: int | None
+    seen_ms: int | None
+
+
+class KeyAdmin(AuditedChanges):
+    """Adds, lists and revokes keys in the name of an admin."""
+
+    async def add(self, person: str, visibility: Visibility, *, remember: bool = False) -> tuple[StoredKey, str]:
+        """A new key of a person, or of the admin where that is empty, and its text, which is known only now.
+
+        Raises StoreError for what is no Slack id.
+        """
+        if person and not _PERSON.fullmatch(person):
+            raise StoreError(f"{person[:40]!r} is no Slack id", hint="give the person's id, as U012ABC")
+        id_ = secrets.token_hex(4)
+        text = f"sk-soul-{id_}-{secrets.token_urlsafe(32)}"
+
+        async def unit(transaction: Transaction) -> StoredKey:
+            now = self._clock.now_ms()
+            await transaction.insert(
+                "keys",
+                id=id_,
+                hash=_hash(text),
+                person=person,
+                visibility=visibility,
+                remember=remember,
+                created_ms=now,
+            )
+            await self._record(transaction, "add key", id_, person)
+            return StoredKey(id_, person, visibility, remember, now, None, None)
+
+        return await self._database.write(unit), text
+
+    async def list(self) -> list[StoredKey]:
+        """All keys, newest first, revoked ones too. Raises StoreError."""
+        return await self._database.read(_all)
+
+    async def revoke(self, id_: str) -> StoredKey:
+        """End a key; one that was revoked before stays so. Raises StoreError where there is none."""
+
+        async def unit(transaction: Transaction) -> StoredKey:
+            changed = await transaction.one(
+                "UPDATE keys SET revoked_ms = :now WHERE id = :id AND revoked_ms IS NULL RETURNING id",
+                id=id_,
+                now=self._clock.now_ms(),
+            )
+            if changed:
+                await self._record(transaction, "revoke key", id_)
+            for one in await _all(transaction):
+                if one.id == id_:
+                    return one
+            raise StoreError(f"there is no key {id_[:40]}", hint="see `soul keys list`")
+
+        return await self._database.write(unit)
+
+
+class Keys:
+    """Looks up the keys that requests bring."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def still(self, id_: str) -> StoredKey | None:
+        """The key with this id, if it is in force. Raises StoreError."""
+        row = await self._database.one("SELECT *, NULL AS seen_ms FROM keys WHERE id = :id", id=id_)
+        return _stored(row) if row and row["revoked_ms"] is None else None
+
+    async def find(self, text: str) -> StoredKey | None:
+        """The key with this text; None for any other text, and for a revoked one. Raises StoreError."""
+        match = _KEY.fullmatch(text)
+        id_ = match["id"] if match else ""
+        row = await self._database.read(
+            lambda transaction: transaction.one("SELECT *, NULL AS seen_ms FROM keys WHERE id = :id", id=id_)
+        )
+        # Compared in constant time, and for unknown ids too, so that timing gives nothing of a key away.
+        same = hmac.compare_digest(row["hash"] if row else _NONE, _hash(text))
+        return _stored(row) if row and same and row["revoked_ms"] is None else None
+
+
+def _hash(text: str) -> str:
+    """A key is random enough that its plain hash can't be turned back."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _all(transaction: Transaction) -> list[StoredKey]:
+    rows = await transaction.rows(
+        """
+        SELECT k.*, (SELECT max(s.seen_ms) FROM sessions s WHERE s.key = k.id) AS seen_ms
+        FROM keys k ORDER BY k.created_ms DESC, k.id
+        """
+    )
+    return [_stored(row) for row in rows]
+
+
+def _stored(row: sqlite3.Row) -> StoredKey:
+    return StoredKey(
+        row["id"],
+        row["person"],
+        Visibility(row["visibility"]),
+        bool(row["remember"]),
+        row["created_ms"],
+        row["revoked_ms"],
+        row["seen_ms"],
+    )

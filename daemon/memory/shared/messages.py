@@ -1,0 +1,266 @@
+"""The ledger of notes that souls send each other: each counts once, before it costs a model call (seed 003).
+
+A note is stored together with the inbox row by which its addressee perceives it, in a conversation of the sender and of
+those who may know the note's words: so nothing that is said in one such conversation is in mind in another. What
+becomes of the row becomes of the note, by a trigger.
+"""
+
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.contexts import ADMIN, SOULS
+from daemon.core.notes import (
+    FROM_PARAM,
+    MARK,
+    NOTE_PARAM,
+    SOUL_CHANNEL,
+    NoteBudget,
+    NoteKind,
+    NoteState,
+    SharedMessage,
+)
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
+from daemon.core.ports import Clock
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.records import read_row
+from daemon.memory.shared.awareness import AwarenessStore
+
+_MINUTE_MS: Final = 60_000
+_HOUR_MS: Final = 60 * _MINUTE_MS
+_DAY_MS: Final = 24 * _HOUR_MS
+
+
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    """A note to be stored; `answered` is the note that it answers, which names where it is perceived."""
+
+    sender: str
+    addressee: str
+    workspace: str
+    words: str
+    audience: Audience
+    hops: int
+    conversation: str = ""
+    behalf: str = ""
+    answered: SharedMessage | None = None
+
+    @property
+    def kind(self) -> NoteKind:
+        """An answer, or a note of its own."""
+        return NoteKind.NOTE if self.answered is None else NoteKind.ANSWER
+
+    @property
+    def heard_in(self) -> str:
+        """The conversation in which it is perceived; empty for what goes to the admin."""
+        if self.answered is not None:
+            return self.answered.conversation
+        everybody = self.audience.kind is AudienceKind.WORKSPACE
+        thread = self.sender if everybody else f"{self.sender}:{self.audience}"
+        return str(ConversationKey(self.addressee, self.workspace, SOUL_CHANNEL, thread))
+
+
+class NoteStore:
+    """The notes of one memory.db."""
+
+    def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._workspace = workspace
+        self._awareness = AwarenessStore(database, clock, workspace)
+
+    async def hosted(self) -> frozenset[str]:
+        """The souls that living daemons host, as they show them. Raises StoreError."""
+        present = await self._awareness.members(SOULS, ADMIN.audience)
+        return frozenset(one.member.partition(":")[0] for one in present)
+
+    async def send(self, note: NewNote, budget: NoteBudget) -> SharedMessage:
+        """Store a note; it is `refused` where it is over the budget. Raises StoreError."""
+        now = self._clock.now_ms()
+        return await self._database.write(lambda transaction: store_note(transaction, note, budget, now))
+
+    async def why_over(self, note: NewNote, budget: NoteBudget, pending: int) -> str:
+        """Why a note would be over the budget, with `pending` more of them; empty if it is not. Raises StoreError."""
+        now = self._clock.now_ms()
+        return await self._database.read(lambda transaction: why_over(transaction, note, budget, now, pending))
+
+    async def note(self, name: str) -> SharedMessage | None:
+        """A note by its id. Raises StoreError."""
+        return await self._database.read(lambda transaction: note_of(transaction, name))
+
+    async def newest(self, limit: int) -> list[SharedMessage]:
+        """The newest notes, newest first. Raises StoreError."""
+        rows = await self._database.rows(
+            "SELECT * FROM shared_messages ORDER BY created_ms DESC, rowid DESC LIMIT :limit", limit=limit
+        )
+        return [read_note(row) for row in rows]
+
+    async def sent_from(self, conversation: ConversationKey, since_ms: int, limit: int) -> list[SharedMessage]:
+        """The newest notes that a soul sent from a conversation since then, newest first. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT * FROM shared_messages
+            WHERE conversation = :id AND created_ms > :since AND kind = 'note'
+            ORDER BY created_ms DESC, rowid DESC LIMIT :limit
+            """,
+            id=str(conversation),
+            since=since_ms,
+            limit=limit,
+        )
+        return [read_note(row) for row in rows]
+
+    async def heard_in(self, conversation: ConversationKey, limit: int) -> list[SharedMessage]:
+        """The newest notes perceived in a conversation and meant for its readers, oldest first. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT * FROM shared_messages WHERE heard_in = :id AND state IN ('delivered', 'answered')
+              AND audience = (SELECT audience FROM conversations WHERE id = :id)
+            ORDER BY created_ms DESC, rowid DESC LIMIT :limit
+            """,
+            id=str(conversation),
+            limit=limit,
+        )
+        return [read_note(row) for row in reversed(rows)]
+
+
+async def store_note(
+    transaction: Transaction, note: NewNote, budget: NoteBudget, now: int, refused: str = ""
+) -> SharedMessage:
+    """Store a note and have it perceived; as `refused` where it is over the budget, or `refused` says why."""
+    name, kind, heard_in = f"{MARK}{secrets.token_hex(6)}", note.kind, note.heard_in
+    reason = refused or await why_over(transaction, note, budget, now)
+    state, inbox = NoteState.REFUSED, ""
+    if not reason and not heard_in:
+        state = NoteState.DELIVERED  # the admin looks by themselves
+    elif not reason:
+        inbox = await _have_perceived(transaction, name, note, now)
+        state, reason = (NoteState.WAITING, "") if inbox else (NoteState.DROPPED, "its conversation is gone")
+    await transaction.insert(
+        "shared_messages",
+        id=name,
+        kind=kind,
+        sender=note.sender,
+        addressee=note.addressee,
+        workspace=note.workspace,
+        conversation=note.conversation,
+        heard_in=heard_in,
+        inbox=inbox,
+        behalf=note.behalf,
+        audience=str(note.audience),
+        hops=note.hops,
+        answers=note.answered.id if note.answered else "",
+        state=state,
+        reason=reason,
+        created_ms=now,
+        delivered_ms=now if state is NoteState.DELIVERED else None,
+        words=note.words,
+    )
+    if note.answered is not None and state is not NoteState.REFUSED:
+        await transaction.run(
+            "UPDATE shared_messages SET state = 'answered', answered_ms = :now WHERE id = :id",
+            now=now,
+            id=note.answered.id,
+        )
+    stored = await note_of(transaction, name)
+    assert stored is not None  # stored in this very transaction
+    return stored
+
+
+async def why_over(transaction: Transaction, note: NewNote, budget: NoteBudget, now: int, pending: int = 0) -> str:
+    """Why a note is over the budget, as a sentence that says what to do; empty if it is not.
+
+    An answer was paid for with its question; it only has to be near enough to a person's words.
+    """
+    if note.hops > budget.hops:
+        return f"it is more than {budget.hops} notes away from what a person said; wait until a person says more"
+    if note.kind is NoteKind.ANSWER:
+        return ""
+    row = await transaction.one(
+        """
+        SELECT coalesce(sum(pair AND created_ms > :minute), 0) AS minutely, coalesce(sum(pair), 0) AS hourly
+        FROM (SELECT created_ms, (sender = :sender AND addressee = :addressee)
+                OR (sender = :addressee AND addressee = :sender) AS pair
+              FROM shared_messages
+              WHERE created_ms > :hour AND workspace = :workspace AND kind = 'note' AND state <> 'refused')
+        """,
+        sender=note.sender,
+        addressee=note.addressee,
+        workspace=note.workspace,
+        minute=now - _MINUTE_MS,
+        hour=now - _HOUR_MS,
+    )
+    day = await transaction.one(
+        """
+        SELECT count(*) AS daily FROM shared_messages
+        WHERE created_ms > :day AND workspace = :workspace AND sender = :sender AND kind = 'note' AND state <> 'refused'
+        """,
+        sender=note.sender,
+        workspace=note.workspace,
+        day=now - _DAY_MS,
+    )
+    assert row is not None  # sums of no rows are a row, too
+    assert day is not None
+    between = f"between {note.sender} and {note.addressee}"
+    if row["minutely"] + pending >= budget.pair_minutely:
+        return f"{budget.pair_minutely} notes a minute are the most {between}; wait a minute"
+    if row["hourly"] + pending >= budget.pair_hourly:
+        return f"{budget.pair_hourly} notes an hour are the most {between}; wait, or have SOUL_PAIR_HOURLY raised"
+    if day["daily"] + pending >= budget.soul_daily:
+        return f"{budget.soul_daily} notes a day are the most of {note.sender}; wait until tomorrow"
+    return ""
+
+
+async def note_of(transaction: Transaction, name: str) -> SharedMessage | None:
+    """A note by its id."""
+    row = await transaction.one("SELECT * FROM shared_messages WHERE id = :id", id=name)
+    return read_note(row) if row else None
+
+
+async def last_heard(transaction: Transaction, conversation: ConversationKey, sender: str) -> SharedMessage | None:
+    """The newest note of a sender that was perceived in a conversation."""
+    row = await transaction.one(
+        """
+        SELECT * FROM shared_messages WHERE heard_in = :id AND sender = :sender AND state IN ('delivered', 'answered')
+        ORDER BY created_ms DESC, rowid DESC LIMIT 1
+        """,
+        id=str(conversation),
+        sender=sender,
+    )
+    return read_note(row) if row else None
+
+
+async def _have_perceived(transaction: Transaction, name: str, note: NewNote, now: int) -> str:
+    """Put the note into the inbox; gives the row's id, an empty one where the conversation exists no more."""
+    key = ConversationKey.parse(note.heard_in)
+    place, audience, author = str(Place.TERMINAL), str(note.audience), f"{SOUL_CHANNEL}.{note.sender}"
+    if note.answered is None:
+        await open_conversation(transaction, key, Place.TERMINAL, note.audience, now)
+    else:
+        row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(key))
+        if row is None:
+            return ""
+        place, audience = row["place"], row["audience"]
+        author = author if key.channel == SOUL_CHANNEL else note.behalf
+    await store_internal_event(
+        transaction,
+        name=name,
+        conversation=key,
+        modality=Modality.NOTE,
+        author=author,
+        place=place,
+        audience=audience,
+        body=note.words,
+        process="",
+        params={NOTE_PARAM: name, FROM_PARAM: note.sender},
+        at_ms=now,
+        now=now,
+    )
+    return "/".join((key.soul, key.workspace, key.channel, name))
+
+
+def read_note(row: sqlite3.Row) -> SharedMessage:
+    """A note from its row."""
+    return read_row(SharedMessage, row, kind=NoteKind, audience=Audience.parse, state=NoteState)

@@ -1,0 +1,142 @@
+"""Questions to sessions as effects of a cycle: stored with the words that tell of them, or not at all."""
+
+import secrets
+from dataclasses import dataclass
+
+from daemon.core.notes import MARK, NoteKind, NoteState
+from daemon.core.perception import Audience, ConversationKey, Place
+from daemon.core.questions import BUTTON, News
+from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.memory.database import Transaction
+from daemon.memory.queues.approvals import NewApproval, store_approval
+from daemon.memory.queues.claims import ReadersChanged
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import conversation_columns
+from daemon.memory.shared.messages import note_of
+from daemon.memory.shared.questions import is_full, tell_people
+from daemon.memory.shared.sessions import session_of
+
+TOOL = "session"
+"""What an approval is for that lets a question through to a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOwner:
+    """The owner of a session is asked in their direct messages, in these `parts`; the buttons stand under the last."""
+
+    channel: str
+    audience: Audience
+    parts: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PutToSession:
+    """A question or task goes to a session; `asks` its owner first, unless the owner said it themselves.
+
+    `called` is the session's name and `owner` the person whose it is, as they were when the words were made that tell
+    of it: where one of them has changed, or too many questions wait by now, those are made anew.
+    """
+
+    session: str
+    called: str
+    owner: str
+    kind: NoteKind
+    words: str
+    asker: str
+    reply_to: str
+    asks: AskedOwner | None = None
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`. Raises ReadersChanged where it has to be made anew."""
+        where = asker.conversation
+        session = await session_of(transaction, where.workspace, self.session)
+        as_said = session is not None and (session.name, session.person) == (self.called, self.owner)
+        if session is None or not (as_said and session.may_be_asked) or await is_full(transaction, session.id, now):
+            raise ReadersChanged(f"{self.called} may not be asked now", hint="nothing to do: the reply is begun anew")
+        name = f"{MARK}{secrets.token_hex(6)}"
+        await transaction.insert(
+            "shared_messages",
+            id=name,
+            kind=self.kind,
+            sender=where.soul,
+            addressee=session.id,
+            workspace=where.workspace,
+            conversation=str(where),
+            heard_in="",
+            inbox="",
+            behalf=asker.person,
+            audience=str(asker.audience),
+            hops=1,
+            state=NoteState.HELD if self.asks else NoteState.WAITING,
+            created_ms=now,
+            words=self.words,
+            owner=self.owner,
+            called=self.called,
+            asker=self.asker,
+            reply_to=self.reply_to,
+            let_ms=None if self.asks else now,
+        )
+        if self.asks is not None:
+            await self._ask_owner(transaction, where, self.asks, f"{BUTTON}{name}", now)
+
+    async def _ask_owner(
+        self, transaction: Transaction, here: ConversationKey, asks: AskedOwner, approval: str, now: int
+    ) -> None:
+        where = ConversationKey(here.soul, here.workspace, asks.channel)
+        await open_conversation(transaction, where, Place.DM, asks.audience, now)
+        due = now + int(asks.seconds * 1000)
+        new = NewApproval(approval, TOOL, {"session": self.called}, (self.owner,), due)
+        await store_approval(transaction, new, conversation=where, turn=0, audience=asks.audience, now=now)
+        for part, body in enumerate(asks.parts):
+            last = part == len(asks.parts) - 1
+            await transaction.insert(
+                "outbox",
+                id=f"{where}!{approval}#{part}",
+                part=part,
+                last=int(last),
+                body=body,
+                reply_to="",
+                recipient=self.owner,
+                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                audience=str(asks.audience),
+                approval=approval if last else None,
+                state="pending",
+                created_ms=now,
+                **conversation_columns(where),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The owner of a session let a question through or not, or did not decide in time; people hear of it either way."""
+
+    approval: str
+    expired: bool
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`; an approval is used up, and holds for its owner's own click alone."""
+        question = await note_of(transaction, self.approval.removeprefix(BUTTON))
+        if question is None or question.state is not NoteState.HELD:
+            return
+        used = await transaction.one(
+            """
+            UPDATE approvals SET state = 'used' WHERE id = :id AND state = 'approved' AND decided_by = :owner
+              AND decided_ms + expires_ms - created_ms >= :now AND workspace = :workspace RETURNING 1
+            """,
+            id=self.approval,
+            owner=question.owner,
+            now=now,
+            workspace=asker.conversation.workspace,
+        )
+        news = News.ALLOWED if used and question.owner else News.EXPIRED if self.expired else News.REFUSED
+        state = {News.ALLOWED: NoteState.WAITING, News.EXPIRED: NoteState.EXPIRED}.get(news, NoteState.REFUSED)
+        await transaction.run(
+            "UPDATE shared_messages SET state = :state, reason = :reason, let_ms = :let WHERE id = :id",
+            state=state,
+            reason="" if used else "its owner did not decide in time" if self.expired else "its owner did not allow it",
+            let=now if used else None,
+            id=question.id,
+        )
+        await tell_people(transaction, question, news, now)

@@ -1,0 +1,288 @@
+"""Questions to sessions in the ledger of notes: let through, handed out once, answered once, over after a day.
+
+Each statement changes a row only from the state in which it was, so that of two at once one counts. What people are to
+hear of it is an event of the conversation in which they asked, stored with the change that it names.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.notes import FROM_PARAM, MARK, NOTE_PARAM, NoteKind, NoteState, SharedMessage
+from daemon.core.perception import ConversationKey, Modality
+from daemon.core.ports import Clock
+from daemon.core.questions import LATE_MS, MOST_HOURLY, MOST_WAITING, NEWS_PARAM, OVER_MS, News
+from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.shared.messages import note_of, read_note
+
+_HOUR_MS: Final = 3_600_000
+_ASKED: Final = "kind IN ('question', 'task')"
+_OPEN: Final = f"{_ASKED} AND state IN ('held', 'waiting', 'delivered')"
+_READABLE: Final = f"{_ASKED} AND state IN ('waiting', 'delivered')"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question that is not over yet, and what people heard of it."""
+
+    note: SharedMessage
+    let_ms: int | None
+    said_late: bool
+    said_gone: bool
+
+    def news(self, now_ms: int, *, gone: bool) -> News | None:
+        """What people are to hear now, where its session is `gone` or is not; None for nothing."""
+        held = self.let_ms is None
+        if now_ms - self.note.created_ms >= OVER_MS:
+            return News.EXPIRED if held else News.OVER
+        if held or self.said_gone:
+            return None
+        if gone:
+            return News.GONE
+        return News.LATE if not self.said_late and now_ms - (self.let_ms or 0) >= LATE_MS else None
+
+
+class QuestionStore:
+    """The questions to sessions of one workspace."""
+
+    def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._workspace = workspace
+
+    async def is_full(self, session: str) -> bool:
+        """Whether a session may be asked no more for now. Raises StoreError."""
+        now = self._clock.now_ms()
+        return await self._database.read(lambda transaction: is_full(transaction, session, now))
+
+    async def note(self, name: str) -> SharedMessage | None:
+        """A question, or an answer, by its id. Raises StoreError."""
+        return await self._database.read(lambda transaction: note_of(transaction, name))
+
+    async def open(self, soul: str) -> list[OpenQuestion]:
+        """Those that a soul passed on and that are not over, oldest first. Raises StoreError."""
+        rows = await self._database.rows(
+            f"""
+            SELECT * FROM shared_messages WHERE {_OPEN} AND sender = :soul AND workspace = :workspace
+            ORDER BY created_ms, rowid
+            """,  # noqa: S608 - a constant
+            soul=soul,
+            workspace=self._workspace,
+        )
+        return [
+            OpenQuestion(read_note(row), row["let_ms"], bool(row["said_late"]), bool(row["said_gone"])) for row in rows
+        ]
+
+    async def tell(self, question: OpenQuestion, news: News) -> bool:
+        """Let people hear of an open question, once; one that is over ends. Raises StoreError."""
+        now = self._clock.now_ms()
+        return await self._database.write(lambda transaction: _tell(transaction, question.note, news, now))
+
+    async def readable(self, session: str) -> list[SharedMessage]:
+        """What a session may read and hasn't answered, oldest first. Raises StoreError."""
+        return await self._database.read(lambda transaction: _readable(transaction, session))
+
+    async def fetch(self, session: str) -> list[SharedMessage]:
+        """The same, read by the session from now on. Raises StoreError."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> list[SharedMessage]:
+            await transaction.run(
+                f"""
+                UPDATE shared_messages SET state = 'delivered', how = 'fetch', delivered_ms = :now
+                WHERE addressee = :session AND {_ASKED} AND state = 'waiting'
+                """,  # noqa: S608 - a constant
+                session=session,
+                now=now,
+            )
+            return await _readable(transaction, session)
+
+        return await self._database.write(unit)
+
+    async def answer(self, session: str, name: str, words: str) -> NoteState | None:
+        """Answer a question of a session; gives the state in which it was, None for none that the session may read.
+
+        One that is settled stays as it is. Raises StoreError.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> NoteState | None:
+            found = await note_of(transaction, name)
+            if found is None or found.addressee != session or found.kind not in (NoteKind.QUESTION, NoteKind.TASK):
+                return None
+            if found.state in (NoteState.HELD, NoteState.REFUSED):  # it never came before the session
+                return None
+            await settle(transaction, found, words, now)
+            return found.state
+
+        return await self._database.write(unit)
+
+
+async def is_full(transaction: Transaction, session: str, now: int) -> bool:
+    """Whether a session may be asked no more for now: too many wait, or came within the hour."""
+    row = await transaction.one(
+        f"""
+        SELECT coalesce(sum(state IN ('held', 'waiting', 'delivered')), 0) AS waiting,
+          coalesce(sum(created_ms > :hour), 0) AS hourly
+        FROM shared_messages WHERE addressee = :session AND {_ASKED}
+        """,  # noqa: S608 - a constant
+        session=session,
+        hour=now - _HOUR_MS,
+    )
+    assert row is not None  # sums of no rows are a row, too
+    return bool(row["waiting"] >= MOST_WAITING or row["hourly"] >= MOST_HOURLY)
+
+
+async def open_by_session(transaction: Transaction) -> Mapping[str, int]:
+    """How many questions are open, by session."""
+    rows = await transaction.rows(
+        f"SELECT addressee, count(*) AS number FROM shared_messages WHERE {_OPEN} GROUP BY addressee"  # noqa: S608 - a constant
+    )
+    return {row["addressee"]: row["number"] for row in rows}
+
+
+async def hand_out(transaction: Transaction, session: str, prompt: str, now: int) -> SharedMessage | None:
+    """The oldest question that waits for a session, which reads it at the end of its turn `prompt`."""
+    row = await transaction.one(
+        f"""
+        UPDATE shared_messages SET state = 'delivered', how = 'stop', prompt = :prompt, delivered_ms = :now
+        WHERE id = (SELECT id FROM shared_messages WHERE addressee = :session AND {_ASKED} AND state = 'waiting'
+                    ORDER BY created_ms, rowid LIMIT 1) RETURNING *
+        """,  # noqa: S608 - a constant
+        session=session,
+        prompt=prompt,
+        now=now,
+    )
+    return read_note(row) if row else None
+
+
+async def take_back(transaction: Transaction, session: str, *, prompt: str = "", until_ms: int = 0) -> None:
+    """No answer follows to what was handed out at the end of this turn, or of any turn until then: it waits again."""
+    await transaction.run(
+        f"""
+        UPDATE shared_messages SET state = 'waiting', how = '', prompt = '', delivered_ms = NULL
+        WHERE addressee = :session AND how = 'stop' AND {_ASKED} AND state = 'delivered'
+          AND ((prompt = :prompt AND prompt <> '') OR delivered_ms <= :until)
+        """,  # noqa: S608 - a constant
+        session=session,
+        prompt=prompt,
+        until=until_ms,
+    )
+
+
+async def answered_in_turn(transaction: Transaction, session: str, prompt: str, words: str, now: int) -> None:
+    """What a session said after it read a question at the end of this turn is the answer to it."""
+    row = await transaction.one(
+        f"""
+        SELECT * FROM shared_messages
+        WHERE addressee = :session AND prompt = :prompt AND how = 'stop' AND {_ASKED} AND state = 'delivered'
+        """,  # noqa: S608 - a constant
+        session=session,
+        prompt=prompt,
+    )
+    if row is not None:
+        await settle(transaction, read_note(row), words, now)
+
+
+async def follow(transaction: Transaction, old: str, new: str) -> None:
+    """After `/clear` the questions to the one session are for the next one."""
+    await transaction.run(
+        f"UPDATE shared_messages SET addressee = :new, prompt = '' WHERE addressee = :old AND {_OPEN}",  # noqa: S608 - a constant
+        old=old,
+        new=new,
+    )
+
+
+async def settle(transaction: Transaction, question: SharedMessage, words: str, now: int) -> None:
+    """Take an answer, if the question waits for one, and have it said where it was asked."""
+    taken = await transaction.one(
+        f"""
+        UPDATE shared_messages SET state = 'answered', answered_ms = :now WHERE id = :id AND {_READABLE} RETURNING 1
+        """,  # noqa: S608 - a constant
+        id=question.id,
+        now=now,
+    )
+    if taken is None:
+        return
+    name = f"{MARK}{secrets.token_hex(6)}"
+    inbox = await tell_people(transaction, question, News.ANSWER, now, answer=name)
+    await transaction.insert(
+        "shared_messages",
+        id=name,
+        kind=NoteKind.ANSWER,
+        sender=question.addressee,
+        addressee=question.sender,
+        workspace=question.workspace,
+        conversation="",
+        heard_in=question.conversation,
+        inbox=inbox,
+        behalf=question.behalf,
+        audience=str(question.audience),
+        hops=question.hops + 1,
+        answers=question.id,
+        state=NoteState.WAITING if inbox else NoteState.DROPPED,
+        reason="" if inbox else "its conversation is gone",
+        created_ms=now,
+        words=words,
+        owner=question.owner,
+        called=question.called,
+        asker=question.asker,
+        reply_to=question.reply_to,
+    )
+
+
+async def tell_people(
+    transaction: Transaction, question: SharedMessage, news: News, now: int, *, answer: str = ""
+) -> str:
+    """Have it said where a question was asked what became of it, once for each news; gives the row in the inbox.
+
+    `answer` is the note that holds the answer. Empty where the conversation is gone.
+    """
+    row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=question.conversation)
+    if row is None:
+        return ""
+    key, name = ConversationKey.parse(question.conversation), answer or f"{question.id}:{news}"
+    await store_internal_event(
+        transaction,
+        name=name,
+        conversation=key,
+        modality=Modality.NOTE,
+        author=question.behalf,
+        place=row["place"],
+        audience=row["audience"],
+        body="",
+        process="",
+        params={NOTE_PARAM: answer or question.id, FROM_PARAM: question.addressee, NEWS_PARAM: str(news)},
+        at_ms=now,
+        now=now,
+    )
+    return "/".join((key.soul, key.workspace, key.channel, name))
+
+
+async def _readable(transaction: Transaction, session: str) -> list[SharedMessage]:
+    rows = await transaction.rows(
+        f"SELECT * FROM shared_messages WHERE addressee = :session AND {_READABLE} ORDER BY created_ms, rowid",  # noqa: S608 - a constant
+        session=session,
+    )
+    return [read_note(row) for row in rows]
+
+
+_TELLING: Final[Mapping[News, str]] = {
+    News.LATE: f"said_late = 1 WHERE {_READABLE} AND said_late = 0",
+    News.GONE: f"said_gone = 1 WHERE {_READABLE} AND said_gone = 0",
+    News.OVER: f"state = 'expired', reason = 'no answer came' WHERE {_READABLE}",
+    News.EXPIRED: f"state = 'expired', reason = 'its owner did not decide in time' WHERE {_OPEN} AND state = 'held'",
+}
+
+
+async def _tell(transaction: Transaction, question: SharedMessage, news: News, now: int) -> bool:
+    changed = await transaction.one(
+        f"UPDATE shared_messages SET {_TELLING[news]} AND id = :id RETURNING 1",  # noqa: S608 - constants
+        id=question.id,
+    )
+    if changed is None:
+        return False
+    await tell_people(transaction, question, news, now)
+    return True

@@ -1,0 +1,379 @@
+"""Statements over sessions: an event is taken once, in one transaction with what it means for other sessions."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.errors import StoreError
+from daemon.core.notes import SharedMessage
+from daemon.core.sessions import (
+    CodeSession,
+    HookEvent,
+    KeyEnded,
+    KeyOwner,
+    NotTheirSession,
+    SessionState,
+    TooManySessions,
+    Visibility,
+    after,
+    handle,
+    is_older,
+)
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.shared.questions import answered_in_turn, follow, hand_out, open_by_session, take_back
+
+_FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))
+_STORED_AGAIN: Final = "ON CONFLICT (id) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in _FIELDS if name != "id"
+)
+MOST_OF_A_KEY: Final = 200
+"""The most sessions that are kept of one key; the oldest of those that ended go first."""
+
+MOST_LISTED: Final = 500
+"""The most sessions in one list."""
+
+_READS_THE_ANSWER: Final = frozenset({"SessionStart", "UserPromptSubmit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an event came to: its session, None where it is of none, and the siblings it is now to hear of.
+
+    `new` is false for an event that came before, which changed nothing. `note` is what the session is handed to read.
+    """
+
+    session: CodeSession | None
+    met: tuple[CodeSession, ...] = ()
+    new: bool = True
+    note: SharedMessage | None = None
+
+
+class SessionStore:
+    """The sessions of one workspace."""
+
+    def __init__(self, database: Database, workspace: str) -> None:
+        self._database = database
+        self._workspace = workspace
+
+    async def living(self) -> list[CodeSession]:
+        """Those that haven't ended as far as their rows say. Raises StoreError."""
+        return await self._list("state <> 'gone'")
+
+    async def all(self) -> list[CodeSession]:
+        """All that are kept, those seen last first. Raises StoreError."""
+        return await self._list("1 = 1")
+
+    async def one(self, id_: str) -> CodeSession | None:
+        """The session of this id. Raises StoreError."""
+        return await self._database.read(lambda transaction: session_of(transaction, self._workspace, id_))
+
+    async def newest(self, person: str | None) -> list[CodeSession]:
+        """MOST_LISTED of a person, of everybody for None: those that haven't ended first, then those seen last.
+
+        Raises StoreError.
+        """
+        rows = await self._database.rows(
+            """
+            SELECT * FROM sessions WHERE workspace = :workspace AND (:everybody OR person = :person)
+            ORDER BY state = 'gone', seen_ms DESC, id LIMIT :most
+            """,
+            workspace=self._workspace,
+            everybody=person is None,
+            person=person or "",
+            most=MOST_LISTED,
+        )
+        return [_session(row) for row in rows]
+
+    async def waiting(self) -> Mapping[str, int]:
+        """How many questions are open, by session. Raises StoreError."""
+        return await self._database.read(open_by_session)
+
+    async def take(self, event: HookEvent, owner: KeyOwner, lost: Mapping[str, str]) -> Taken:
+        """Take an event, and end the sessions that are `lost`, by id with the reason.
+
+        Raises NotTheirSession where the session is another person's, KeyEnded where the key was ended meanwhile,
+        TooManySessions where it has too many, and StoreError.
+        """
+        fresh = CodeSession(event.session, owner.key, owner.person, self._workspace, owner.visibility)
+
+        async def unit(transaction: Transaction) -> Taken:
+            await _require_key(transaction, owner)
+            for id_, reason in lost.items():
+                await _end(transaction, id_, reason, event.received_ms)
+            row = await transaction.one("SELECT * FROM sessions WHERE id = :id", id=event.session)
+            found = _session(row) if row else None
+            if found and (found.person, found.workspace) != (owner.person, self._workspace):
+                raise NotTheirSession("there is no such session", hint="use the key with which it began")
+            if await _came_before(transaction, event):
+                if found and event.ends_turn and not event.at_once:  # its script never got the answer to it
+                    await take_back(transaction, found.id, prompt=event.prompt)
+                return Taken(found, new=False)
+            taken = await _taken(transaction, event, found, fresh, owner)
+            return replace(taken, note=await _at_the_end_of_a_turn(transaction, event, taken))
+
+        return await self._database.write(unit)
+
+    async def forget(self, name: str) -> int:
+        """Delete the sessions with this name or id; gives how many. Raises StoreError."""
+        rows = await self._database.write(
+            lambda transaction: transaction.rows(
+                "DELETE FROM sessions WHERE workspace = :workspace AND (id = :name OR name = :name) RETURNING id",
+                workspace=self._workspace,
+                name=name,
+            )
+        )
+        if not rows:
+            raise StoreError(f"there is no session {name[:80]}", hint="see `soul sessions --all`")
+        return len(rows)
+
+    async def _list(self, which: str) -> list[CodeSession]:
+        rows = await self._database.rows(
+            f"SELECT * FROM sessions WHERE workspace = :workspace AND {which} ORDER BY seen_ms DESC, id",  # noqa: S608 - a literal
+            workspace=self._workspace,
+        )
+        return [_session(row) for row in rows]
+
+
+async def session_of(transaction: Transaction, workspace: str, id_: str) -> CodeSession | None:
+    """The session of this id in a workspace."""
+    row = await transaction.one(
+        "SELECT * FROM sessions WHERE id = :id AND workspace = :workspace", id=id_, workspace=workspace
+    )
+    return _session(row) if row else None
+
+
+async def _require_key(transaction: Transaction, owner: KeyOwner) -> None:
+    """The key still opens the door: its person may have been forgotten since it was looked at."""
+    if not owner.key:
+        return
+    if not await transaction.one("SELECT 1 FROM keys WHERE id = :id AND revoked_ms IS NULL", id=owner.key):
+        raise KeyEnded("this key was ended", hint="ask the admin for another")
+
+
+async def _came_before(transaction: Transaction, event: HookEvent) -> bool:
+    noted = await transaction.insert(
+        "session_events", "ON CONFLICT (id) DO NOTHING RETURNING id", id=event.id, at_ms=event.received_ms
+    )
+    return noted is None
+
+
+async def _taken(
+    transaction: Transaction, event: HookEvent, found: CodeSession | None, fresh: CodeSession, owner: KeyOwner
+) -> Taken:
+    session = after(found, event, fresh)
+    if session is None:
+        return Taken(None)
+    session = replace(
+        session, key=owner.key, visibility=owner.visibility, person_name=owner.name or session.person_name
+    )
+    if found is None or found.key != owner.key:
+        await _make_room(transaction, session)
+    if event.hook == "SessionStart" and not (found and is_older(found, event)):
+        session = await _alone_in_its_process(transaction, session, event)
+    if session.living and not (found and found.living and found.name):
+        session = replace(session, name=await _free_name(transaction, session, event))
+    await _store(transaction, session)
+    if event.hook == "SessionStart":
+        await _take_over(transaction, session, event)
+    if not session.living:
+        return Taken(session)
+    if found is None or _meets_anew(found, session):
+        await _meet(transaction, session)
+    met = await _to_name(transaction, session) if event.hook in _READS_THE_ANSWER and event.at_once else ()
+    return Taken(session, met)
+
+
+async def _at_the_end_of_a_turn(transaction: Transaction, event: HookEvent, taken: Taken) -> SharedMessage | None:
+    """Take what the session answered in its turn; gives the question that it is to read now.
+
+    One at a time, and only where its script hands it on at once: else one could not tell whose answer follows.
+    """
+    if taken.session is None or not event.ends_turn:
+        return None
+    if event.said:
+        await answered_in_turn(transaction, taken.session.id, event.prompt, event.said, event.received_ms)
+    if event.goes_on or not event.at_once or not taken.session.living:
+        return None
+    return await hand_out(transaction, taken.session.id, event.prompt, event.received_ms)
+
+
+async def _make_room(transaction: Transaction, session: CodeSession) -> None:
+    """Delete the oldest sessions of the key that ended, where it has too many. Raises TooManySessions."""
+    whose = {"workspace": session.workspace, "person": session.person, "key": session.key, "id": session.id}
+    found = await transaction.rows(
+        """
+        SELECT id, state FROM sessions WHERE workspace = :workspace AND person = :person AND key = :key AND id <> :id
+        ORDER BY state <> 'gone', seen_ms, id
+        """,
+        **whose,
+    )
+    for row in found[: max(0, len(found) + 1 - MOST_OF_A_KEY)]:
+        if row["state"] != "gone":
+            raise TooManySessions(
+                f"this key has {MOST_OF_A_KEY} sessions that have not ended",
+                hint="end some of them, or delete them with `soul sessions forget NAME`",
+            )
+        await transaction.run("DELETE FROM sessions WHERE id = :id", id=row["id"])
+
+
+def _meets_anew(found: CodeSession, session: CodeSession) -> bool:
+    """Whether an event may have brought a session among others: it came back, moved, or is seen by more people."""
+    before = found.living, found.host, found.root, found.branch, found.visibility
+    return before != (session.living, session.host, session.root, session.branch, session.visibility)
+
+
+async def _alone_in_its_process(transaction: Transaction, session: CodeSession, event: HookEvent) -> CodeSession:
+    """A process runs one session at a time: the start of one ends the other, whose end may never be heard of."""
+    for other in await _in_its_process(transaction, session):
+        if not other.living:
+            continue
+        if is_older(other, event):
+            return session.gone("replaced", event.happened_ms)
+        reason = event.source if event.source in {"clear", "resume"} else "replaced"
+        await _end(transaction, other.id, reason, event.happened_ms)
+    return session
+
+
+async def _in_its_process(transaction: Transaction, session: CodeSession) -> list[CodeSession]:
+    """The other sessions of its person that run or ran in the same process, the newest first."""
+    if not session.process:
+        return []
+    rows = await transaction.rows(
+        """
+        SELECT * FROM sessions WHERE process = :process AND process <> '' AND id <> :id
+          AND workspace = :workspace AND person = :person ORDER BY seen_ms DESC, started_ms DESC
+        """,
+        process=session.process,
+        id=session.id,
+        workspace=session.workspace,
+        person=session.person,
+    )
+    return [_session(row) for row in rows]
+
+
+async def _free_name(transaction: Transaction, session: CodeSession, event: HookEvent) -> str:
+    """Its own name from before, that of the session which it continues after `/clear`, or the first free number."""
+    names = [session.name] if session.name else []
+    if event.source == "clear":
+        names += [one.name for one in (await _in_its_process(transaction, session))[:1]]
+    first = handle(session.person_name or ("" if session.person else "admin"), session.project)
+    for name in (*names, first):
+        if await _is_free(transaction, session, name):
+            return name
+    number = 2
+    while not await _is_free(transaction, session, f"{first}-{number}"):
+        number += 1
+    return f"{first}-{number}"
+
+
+async def _is_free(transaction: Transaction, session: CodeSession, name: str) -> bool:
+    row = await transaction.one(
+        "SELECT 1 FROM sessions WHERE workspace = :workspace AND name = :name AND state <> 'gone' AND id <> :id",
+        workspace=session.workspace,
+        name=name,
+        id=session.id,
+    )
+    return row is None
+
+
+async def _take_over(transaction: Transaction, session: CodeSession, event: HookEvent) -> None:
+    """Give a session that goes on what it was asked before; the turn in which it was to answer is cut off."""
+    if event.source == "clear":
+        await _inherit(transaction, session)
+    elif event.source == "resume":
+        await take_back(transaction, session.id, until_ms=event.happened_ms)
+
+
+async def _inherit(transaction: Transaction, session: CodeSession) -> None:
+    """After `/clear` whom the one session knew, the next one knows; and those who knew it hear no second time.
+
+    What people asked the one is for the next one, too.
+    """
+    for before in (await _in_its_process(transaction, session))[:1]:
+        for statement in _INHERITED:
+            await transaction.run(statement, old=before.id, new=session.id)
+        await take_back(transaction, before.id, until_ms=session.seen_ms)
+        await follow(transaction, before.id, session.id)
+
+
+_INHERITED: Final = (
+    """
+    INSERT INTO session_siblings (session, sibling, named)
+    SELECT :new, sibling, named FROM session_siblings WHERE session = :old AND sibling <> :new
+    ON CONFLICT (session, sibling) DO NOTHING
+    """,
+    """
+    INSERT INTO session_siblings (session, sibling, named)
+    SELECT session, :new, named FROM session_siblings WHERE sibling = :old AND session <> :new
+    ON CONFLICT (session, sibling) DO NOTHING
+    """,
+)
+
+
+async def _meet(transaction: Transaction, session: CodeSession) -> None:
+    """Note who else works in the same repository and branch, on both sides; each pair once."""
+    if not session.root or not session.host:
+        return
+    rows = await transaction.rows(
+        "SELECT session, sibling FROM session_siblings WHERE session = :id OR sibling = :id", id=session.id
+    )
+    known = {(row["session"], row["sibling"]) for row in rows}
+    for other in await _siblings(transaction, session):
+        for one, two in ((session, other), (other, session)):
+            if two.shown_to(one.person) and (one.id, two.id) not in known:
+                await transaction.insert("session_siblings", session=one.id, sibling=two.id)
+
+
+async def _siblings(transaction: Transaction, session: CodeSession) -> list[CodeSession]:
+    rows = await transaction.rows(
+        """
+        SELECT * FROM sessions WHERE state <> 'gone' AND id <> :id AND workspace = :workspace
+          AND host = :host AND root = :root AND branch = :branch ORDER BY name
+        """,
+        id=session.id,
+        workspace=session.workspace,
+        host=session.host,
+        root=session.root,
+        branch=session.branch,
+    )
+    return [_session(row) for row in rows]
+
+
+async def _to_name(transaction: Transaction, session: CodeSession) -> tuple[CodeSession, ...]:
+    """The living siblings of which the session hasn't heard, which it now does."""
+    rows = await transaction.rows(
+        """
+        UPDATE session_siblings SET named = 1 WHERE session = :id AND named = 0
+          AND sibling IN (SELECT id FROM sessions WHERE state <> 'gone') RETURNING sibling
+        """,
+        id=session.id,
+    )
+    fresh = {row["sibling"] for row in rows}
+    if not fresh:
+        return ()
+    siblings = await _siblings(transaction, session)
+    return tuple(one for one in siblings if one.id in fresh and one.shown_to(session.person))  # it may be hidden by now
+
+
+async def _end(transaction: Transaction, id_: str, reason: str, at_ms: int) -> None:
+    await transaction.run(
+        "UPDATE sessions SET state = 'gone', reason = :reason, ended_ms = :at WHERE id = :id AND state <> 'gone'",
+        id=id_,
+        reason=reason,
+        at=at_ms,
+    )
+
+
+async def _store(transaction: Transaction, session: CodeSession) -> None:
+    values = {name: getattr(session, name) for name in _FIELDS}
+    await transaction.insert("sessions", _STORED_AGAIN, **values)
+
+
+def _session(row: sqlite3.Row) -> CodeSession:
+    values = {name: row[name] for name in _FIELDS}
+    values["visibility"] = Visibility(row["visibility"])
+    values["state"] = SessionState(row["state"])
+    values["attended"] = None if row["attended"] is None else bool(row["attended"])
+    return CodeSession(**values)

@@ -1,0 +1,217 @@
+"""Decides whether words of a user prove a line that a model proposes to note: no fact without a quotation.
+
+A quotation has to stand verbatim in what that very user wrote: outside what they quote, outside code and files, in no
+question, no joke, no supposition and no order. Numbers, names and negation of the line must stand in it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from daemon.core.text import visible_line
+from daemon.core.words import likeness, terms_of, words_of
+from daemon.mind.cues_of_speech import denies, is_joke, is_order, is_request, is_supposition
+
+FEWEST_WORDS: Final = 3
+"""Words of a quotation that is not a whole message."""
+
+
+class SaidAs(StrEnum):
+    """How words were meant, as the model that proposes a line says; only the first two and a claim are taken."""
+
+    STATEMENT = "statement"
+    WISH = "wish"
+    CLAIM = "claim"
+    JOKE = "joke"
+    HYPOTHESIS = "hypothesis"
+    QUOTATION = "quotation"
+    ORDER = "order"
+
+
+class Unproved(StrEnum):
+    """Why a line is not noted; stands in the ledger."""
+
+    NOT_SAID = "the quotation is nowhere in their words"
+    TOO_SHORT = "the quotation is too short"
+    QUESTION = "it is a question"
+    NOT_MEANT = "it was not meant as a statement"
+    NUMBER = "a number of the line is not in the quotation"
+    NAME = "a name of the line is not in the quotation"
+    NEGATION = "the line denies what the quotation says, or the other way round"
+    UNRELATED = "the line has nothing in common with the quotation"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The message, by its place in the sequence, and its own words that prove a line."""
+
+    message: int
+    quote: str
+
+
+_TAKEN: Final = (SaidAs.STATEMENT, SaidAs.WISH, SaidAs.CLAIM)
+
+_UNSAID: Final = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`"  # code
+    r"|^[ \t]*(?:>|&gt;).*$"  # quoted lines
+    r"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|\"[^\"\n]*\""
+    r"|(?<!\w)'[^'\n]*'(?!\w)|(?<!\w)‘[^’\n]*’(?!\w)",  # noqa: RUF001 - quotation marks
+    re.DOTALL | re.MULTILINE,
+)
+_RIM: Final = " .!,;:\"'"
+_GAP: Final = "\x00"  # stands for what the user did not say; in no quotation
+_MENTION: Final = re.compile(r"<[@#!][^>]*>|(?<!\w)@[\w.-]+")
+_SAME: Final = str.maketrans("‘’‚‛`´“”„‟«»‹›‐‑‒–—−", '\'\'\'\'\'\'""""""""------')  # noqa: RUF001 - quotation marks and dashes
+_SENTENCE: Final = re.compile(r"(?:[^.!?。！？؟\n]|(?<=\d)\.(?=\d)|\.(?=\w))*[.!?。！？؟…]*")  # noqa: RUF001
+_ASKS: Final = re.compile(r"[?？؟]")  # noqa: RUF001
+_NUMBER: Final = re.compile(r"(?<!\w)\d+(?:[.,:/-]\d+)*")
+_NAME: Final = re.compile(r"(?<![\w'])[^\W\d_a-z]\w*")
+
+
+class _Levelled(NamedTuple):
+    """A text as quotations are compared, and the place in the original of each of its characters."""
+
+    words: str
+    origins: tuple[int, ...]
+
+
+class _Said(NamedTuple):
+    """The words of a quotation as they stand in the message, and the sentences around them."""
+
+    words: str
+    around: str
+
+
+def proof(line: str, quote: str, said_as: SaidAs, messages: Sequence[str], names: Sequence[str]) -> Evidence | Unproved:
+    """The words that prove a line, or why nothing does.
+
+    `messages` are what the user wrote, newest last; `names` are the user's own, which a line may say without proof.
+    """
+    found = _meant(quote, said_as, messages)
+    if isinstance(found, Unproved):
+        return found
+    evidence, said = found
+    return _fault(_MENTION.sub("", line), said.words, names) or evidence
+
+
+def meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> Evidence | Unproved:
+    """The words that a user wrote and meant, whatever they prove, or why these are none."""
+    found = _meant(quote, said_as, messages)
+    return found if isinstance(found, Unproved) else found[0]
+
+
+def same_particulars(line: str, other: str) -> bool:
+    """Whether two lines have the same numbers, each says the names of the other, and both deny or neither does."""
+    numbers, others = ({word for number in _NUMBER.findall(one) for word in words_of(number)} for one in (line, other))
+    named = all(set(_names(one, ())) <= set(words_of(two)) for one, two in ((line, other), (other, line)))
+    return numbers == others and denies(line) == denies(other) and named
+
+
+def says_all_of(line: str, quote: str, names: Sequence[str]) -> bool:
+    """Whether every telling word of a line, but the person's own names, stands in a quotation in some form."""
+    said, own = set(words_of(quote)), {word for name in names for word in words_of(name)}
+    terms = [term for term in terms_of(line) if term.word not in own]
+    return bool(terms) and all(_is_said(term.word, said) for term in terms)
+
+
+def sentences(words: str) -> list[str]:
+    """The sentences of a message, as they stand in it."""
+    return [found for match in _SENTENCE.finditer(words) if (found := match.group().strip())]
+
+
+def _meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unproved:
+    found = _found(_composed(quote), [_composed(one) for one in messages])
+    if isinstance(found, Unproved):
+        return found
+    _, said = found
+    if _ASKS.search(said.around):
+        return Unproved.QUESTION
+    if said_as not in _TAKEN or any(sign(said.around) for sign in (is_joke, is_supposition, is_order, is_request)):
+        return Unproved.NOT_MEANT
+    return found
+
+
+def _found(quote: str, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unproved:
+    """Where the quotation stands, newest message first, and the words around it."""
+    wanted = _level(quote).words.strip(_RIM)
+    if not wanted:
+        return Unproved.NOT_SAID
+    short = len(words_of(wanted)) < FEWEST_WORDS
+    for place in reversed(range(len(messages))):
+        own = _level(_UNSAID.sub(lambda unsaid: _GAP * len(unsaid.group()), messages[place]))
+        for start in _places(wanted, own.words):
+            if short and wanted != own.words.strip(_RIM):
+                return Unproved.TOO_SHORT
+            end = start + len(wanted)
+            original = messages[place][own.origins[start] : own.origins[end - 1] + 1]
+            around = _around(own.words, start, end)
+            return Evidence(place, visible_line(original)), _Said(own.words[start:end], around)
+    return Unproved.NOT_SAID
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _level(text: str) -> _Levelled:
+    """A text as quotations are compared: NFKC, without case, with one form of white space, marks and mentions."""
+    found: list[tuple[str, int]] = []
+    mentions = {match.start(): match.end() for match in _MENTION.finditer(text)}
+    skipped_to = 0
+    for place, char in enumerate(text):
+        if place < skipped_to:
+            continue
+        if place in mentions:
+            found.append(("@", place))
+            skipped_to = mentions[place]
+        elif char.isspace():
+            found += [(" ", place)] if found and found[-1][0] != " " else []
+        else:
+            plain = unicodedata.normalize("NFKC", char).translate(_SAME).casefold()
+            found += [(one, place) for one in plain]
+    return _Levelled("".join(one for one, _ in found), tuple(place for _, place in found))
+
+
+def _places(wanted: str, text: str) -> list[int]:
+    """Where the words stand in the text, as whole words."""
+    edge = r"(?<!\w)" if wanted[0].isalnum() and wanted[0].isascii() else ""
+    end = r"(?!\w)" if wanted[-1].isalnum() and wanted[-1].isascii() else ""
+    return [match.start() for match in re.finditer(edge + re.escape(wanted) + end, text)]
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """The sentences that hold a place of the text, and the one behind it, which may take it back."""
+    spans = [match.span() for match in _SENTENCE.finditer(text) if match.group()]
+    holding = [number for number, (low, high) in enumerate(spans) if low < end and start < high]
+    last = min(holding[-1] + 1, len(spans) - 1) if holding else 0
+    held = text[spans[holding[0]][0] : spans[holding[-1]][1]] if holding else text
+    after = text[slice(*spans[last])] if holding else ""
+    return f"{held} {after}" if is_joke(after) else held
+
+
+def _fault(line: str, quote: str, names: Sequence[str]) -> Unproved | None:
+    said = set(words_of(quote))
+    if {words for number in _NUMBER.findall(line) for words in words_of(number)} - said:
+        return Unproved.NUMBER
+    if any(not _is_said(name, said) for name in _names(line, names)):
+        return Unproved.NAME
+    if denies(line) != denies(quote):
+        return Unproved.NEGATION
+    terms = terms_of(line)
+    if terms and not any(_is_said(term.word, said) for term in terms):
+        return Unproved.UNRELATED
+    return None
+
+
+def _names(line: str, own: Sequence[str]) -> list[str]:
+    """The words of a line that look like names, without the first one and the user's own."""
+    known = {word for name in own for word in words_of(name)}
+    found = [match for match in _NAME.finditer(line) if match.start() > 0]
+    return [word for match in found for word in words_of(match.group()) if word not in known]
+
+
+def _is_said(name: str, said: set[str]) -> bool:
+    return name in said or any(likeness(term, word) > 0.5 for term in terms_of(name) for word in said)  # noqa: PLR2004

@@ -1,0 +1,70 @@
+"""Read what a person asks to be remembered from their messages."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from daemon.core.ports import Effort
+from daemon.core.step import Step
+from daemon.core.text import visible_line
+from daemon.mind.structured_reply import structured
+
+LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
+"""Characters of what is noted, the most tags, and the characters of a tag and of the tone."""
+
+_COMMAND = """\
+What does the person who spoke last want remembered, in what they said since the last reply?
+
+Answer with JSON: {"line": "…", "quote": "…", "significance": 5, "tags": [], "tone": ""}. `line` is what to note, in \
+one plain sentence in their language; `quote` are their own words that say it, word for word; `significance` goes from \
+1 to 10; `tags` are a few key words; `tone` is the feeling in it, in a word. Leave `line` "" where nothing is to be \
+noted."""
+
+
+class _Note(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    line: str = ""
+    quote: str = ""
+    significance: int = 5
+    tags: list[str] = []
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedToRemember:
+    """What to note and the words that say it; `line` is empty for nothing."""
+
+    line: str
+    quote: str
+    significance: int = 5
+    tags: tuple[str, ...] = ()
+    tone: str = ""
+
+
+def note_down() -> Step[AskedToRemember]:
+    """What the last messages ask to be remembered; leaves no memory."""
+    json_schema, read_note = structured(_Note)
+
+    def read(answer: str) -> AskedToRemember:
+        found = read_note(answer)
+        tags = filter(None, (visible_line(tag)[:LONGEST_TAG] for tag in found.tags))
+        return AskedToRemember(
+            line=visible_line(found.line)[:LONGEST_LINE],
+            quote=found.quote,
+            significance=min(10, max(1, found.significance)),
+            tags=tuple(tags)[:MOST_TAGS],
+            tone=visible_line(found.tone)[:LONGEST_TAG],
+        )
+
+    return Step(
+        name="note_down",
+        command=_COMMAND,
+        read=read,
+        remember=lambda _: (),
+        creativity=0.2,
+        effort=Effort.LOW,
+        json_schema=json_schema,
+        placeholder='{"line": "", "quote": "", "significance": 5, "tags": [], "tone": ""}',
+        max_output_tokens=256,
+    )

@@ -1,0 +1,156 @@
+"""What a part of consolidation may use: one audience, in one slot, within the budget of tokens."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from daemon.core.errors import DaemonError, MalformedReply, ModelRefused, ModelUnavailable, NoAccess
+from daemon.core.last_line import FAULTS, in_short
+from daemon.core.perception import Audience
+from daemon.core.ports import Clock, Emit, LLMCall
+from daemon.core.step import Step
+from daemon.core.working_memory import WorkingMemory, estimate_tokens
+from daemon.memory.consolidation.runs import Run
+from daemon.memory.consolidation.stores import NightStores
+from daemon.memory.knowledge.records.links import BrokenLink
+from daemon.memory.knowledge.records.origins import HeardByMore
+from daemon.memory.knowledge.records.store import NoSuchRecord
+from daemon.mind.cognition import Mind
+from daemon.soul import Soul
+
+T = TypeVar("T")
+
+_ITS_OWN = (NoSuchRecord, BrokenLink, HeardByMore)  # faults of the record that is worked on
+_WITH_REPAIR = 2  # calls that one step may cost
+
+
+@dataclass(slots=True)
+class Outage:
+    """How often in a row no model could be reached in a slot; after three times none is asked again."""
+
+    failures: int = 0
+
+
+class BudgetSpent(DaemonError):
+    """What is left of the budget of tokens does not suffice for the next model call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """The work for one audience of one soul; `paused` are people of whom nothing is to be remembered now.
+
+    `mind` collects its calls in `calls`. `budget` is the number of tokens that all audiences of the slot may use.
+    `outage` is shared by them. `faults` are the reasons for which work was left, by part.
+    """
+
+    soul: Soul
+    run: Run
+    stores: NightStores
+    paused: frozenset[str]
+    mind: Mind
+    calls: list[LLMCall]
+    budget: int
+    clock: Clock
+    emit: Emit
+    trace_id: str
+    outage: Outage
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def audience(self) -> Audience:
+        """Whose memories are worked on; those of no other audience may be read."""
+        return self.run.audience
+
+    async def think(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
+        """Run a step for this audience and charge it to the budget.
+
+        Raises BudgetSpent before a call that the budget can't bear, StoreError, and what `Mind.run` raises;
+        ModelUnavailable without a call after three in a row that reached no model.
+        """
+        if self.outage.failures >= FAULTS:
+            raise ModelUnavailable("no model could be reached", hint="the next night goes on")
+        step = replace(step, creativity=self.soul.creativity_of(step.name, step.creativity))
+        prompt = self.mind.render(memory, step)
+        asked = estimate_tokens(
+            "\n".join([*(part.text for part in prompt.system), *(one.text for one in prompt.messages)])
+        )
+        left = self.budget - await self.stores.runs.spent(self.run.slot)
+        if left < _WITH_REPAIR * (asked + step.max_output_tokens):
+            raise BudgetSpent(
+                f"{max(0, left)} of {self.budget} tokens are left", hint="the next night goes on, or raise the budget"
+            )
+        await self.stores.runs.begin(self.run)
+        try:
+            thought = await self.mind.run(memory, step)
+        except (ModelUnavailable, NoAccess):
+            self.outage.failures += 1
+            raise
+        else:
+            self.outage.failures = 0
+            return thought
+        finally:
+            calls, self.calls[:] = tuple(self.calls), []
+            await self.stores.runs.charge(self.run, calls)
+
+    async def each(self, part: str, ids: Iterable[str], work: Callable[[str], Awaitable[object]]) -> None:
+        """Do some work on one record after the other.
+
+        A failure that was not foreseen, or lies in the record itself, is counted against it and stops no other one; the
+        record is parked at last. Raises DaemonError alone.
+        """
+        wanted = tuple(ids)
+        parked = await self.stores.items.parked(part, wanted) if wanted else frozenset()
+        for one in wanted:
+            if one in parked:
+                continue
+            try:
+                await work(one)
+            except Exception as error:
+                if isinstance(error, DaemonError) and not isinstance(error, _ITS_OWN):
+                    raise
+                await self.stumble(part, (one,), in_short(error))
+
+    async def stumble(self, part: str, ids: Sequence[str], reason: str) -> None:
+        """Count a failure against the records that it was about, once a slot; after three slots they are parked."""
+        self.faults.append(f"{part}: {reason}")
+        for one in ids:
+            dead = await self.stores.items.count_fault(part, one, reason, self.run.slot.at_ms)
+            event = "consolidation.parked" if dead else "consolidation.stumbled"
+            self.emit(event, part=part, memory=one, reason=reason)
+
+    async def one_by_one(
+        self,
+        part: str,
+        groups: Iterable[T],
+        ids_of: Callable[[T], Sequence[str]],
+        work: Callable[[T], Awaitable[object]],
+    ) -> None:
+        """Work on one group of records after the other; what a model can't answer about one stops no other.
+
+        An answer that can't be used counts against the records of its group; after three failures it goes no further.
+        Raises the last ModelUnavailable or NoAccess in the end, and anything else at once.
+        """
+        failures, down = 0, None
+        for group in groups:
+            try:
+                await work(group)
+            except (ModelUnavailable, NoAccess) as fault:
+                down = fault
+            except (MalformedReply, ModelRefused) as fault:
+                await self.stumble(part, ids_of(group), fault.message)
+            else:
+                continue
+            failures += 1
+            if failures == FAULTS:
+                break
+        if down is not None:
+            raise down
+
+
+Part = Callable[[Night], Awaitable[None]]
+"""Looks for work by itself, and makes no call and no row where there is none; may be killed anywhere and begun again.
+
+Raises BudgetSpent, ModelError and StoreError.
+"""
+
+Parts = Mapping[str, Part]

@@ -1,0 +1,101 @@
+"""Says where a session was asked what became of it: what its owner decided, its answer word for word, its end.
+
+No model is called and no deadline holds: what people wait for is passed on however late it is.
+"""
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from daemon.core.errors import NotDelivered
+from daemon.core.fencing import clean_name
+from daemon.core.notes import NOTE_PARAM, SharedMessage
+from daemon.core.perception import Modality
+from daemon.core.questions import NEWS_PARAM, News
+from daemon.core.sessions import CodeSession, KeyOwner
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import Delivery, Speaks, Turn
+from daemon.memory.shared.question_acts import Decided
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words
+from daemon.runtime.sharing import tell_others
+
+_UNPROVEN_MS: Final = 600_000  # for so long others may only seem to read there: Slack can't be asked, or just began
+_PAUSE_S: Final = 15.0
+
+_SENTENCES: Final = {
+    News.ALLOWED: "ask_allowed",
+    News.REFUSED: "ask_refused",
+    News.EXPIRED: "ask_expired",
+    News.LATE: "ask_late",
+    News.GONE: "ask_gone",
+    News.OVER: "ask_over",
+}
+
+
+async def pass_on(cycle: Cycle) -> Delivery | None:
+    """Say it and commit, or commit what an owner decided; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, ReadersChanged where others read along by now, and NotDelivered while it can't be
+    proven that none do.
+    """
+    services, newest = cycle.services, cycle.newest
+    effect = _decided(cycle) if newest.modality is Modality.DECISION else await _said(cycle)
+    delivery = await services.commits.commit(effect)
+    tell_others(cycle, effect)
+    services.emit("sessions.passed_on", trace=cycle.trace_id, news=str(newest.params.get(NEWS_PARAM, "decision")))
+    return delivery
+
+
+def _decided(cycle: Cycle) -> CycleEffect:
+    """The event by which people hear of it is stored with it."""
+    newest, claim = cycle.newest, cycle.claim
+    act = Decided(str(newest.params["approval"]), bool(newest.params.get("expired")))
+    asker = Asker(newest.author, claim.conversation, claim.audience, newest.ts)
+    return replace(effect_of_words(cycle, (), ()), acts=(act,), asker=asker)
+
+
+async def _said(cycle: Cycle) -> CycleEffect:
+    newest, services = cycle.newest, cycle.services
+    found = await services.asking.with_answer(str(newest.params.get(NOTE_PARAM, "")))
+    if found is None:  # forgotten meanwhile
+        return effect_of_words(cycle, (), ())
+    question, answer, session = found
+    if not _may_hear(cycle, question) and services.clock.now_ms() - float(newest.ts) * 1000 < _UNPROVEN_MS:
+        raise NotDelivered("it can't be proven who reads there", retry_after=_PAUSE_S)
+    text, turns = _text(cycle, question, answer, session), tuple[Turn, ...]()
+    if answer and _may_hear(cycle, question):
+        turns = (await _turn(cycle, question, answer, session),)
+    await cycle.require_same_readers()
+    parts = await asyncio.to_thread(services.channel.split, text, cycle.claim.conversation, cycle.hosts)
+    return replace(effect_of_words(cycle, parts, turns), reply_to=question.reply_to, rooms=cycle.readers.rooms)
+
+
+def _may_hear(cycle: Cycle, question: SharedMessage) -> bool:
+    """Whether they alone read here who read where it was asked, as its owner was shown."""
+    readers = cycle.readers
+    return readers.members_only and not readers.apart and readers.audience.within(question.audience)
+
+
+def _text(cycle: Cycle, question: SharedMessage, answer: str, session: CodeSession | None) -> str:
+    say = cycle.words.say
+    if not _may_hear(cycle, question):
+        return say("ask_others_read")
+    name = question.called or say("ask_a_session")
+    news = News(str(cycle.newest.params[NEWS_PARAM]))
+    if news in _SENTENCES:
+        return say(_SENTENCES[news], session=name)
+    return f"*{say('ask_answer', session=name, owner=_owner(cycle, session))}*\n\n{answer}"
+
+
+def _owner(cycle: Cycle, session: CodeSession | None) -> str:
+    return clean_name(session.person_name) if session and session.person_name else cycle.words.say("because_anyone")
+
+
+async def _turn(cycle: Cycle, question: SharedMessage, answer: str, session: CodeSession | None) -> Turn:
+    """What the session said, as its own words: so they are fenced in prompts, and no evidence about people."""
+    author = KeyOwner(session.key if session else "").author
+    paused = await cycle.services.standing.paused([question.behalf, question.owner, author])
+    name = f"{_owner(cycle, session)}'s session {question.called}".strip()
+    return Turn(Speaks.PERSON, author, name, cycle.newest.ts, answer, passing=bool(paused))

@@ -1,0 +1,169 @@
+"""Puts *ask ada-api: …* and *hand ada-api: …* to a session, without a model; its owner is asked first.
+
+Only what the owner says in Slack themselves needs no leave: a token or key proves a machine, never a person's will.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.errors import ChannelError
+from daemon.core.fencing import clean_name
+from daemon.core.links import KnownHosts
+from daemon.core.notes import LONGEST, NoteKind, NoteRefused, checked_words
+from daemon.core.perception import ConversationKey, Place
+from daemon.core.phrases import Command, Phrase
+from daemon.core.questions import MOST_HOURLY, MOST_WAITING, OVER_MS
+from daemon.core.sessions import CodeSession, key_of
+from daemon.core.telemetry.redaction import remove_keys
+from daemon.core.text import shortened
+from daemon.ism.permission import SHOWN_CAP, code_block, plain_sight
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import Delivery, Speaks, Turn
+from daemon.memory.shared.question_acts import AskedOwner, PutToSession
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.people.own_words import say
+from daemon.runtime.sharing import tell_others
+from daemon.shared.asking import nearest
+
+_UNWATCHED: Final = "bypassPermissions"
+_LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is said, and what goes to the session with it."""
+
+    text: str
+    act: PutToSession | None = None
+
+
+async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now, or the session is another.
+    """
+    services, newest = cycle.services, cycle.newest
+    answer = await _answer(cycle, phrase)
+    services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id, goes=answer.act is not None)
+    if answer.act is None:
+        return await say(cycle, answer.text)
+    cycle.paused = await services.standing.paused([newest.author])
+    soul = services.soul()
+    reply = Turn(
+        Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=newest.author in cycle.paused
+    )
+    await cycle.require_same_readers()
+    parts = services.channel.split(answer.text, cycle.claim.conversation, cycle.hosts)
+    effect = replace(
+        effect_of_words(cycle, parts, (*turns_of(cycle), reply)),
+        acts=(answer.act,),
+        asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
+        rooms=cycle.readers.rooms,
+    )
+    delivery = await services.commits.commit(effect)
+    tell_others(cycle, effect)
+    return delivery
+
+
+class _Refused(Exception):
+    """Nothing goes to a session; the sentence says why."""
+
+
+async def _answer(cycle: Cycle, phrase: Phrase) -> _Answer:
+    say, newest = cycle.words.say, cycle.newest
+    try:
+        session = await _session(cycle, phrase.name)
+        words = _words(cycle, phrase.words, own=session.person == newest.author)
+    except _Refused as refused:
+        return _Answer(str(refused))
+    act = PutToSession(
+        session.id,
+        session.name,
+        session.person,
+        NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK,
+        words,
+        clean_name(newest.name),
+        cycle.services.channel.reply_to(newest),
+    )
+    if session.person == newest.author:
+        return _Answer(say("ask_put", session=session.name), act)
+    owner = clean_name(session.person_name)
+    try:
+        asks = await _asks_owner(cycle, session, act)
+    except ChannelError:
+        return _Answer(say("ask_unreachable", owner=owner, session=session.name))
+    return _Answer(say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks))
+
+
+async def _session(cycle: Cycle, name: str) -> CodeSession:
+    """The session that is meant, if it may be asked from here now. Raises _Refused."""
+    say, newest, readers = cycle.words.say, cycle.newest, cycle.readers
+    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
+        raise _Refused(say("ask_in_slack"))
+    if readers.apart or not readers.members_only:
+        raise _Refused(say("work_not_here"))
+    sessions = await cycle.services.asking.those_to_ask()
+    session = next((one for one in sessions if one.name.casefold() == name.casefold()), None)
+    if session is None:
+        raise _Refused(_unknown(cycle, name, nearest(name, sessions)))
+    if not session.person:
+        raise _Refused(say("ask_unowned", session=session.name))
+    if await cycle.services.asking.is_full(session):
+        raise _Refused(say("ask_full", session=session.name, waiting=MOST_WAITING, hourly=MOST_HOURLY))
+    return session
+
+
+def _words(cycle: Cycle, text: str, *, own: bool) -> str:
+    """The words as the session reads them; what another person has to allow can be shown whole. Raises _Refused."""
+    most = LONGEST if own else SHOWN_CAP
+    try:
+        words = checked_words(remove_keys(text))
+    except NoteRefused as refused:
+        raise _Refused(cycle.words.say("ask_words", most=most)) from refused
+    if len(plain_sight(words)) > most:
+        raise _Refused(cycle.words.say("ask_words", most=most))
+    return words
+
+
+def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
+    unknown = cycle.words.say("ask_unknown", session=shortened(name, _LONGEST_NAME))
+    names = ", ".join(f"`{one}`" for one in near)
+    return f"{unknown} {cycle.words.say('ask_nearest', sessions=names)}" if near else unknown
+
+
+async def _asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
+    """The question for the owner, in their language: who asks, where, and exactly what. Raises ChannelError."""
+    services, newest = cycle.services, cycle.newest
+    room = await services.capabilities.find_room(session.person)
+    words = services.soul().words_in(await services.channel.language_of(session.person))
+    link = "" if newest.place is Place.DM else await services.channel.permalink(newest.conversation, newest.ts)
+    hosts = KnownHosts(services.link_hosts)
+    hosts.learn(link)
+    lines = [
+        words.say(
+            "ask_may_question" if act.kind is NoteKind.QUESTION else "ask_may_task",
+            session=session.name,
+            name=act.asker,
+            person=newest.author,
+            where=words.say(_WHERE.get(newest.place, "came_up_elsewhere")),
+        ),
+        code_block(plain_sight(act.words)),
+        words.say("ask_read", name=act.asker) if newest.place is Place.DM else words.say("ask_read_there"),
+    ]
+    if link:
+        lines[-1] = f"{lines[-1]} {link}"
+    if session.permission_mode == _UNWATCHED:
+        lines.append(words.say("ask_unwatched", session=session.name))
+    there = ConversationKey(newest.conversation.soul, newest.conversation.workspace, room.channel)
+    parts = services.channel.split("\n\n".join(lines), there, hosts)
+    seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
+    return AskedOwner(room.channel, room.audience, parts, seconds)
+
+
+_WHERE: Final = {
+    Place.DM: "ask_in_dm",
+    Place.PUBLIC_CHANNEL: "came_up_public",
+    Place.PRIVATE_CHANNEL: "came_up_private",
+}

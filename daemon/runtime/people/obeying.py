@@ -1,0 +1,249 @@
+"""Obeys a phrase: one answer without a model; what is about one's own memory is for the person who asks alone."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
+from daemon.core.phrases import Command, Phrase, phrase_in
+from daemon.core.sessions import key_of
+from daemon.core.text import one_line
+from daemon.memory.people.erasure import Spared
+from daemon.memory.queues.approvals import NewApproval
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.memory_acts import (
+    CONFIRM_MS,
+    AskedToForget,
+    Asker,
+    Corrected,
+    Forgotten,
+    LastForgotten,
+    MemoryAct,
+    Paused,
+    SaidInPrivate,
+)
+from daemon.memory.queues.why_asked import MESSAGE
+from daemon.memory.records import Delivery, ProcessState, VisitState
+from daemon.mind.remembering import own_words
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.people.asking_sessions import ask_session
+from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
+from daemon.runtime.people.explaining import explain
+from daemon.runtime.people.handing_over import hand_over
+from daemon.runtime.people.own_memory import OwnMemory
+from daemon.runtime.people.own_words import say
+
+_BUTTON: Final = "forgetting-"
+_LONGEST_CORRECTION: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is said, and what is stored with it.
+
+    `file` is the content of a file, `asks` puts a question with buttons below, `heard` keeps the message itself as a
+    turn, `anew`: the person was forgotten, and the conversation begins as if never begun.
+    """
+
+    text: str
+    acts: tuple[MemoryAct, ...] = ()
+    file: str = ""
+    asks: bool = False
+    heard: bool = False
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Where the person hears the answer; `here`: in the conversation itself."""
+
+    where: ConversationKey
+    audience: Audience
+    readers: Readers
+    here: bool
+
+
+async def phrase_of(cycle: Cycle) -> Phrase | None:
+    """The phrase that the cycle's one message is, or a button or shortcut that says the same. Raises StoreError."""
+    newest = cycle.newest
+    if newest.modality is Modality.WORDS:
+        phrase = phrase_in(newest.content) if len(cycle.messages) == 1 else None
+        return phrase if phrase and await _is_for_the_daemon(cycle, phrase) else None
+    if newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(_BUTTON):
+        return Phrase(Command.FORGET_ME_SURELY)
+    if newest.modality is Modality.DECISION and MESSAGE in newest.params:
+        return Phrase(Command.WHY_SAID)
+    return None
+
+
+async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
+    """Whether the phrase is obeyed as it stands; what the soul itself works on, the model answers."""
+    if phrase.command is Command.WORKS_ON:
+        soul = cycle.services.soul()
+        is_soul = phrase.words.casefold() in (soul.name.casefold(), soul.display_name.casefold())
+        return not is_soul and await asks_for_sessions(cycle, phrase)
+    return phrase.command is not Command.REMEMBER or _may_note(cycle, phrase)
+
+
+def _may_note(cycle: Cycle, phrase: Phrase) -> bool:
+    """Whether the person's words are a plain statement, said to the soul alone; else the model hears them."""
+    return cycle.claim.audience.kind is AudienceKind.DM and own_words(phrase.words) is not None
+
+
+async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer a phrase and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, ChannelError when the person's direct messages can't be found now, and what a commit raises.
+    """
+    if phrase.command is Command.WHY_SAID:
+        return await explain(cycle)
+    if phrase.command in (Command.SESSIONS, Command.WORKS_ON):
+        return await show_who_works(cycle, phrase)
+    if phrase.command is Command.HAND_OVER:
+        return await hand_over(cycle, phrase.words)
+    if phrase.command in (Command.ASK, Command.HAND):
+        return await ask_session(cycle, phrase)
+    if key_of(cycle.newest.author) is not None:  # a session is no person: nothing is known of it, or forgotten for it
+        return await say(cycle, cycle.words.say("own_way"))
+    room = await _room(cycle)
+    newest, services = cycle.newest, cycle.services
+    own = OwnMemory(services.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
+    answer = await (_remember(cycle, phrase) if phrase.command is Command.REMEMBER else _answer(cycle, phrase, own))
+    effect = _effect(cycle, room, answer)
+    if room.here:
+        await cycle.require_same_readers()
+    delivery = await services.commits.commit(effect)
+    services.emit("memory.asked", command=phrase.command, trace=cycle.trace_id)
+    return delivery
+
+
+async def _room(cycle: Cycle) -> _Room:
+    """The conversation itself where no other user reads, else the person's direct messages."""
+    claim, newest = cycle.claim, cycle.newest
+    if claim.audience.kind is AudienceKind.DM:
+        return _Room(claim.conversation, claim.audience, cycle.readers, here=True)
+    found = await cycle.services.capabilities.find_room(newest.author)
+    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
+    there = replace(newest, conversation=where, audience=found.audience, place=Place.DM)
+    readers = await cycle.services.channel.readers(there)
+    return _Room(where, found.audience, readers, here=False)
+
+
+async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
+    if phrase.command in _WITHOUT_LOOKING:
+        sentence, acts, asks = _WITHOUT_LOOKING[phrase.command]
+        return _Answer(cycle.words.say(sentence), acts, asks=asks)
+    match phrase.command:
+        case Command.KNOWN:
+            answer = await own.listed()
+            return _Answer(answer.text, answer.acts)
+        case Command.FORGET_THAT:
+            return await _forget_last(cycle, own)
+        case Command.EXPORT:
+            return _Answer(cycle.words.say("own_export"), file=await own.exported(cycle.services.clock.now_ms()))
+        case Command.FORGET_ME_SURELY:
+            return await _forget(cycle)
+        case _:
+            return await _about_one(cycle, phrase, own)
+
+
+_WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]]] = {
+    Command.PAUSE: ("own_paused", (Paused(paused=True),), False),
+    Command.RESUME: ("own_resumed", (Paused(paused=False),), False),
+    Command.FORGET_ME: ("own_forget_me", (AskedToForget(),), True),
+}
+"""What is said, what is stored with it, and whether a question with buttons stands below."""
+
+
+async def _forget_last(cycle: Cycle, own: OwnMemory) -> _Answer:
+    """Forget the fact that was asked about last, or else the person's last message here."""
+    say = cycle.words.say
+    if (fact := await own.last_asked()) is not None:
+        return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
+    return _Answer(say("own_forgotten_that"), (LastForgotten(),))
+
+
+async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
+    """Note the person's own words, in the commit that confirms it."""
+    noted = own_words(phrase.words)
+    if noted is None or cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
+        return _Answer(cycle.words.say("own_remember_paused"))
+    return _Answer(cycle.words.say("own_remembered", words=noted.content), (noted,), heard=True)
+
+
+async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
+    """Answer about one line of the list that the person saw last."""
+    say, number = cycle.words.say, phrase.number
+    found = await own.numbered(number)
+    if found is None:
+        return _Answer(say("own_no_number", number=number))
+    fact, shown = found
+    if phrase.command is Command.WHY:
+        answer = await own.why(number, fact, shown)
+        return _Answer(answer.text, answer.acts)
+    if phrase.command is Command.FORGET:
+        return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
+    if not (words := one_line(phrase.words)[:_LONGEST_CORRECTION].strip()):
+        return _Answer(say("own_wrong_how", number=number))
+    corrected = say("own_corrected", number=number, words=words)
+    if cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
+        return _Answer(say("own_wrong_paused", number=number))
+    return _Answer(corrected, (Corrected(fact.id, words),), heard=True)
+
+
+async def _forget(cycle: Cycle) -> _Answer:
+    """Forget the person, now that they confirmed it in time; the answer is the last that is said of it."""
+    services, newest = cycle.services, cycle.newest
+    say = cycle.words.say
+    if newest.modality is Modality.DECISION and not newest.params.get("approved"):
+        if newest.params.get("expired"):
+            return _Answer("")
+        return _Answer(say("own_not_forgotten"), (AskedToForget(waits=False),))
+    spared = Spared(str(cycle.claim.conversation), newest.id)
+    in_time = newest.modality is Modality.DECISION or await services.standing.may_confirm(newest.author)
+    if not in_time and not await services.forgetting.knows(spared):
+        return _Answer(say("own_forget_me"), (AskedToForget(),), asks=True)
+    by_words = newest.ts if newest.modality is Modality.WORDS else ""  # the ts of a click is by our clock
+    order = await services.forgetting.ask(cycle.claim.conversation.workspace, newest.author, spared, by_words)
+    await services.forgetting.finish(order)
+    return _Answer(say("own_forgotten"), anew=True)
+
+
+def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
+    services, newest, claim = cycle.services, cycle.newest, cycle.claim
+    text, acts, say = answer.text, answer.acts, cycle.words.say
+    name = f"memory-{hashlib.sha256(newest.id.encode()).hexdigest()[:10]}.json" if answer.file else ""
+    if answer.file and newest.place is Place.TERMINAL:
+        text = f"{text}\n\n```json\n{answer.file}\n```"
+    elif answer.file:
+        thread = services.channel.reply_to(newest) if room.here else ""
+        acts = (*acts, SaidInPrivate(room.where.channel, room.audience, (answer.file,), name, thread))
+    if not room.here:
+        parts = services.channel.split(text, room.where, cycle.hosts)
+        acts = (*acts, SaidInPrivate(room.where.channel, room.audience, parts))
+        text = say("own_in_private")
+    turns = turns_of(cycle) if answer.heard else ()
+    effect = replace(
+        effect_of_words(cycle, services.channel.split(text, claim.conversation, cycle.hosts) if text else (), turns),
+        acts=acts,
+        asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
+        rooms=room.readers.rooms,
+    )
+    if answer.asks and room.here and newest.place is Place.DM:
+        effect = replace(effect, approval=_question(newest.author, services.clock.now_ms()))
+    if answer.anew:
+        effect = replace(effect, state=ProcessState(), visit_state=VisitState(), zones={}, rooms=frozenset())
+    return effect
+
+
+def _question(person: str, now_ms: int) -> NewApproval:
+    return NewApproval(
+        id=f"{_BUTTON}{secrets.token_hex(8)}",
+        tool=Command.FORGET_ME.value,
+        arguments={},
+        asked=(person,),
+        expires_ms=now_ms + CONFIRM_MS,
+    )

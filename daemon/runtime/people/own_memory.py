@@ -1,0 +1,112 @@
+"""What a person reads of what is known of them, in the daemon's own words: the list, and why a line is in it."""
+
+import datetime as dt
+import json
+from dataclasses import dataclass
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from daemon.core.perception import ConversationKey, Perception, Readers
+from daemon.core.sentences import Words
+from daemon.core.text import one_line
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.people.known import KnownOfPerson, QuotedWords
+from daemon.memory.queues.memory_acts import MemoryAct, Shown
+
+_LONGEST_QUOTE: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """An answer, and what is stored with it."""
+
+    text: str
+    acts: tuple[MemoryAct, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMemory:
+    """What one soul knows of `person`, as far as the readers of the answer may hear it."""
+
+    known: KnownOfPerson
+    person: str
+    readers: Readers
+    where: ConversationKey
+    zone: str
+    words: Words
+
+    async def listed(self) -> OwnAnswer:
+        """All facts, numbered, in groups, dated; what else is kept, and what is not looked through yet."""
+        facts = await self.known.facts(self.person, self.readers, self.where)
+        besides = await self.known.besides(self.person, self.readers, self.where)
+        say = self.words.say
+        lines = [say("own_known") if facts else say("own_nothing")]
+        group = ""
+        for number, fact in enumerate(facts, 1):
+            if fact.topic != group:
+                group = fact.topic
+                lines.append(f"\n*{say(f'own_{group}')}*")
+            noted = f", {say('own_noted')}" if fact.trust is Trust.NOTED else ""
+            lines.append(f"{number}. {one_line(fact.text)} ({self._day(fact.valid_from_ms)}{noted})")
+        if besides.unread:
+            lines.append("\n" + say("own_unread", messages=besides.unread))
+        zone = say("own_zone", zone=besides.zone) if besides.zone else ""
+        kept = say("own_besides", messages=besides.messages, files=besides.files, reminders=besides.reminders)
+        summaries = say("own_summaries", number=besides.summaries) if besides.summaries else ""
+        lines.append("\n" + " ".join(filter(None, (kept, summaries, zone))))
+        lines.append(say("own_how"))
+        return OwnAnswer("\n".join(lines), (Shown(tuple(fact.id for fact in facts)),))
+
+    async def numbered(self, number: int) -> tuple[Fact, tuple[str, ...]] | None:
+        """The fact of that number in the newest list that the person saw, and the list; None if there is none."""
+        shown, _ = await self.known.shown(self.person)
+        if not 1 <= number <= len(shown):
+            return None
+        fact = await self.known.fact(shown[number - 1], self.person, self.readers, self.where)
+        return (fact, shown) if fact is not None else None
+
+    async def last_asked(self) -> Fact | None:
+        """The fact that the person asked about last, if they asked since they saw a list."""
+        _, newest = await self.known.shown(self.person)
+        return await self.known.fact(newest, self.person, self.readers, self.where) if newest else None
+
+    async def why(self, number: int, fact: Fact, shown: tuple[str, ...]) -> OwnAnswer:
+        """The words that prove a fact, each with its day and place."""
+        evidence = await self.known.evidence(fact.id, self.readers, self.where)
+        say = self.words.say
+        lines = [say("own_why", number=number, fact=one_line(fact.text))]
+        lines += [f"> {one_line(one.quote)[:_LONGEST_QUOTE]}\n{self._said(one)}" for one in evidence]
+        if not evidence:
+            lines.append(say("own_unproved"))
+        return OwnAnswer("\n".join(lines), (Shown(shown, fact.id),))
+
+    async def exported(self, now_ms: int) -> str:
+        """All of it as JSON text."""
+        whole = await self.known.export(self.person, self.readers, self.where)
+        made = {"soul": self.where.soul, "made": self._day(now_ms), "times": "milliseconds since 1970, UTC"}
+        return json.dumps({**made, **whole}, ensure_ascii=False, indent=1)
+
+    def _said(self, evidence: QuotedWords) -> str:
+        where = "own_here" if evidence.conversation.channel == self.where.channel else "own_elsewhere"
+        return self.words.say(where, day=self._day(evidence.said_ms))
+
+    def _day(self, ms: int) -> str:
+        return day_in(ms, self.zone)
+
+
+def day_in(ms: int, zone: str) -> str:
+    """The day of a moment (ms) in a time zone, by its IANA name; in UTC where there is none."""
+    try:
+        where: dt.tzinfo = ZoneInfo(zone) if zone else dt.UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        where = dt.UTC
+    return dt.datetime.fromtimestamp(ms / 1000, where).date().isoformat()
+
+
+async def own_memory(
+    known: KnownOfPerson, perception: Perception, readers: Readers, words: Words
+) -> tuple[str, tuple[MemoryAct, ...]]:
+    """The list for the author of a message, and what is stored with it."""
+    own = OwnMemory(known, perception.author, readers, perception.conversation, perception.zone, words)
+    answer = await own.listed()
+    return answer.text, answer.acts

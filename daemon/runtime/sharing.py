@@ -1,0 +1,103 @@
+"""What souls and people share, and notes between souls: before a reply and after its commit."""
+
+from dataclasses import replace
+
+from daemon.core.errors import DaemonError
+from daemon.core.notes import SOUL_CHANNEL
+from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.records import Dismissal, Speaks
+from daemon.memory.shared.note_acts import SaidToSoul, SentNote
+from daemon.memory.shared.question_acts import Decided, PutToSession
+from daemon.mind.recall.at_work import with_sessions
+from daemon.mind.recall.shared import with_shared
+from daemon.runtime.cycle_state import Cycle
+from daemon.shared.messages import Correspondence
+from daemon.soul import Soul
+
+
+async def with_what_is_shared(cycle: Cycle, soul: Soul, memory: WorkingMemory) -> WorkingMemory:
+    """Working memory with the contexts that the cycle's readers may know, and the notes sent from here of late.
+
+    Where they can't be read, without them.
+    """
+    keys, where = shared_keys(cycle, soul), cycle.claim.conversation
+    heard = cycle.readers.may_know(where.workspace)
+    try:
+        found = await cycle.services.contexts.these(keys) if keys else []
+        sent = await cycle.services.notes.sent_from(where)
+    except DaemonError as error:
+        cycle.services.emit("contexts.failed", trace=cycle.trace_id, error=error)
+        return memory
+    contexts = [one for one in found if one.audience in heard]
+    return with_shared(memory, contexts, [one for one in sent if cycle.readers.audience.within(one.audience)])
+
+
+async def with_notes_heard(cycle: Cycle, transcript: Transcript) -> Transcript:
+    """The transcript of a conversation with another soul with that soul's notes, which are no turns. Raises StoreError.
+
+    So they are never taken for what a person said.
+    """
+    heard = await cycle.services.notes.heard_before(cycle.claim.conversation)
+    if not heard:
+        return transcript
+    both = sorted((*heard, *transcript.turns), key=lambda turn: (float(turn.ts), turn.speaker is Speaks.SOUL))
+    return replace(transcript, turns=tuple(both))
+
+
+async def correspondence(cycle: Cycle, soul: Soul) -> Correspondence | None:
+    """What the soul may do with notes here; None where it may not act, or outsiders read. Raises StoreError."""
+    services, newest = cycle.services, cycle.newest
+    limits = services.limits(soul)
+    if limits is None or limits.reads_only or newest.author in cycle.paused:
+        return None
+    if cycle.readers.apart or not cycle.readers.members_only:
+        return None
+    found = await services.notes.correspondence(newest, cycle.readers.audience)
+    return found if found.souls else None
+
+
+async def let_go_unheard(cycle: Cycle) -> None:
+    """Dismiss a note that may not be used before those who read by now. Raises StoreError."""
+    if cycle.messages and (why := await cycle.services.notes.why_not_heard(cycle.newest, cycle.readers)):
+        cycle.dismissed = {**cycle.dismissed, cycle.newest.id: Dismissal(why)}
+        cycle.messages = ()
+
+
+def said_to_souls(cycle: Cycle, parts: tuple[str, ...]) -> tuple[SaidToSoul, ...]:
+    """What becomes of a reply where the soul hears another one."""
+    if not cycle.messages or not among_souls(cycle):
+        return ()
+    return cycle.services.notes.said(cycle.newest, "\n\n".join(parts))
+
+
+def among_souls(cycle: Cycle) -> bool:
+    """Whether a cycle belongs to a conversation in which the soul hears another one."""
+    return cycle.claim.conversation.channel == SOUL_CHANNEL
+
+
+async def with_who_is_at_work(cycle: Cycle, soul: Soul, memory: WorkingMemory) -> WorkingMemory:
+    """Working memory with the sessions that run now, before full members alone; without them where that fails."""
+    if not cycle.readers.members_only:
+        return memory
+    try:
+        found = await cycle.services.sessions.seen()
+    except DaemonError as error:
+        cycle.services.emit("sessions.failed", trace=cycle.trace_id, error=error)
+        return memory
+    return with_sessions(memory, found, soul.budgets.at_work)
+
+
+def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:
+    """The keys that a soul knows of: those of the settings and its own."""
+    return tuple(dict.fromkeys((*cycle.services.shared_keys, *soul.shared_contexts)))
+
+
+def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:
+    """Ring those who wait, once an effect is committed that holds notes or a handoff, or what is shared `changed`."""
+    asks = any(isinstance(act, PutToSession | Decided) for act in effect.acts)
+    if changed or asks:  # a session may wait for it
+        cycle.services.bells.ring()
+    if asks or effect.handoff is not None or any(isinstance(act, SentNote | SaidToSoul) for act in effect.acts):
+        cycle.services.wake()

@@ -1,0 +1,270 @@
+"""Sessions of Claude Code join the soul's mind: their hooks are heard, and a session that begins hears what is here."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.contexts import ContextState
+from daemon.core.notes import NoteState
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports import Clock, Emit, GateDecision, Room
+from daemon.core.questions import clean_answer
+from daemon.core.sessions import (
+    THE_ADMIN,
+    CodeSession,
+    Handed,
+    HookEvent,
+    KeyOwner,
+    NoSuchNote,
+    NoteSettled,
+    NotTheirSession,
+    SessionReads,
+    Visibility,
+)
+from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.shared.keys import Keys, StoredKey
+from daemon.memory.shared.questions import QuestionStore
+from daemon.memory.shared.sessions import SessionStore
+from daemon.shared.asking import handed
+from daemon.shared.bells import Bells
+from daemon.shared.living_sessions import as_they_are
+from daemon.shared.session_context import Surroundings, said_at_start, said_of_siblings
+from daemon.shared.who_works import is_of
+
+_SAID_EVERY_S: Final = 60.0  # that a key is refused, however often it comes meanwhile
+
+
+@dataclass(slots=True)
+class _Refused:
+    """When it was last logged that a key is refused, by the monotonic clock, and how often it came since."""
+
+    said: float = float("-inf")
+    times: int = 0
+
+
+class CodeSessions:
+    """The sessions of a workspace, for the door at which their hooks come.
+
+    `standing_of` asks the gate about a person, and `room_of` finds their direct messages. `contexts` gives the shared
+    contexts that the soul knows of, and `who` says who it is. `questions` are what people ask sessions, for which one
+    waits by the `bells`; `wake` has the souls look for an answer.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        keys: Keys,
+        clock: Clock,
+        emit: Emit,
+        *,
+        standing_of: Callable[[str], Awaitable[GateDecision]],
+        room_of: Callable[[str], Awaitable[Room]],
+        contexts: Callable[[], Awaitable[Sequence[ContextState]]],
+        who: Callable[[], tuple[str, str]],
+        questions: QuestionStore,
+        bells: Bells,
+        wake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+        self._emit = emit
+        self._standing_of = standing_of
+        self._room_of = room_of
+        self._rooms = dict[str, Audience]()
+        self._contexts = contexts
+        self._who = who
+        self._questions = questions
+        self._bells = bells
+        self._wake = wake
+        self._refused: dict[str, _Refused] = {}
+
+    async def owner(self, key: str) -> KeyOwner | None:
+        """Whose key this is; None for what is none, for a revoked one, and where the gate no longer lets its person in.
+
+        Raises StoreError, and NotDelivered while Slack can't say who the person is.
+        """
+        found = await self._keys.find(key)
+        return None if found is None else await self._owner_of(found)
+
+    async def still(self, owner: KeyOwner) -> KeyOwner | None:
+        """The owner as of now; None once the key is revoked, or the gate no longer lets its person in.
+
+        Raises StoreError, and NotDelivered while Slack can't say who the person is.
+        """
+        if not owner.key:
+            return owner
+        found = await self._keys.still(owner.key)
+        return None if found is None else await self._owner_of(found)
+
+    async def _owner_of(self, found: StoredKey) -> KeyOwner | None:
+        if not found.person:
+            return KeyOwner(found.id, visibility=found.visibility, remember=found.remember)
+        decision = await self._standing_of(found.person)
+        if not decision.admitted:
+            self._say_refused(found.id, decision.reason)
+            return None
+        self._refused.pop(found.id, None)
+        return KeyOwner(found.id, found.person, decision.name, decision.outsider, found.visibility, found.remember)
+
+    async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
+        """Take an event, once; gives what its session is to read.
+
+        Raises NotTheirSession, KeyEnded, TooManySessions and StoreError.
+        """
+        event = replace(event, said=clean_answer(event.said))
+        lost = {one.id: one.reason for one in await self._now(await self._store.living()) if not one.living}
+        taken = await self._store.take(event, owner, lost)
+        if event.said:
+            self._wake()
+        if taken.session is None or not taken.new:
+            return SessionReads()
+        note = handed(taken.note) if taken.note else None
+        if event.hook != "SessionStart" or not event.at_once or not taken.session.living:
+            return SessionReads("" if owner.outsider else said_of_siblings(taken.session, taken.met), note)
+        return SessionReads(said_at_start(await self._surroundings(taken.session, owner)), note)
+
+    async def notes(self, owner: KeyOwner, session: str, seconds: float) -> list[Handed]:
+        """What people ask an owner's session and it hasn't answered; it has read all of it then.
+
+        Waits for so long for something that it hasn't read before. Raises NotTheirSession, and StoreError.
+        """
+        await self._require_own(owner, session)
+        until = self._clock.monotonic() + seconds
+        while True:
+            rings = self._bells.rings
+            found = await self._questions.readable(session)
+            if any(one.state is NoteState.WAITING for one in found):
+                return [handed(one) for one in await self._questions.fetch(session)]
+            if self._clock.monotonic() >= until:
+                return [handed(one) for one in found]
+            await self._bells.heard(rings)
+
+    async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
+        """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote, NoteSettled and StoreError."""
+        await self._require_own(owner, session)
+        if not (said := clean_answer(words)):
+            raise NoteSettled("the answer holds no words", hint="say it in plain text")
+        was = await self._questions.answer(session, note, said)
+        if was is None:
+            raise NoSuchNote("there is no such note to this session", hint="list them with the tool notes")
+        if was not in (NoteState.WAITING, NoteState.DELIVERED):
+            raise NoteSettled(f"the note is {was} already", hint="nothing to do: nothing more is said of it")
+        self._wake()
+
+    async def _require_own(self, owner: KeyOwner, session: str) -> None:
+        """Raises NotTheirSession for a session that didn't come with the owner's key, and StoreError."""
+        found = await self._store.one(session)
+        if found is None or (found.person, found.key) != (owner.person, owner.key):
+            raise NotTheirSession("there is no such session", hint="use the key with which it began")
+
+    async def audience(self, owner: KeyOwner) -> Audience:
+        """For whom it is kept what an owner's sessions say: a person's DM, or the admin. Raises ChannelError."""
+        if not owner.person:
+            return Audience(AudienceKind.OPERATOR, "")
+        if owner.person not in self._rooms:
+            self._rooms[owner.person] = (await self._room_of(owner.person)).audience
+        return self._rooms[owner.person]
+
+    async def at_work(self, owner: KeyOwner, who: str) -> list[dict[str, object]]:
+        """What living sessions work on, as far as an owner may know; `who` is a person or a session, '' for all.
+
+        An outsider's are shown none but their own. Raises StoreError.
+        """
+        living = [one for one in await self._now(await self._store.living()) if one.living]
+        shown = [one for one in living if owner == THE_ADMIN or _may_see(owner, one)]
+        return [_at_work(one) for one in shown if not who or is_of(one, who)]
+
+    async def list(self, owner: KeyOwner) -> list[dict[str, object]]:
+        """The sessions of a person, of everybody for the admin's token, as JSON: MOST_LISTED, living ones first.
+
+        Raises StoreError.
+        """
+        found = await self._now(await self._store.newest(None if owner == THE_ADMIN else owner.person))
+        waiting = await self._store.waiting()
+        return [shown(one, waiting.get(one.id, 0)) for one in sorted(found, key=lambda one: not one.living)]
+
+    async def _now(self, sessions: Sequence[CodeSession]) -> Sequence[CodeSession]:
+        """The sessions, gone where their processes are or where they were silent for too long."""
+        return await as_they_are(sessions, self._clock.now_ms())
+
+    def _say_refused(self, key_id: str, reason: str) -> None:
+        """Log that a key is refused, with how often since the last line; hooks come at each prompt."""
+        refused, now = self._refused.setdefault(key_id, _Refused()), self._clock.monotonic()
+        refused.times += 1
+        if now - refused.said < _SAID_EVERY_S:
+            return
+        self._emit("sessions.key_refused", key_id=key_id, reason=reason, times=refused.times)
+        refused.said, refused.times = now, 0
+
+    async def _surroundings(self, session: CodeSession, owner: KeyOwner) -> Surroundings:
+        name, personality = self._who()
+        living = await self._now(await self._store.living())
+        others = [one for one in living if one.living and one != session]
+        return Surroundings(
+            session,
+            name,
+            personality,
+            contexts=() if owner.outsider else tuple(await self._contexts()),
+            siblings=() if owner.outsider else tuple(one for one in others if _beside(session, one)),
+            waiting=tuple(one for one in others if one.person == session.person and one.state == "waits"),
+            now_ms=self._clock.now_ms(),
+        )
+
+
+def _beside(session: CodeSession, other: CodeSession) -> bool:
+    place = session.host, session.root, session.branch
+    return all(place[:2]) and place == (other.host, other.root, other.branch) and other.shown_to(session.person)
+
+
+def _may_see(owner: KeyOwner, session: CodeSession) -> bool:
+    return session.person == owner.person or (not owner.outsider and session.shown_to(owner.person))
+
+
+def _at_work(session: CodeSession) -> dict[str, object]:
+    """What others may know of a session: never a path, prompt or word."""
+    return {
+        "name": session.name,
+        "person": session.person or None,
+        "person_name": session.person_name or None,
+        "project": session.project,
+        "branch": session.branch or None,
+        "state": str(session.state),
+        "topic": session.topic or None if session.visibility is Visibility.TOPIC else None,
+        "seen_ms": session.seen_ms,
+    }
+
+
+def shown(session: CodeSession, waiting: int) -> dict[str, object]:
+    """A session as its owner and the admin see it; `waiting` is how many questions to it are open."""
+    identity = _pid(session.process)
+    return {
+        "id": session.id,
+        "name": session.name,
+        "person": session.person or None,
+        "project": session.project,
+        "branch": session.branch or None,
+        "cwd": session.cwd,
+        "host": session.host or None,
+        "pid": identity,
+        "model": session.model or None,
+        "source": session.source or None,
+        "permission_mode": session.permission_mode or None,
+        "attended": session.attended,
+        "state": str(session.state),
+        "reach": "turn_end" if session.living else "none",
+        "topic": session.topic or None,
+        "bound": None,
+        "waiting": waiting,
+        "started_ms": session.started_ms,
+        "seen_ms": session.seen_ms,
+        "ended_ms": session.ended_ms,
+        "reason": session.reason or None,
+    }
+
+
+def _pid(process: str) -> int | None:
+    try:
+        return ProcessIdentity.parse(process).pid
+    except ValueError:
+        return None

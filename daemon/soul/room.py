@@ -1,0 +1,57 @@
+"""How much of a prompt a soul's own texts take, and what they leave for the talk; in tokens, by our own estimate."""
+
+from collections.abc import Iterable
+
+from daemon.core.working_memory import estimate_tokens
+from daemon.soul.files import MANIFEST, PERSONALITY
+from daemon.soul.schema import Mode, Soul
+
+BESIDE = 500
+"""Kept for what changes with every turn: a message of the usual length, the summary, mood, moment and stance."""
+
+HOUSE = 760
+"""The most that the house's rules and the form of an answer take, but for a soul's own verbs, triggers and hints."""
+
+TALK_STEP = 200
+"""By which the talk's share changes, so that the first turn shown stays the same for a while."""
+
+_LEAD_IN = 8  # before the triggers of a mode, and before its hints
+_FOR_NOW = 25  # before the text of a mode
+_LEAST = 600  # that a soul's texts have to leave of the whole prompt
+_LEAST_TALK = 200
+
+
+def standing(soul: Soul, mode: str = "") -> int:
+    """What stands in every prompt while the soul is in a mode: its texts, the house's rules, the form of an answer."""
+    named = soul.mode(mode)
+    own = estimate_tokens(soul.personality) + (estimate_tokens(named.personality) + _FOR_NOW if named else 0)
+    verbs = estimate_tokens(", ".join((*soul.verbs.named_speech, *soul.verbs.named_thought)))
+    return own + HOUSE + verbs + sum(_calls(one) for one in soul.modes)
+
+
+def talk_budget(soul: Soul, mode: str = "") -> int:
+    """The most recent turns that a prompt in a mode surely shows; older ones belong into the summary."""
+    left = soul.budgets.prompt - standing(soul, mode) - BESIDE
+    return min(soul.budgets.transcript, max(_LEAST_TALK, left // TALK_STEP * TALK_STEP))
+
+
+def least_talk_budget(soul: Soul) -> int:
+    """The talk budget of the mode that leaves least."""
+    return min(talk_budget(soul, mode) for mode in ("", *(one.name for one in soul.modes)))
+
+
+def overfull(soul: Soul) -> Iterable[str]:
+    """A sentence for each mode, and for the soul without one, whose texts leave no room in the whole prompt."""
+    allowed = soul.budgets.prompt
+    for mode in ("", *(one.name for one in soul.modes)):
+        if (size := standing(soul, mode)) > allowed - _LEAST:
+            texts = f"{PERSONALITY} and {mode}/{PERSONALITY} are" if mode else f"{PERSONALITY} is"
+            yield (
+                f"{texts} too long: with the house's rules about {size} of the {allowed} tokens that budgets.prompt in "
+                f"{MANIFEST} allows, and {_LEAST} have to be left; shorten the text, or raise budgets.prompt"
+            )
+
+
+def _calls(mode: Mode) -> int:
+    triggers, hints = " ".join(mode.named_triggers), ", ".join(mode.named_hints)
+    return sum(estimate_tokens(text) + _LEAD_IN for text in (triggers, hints) if text)

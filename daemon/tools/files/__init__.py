@@ -1,0 +1,1 @@
+"""Reads the files that users send: pictures, recordings, documents, tables and texts."""

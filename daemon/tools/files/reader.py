@@ -1,0 +1,116 @@
+"""Reads one file of a message: pictures and documents in a process of their own, recordings by an endpoint."""
+
+import base64
+import binascii
+from typing import Final
+
+from daemon.core.errors import DocumentUnreadable, FileRefused, ModelError
+from daemon.core.ports import FileKind, Image, ReadFile, Transcriber
+from daemon.core.sentences import Sentence
+from daemon.core.text import storable
+from daemon.tools.documents.document import Document, DocumentKind
+from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED
+from daemon.tools.documents.reader import read_bytes
+from daemon.tools.files.kinds import Plain, what_it_is
+
+MOST_TEXT: Final = 40_000
+"""Characters that are kept of a document, a text or a recording."""
+
+_TYPES: Final = {
+    DocumentKind.PDF: "application/pdf",
+    DocumentKind.WORD: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    DocumentKind.WORKBOOK: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    DocumentKind.SLIDES: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    DocumentKind.TABLE: "text/csv",
+}
+_LARGE: Final = ("too much", "too many", "too long", "more than", "unpacked", "are the most")
+_CUT: Final = "its text is long: the beginning is read"
+
+
+class SentFiles:
+    """Implements `FileReader`; without a transcriber recordings are refused."""
+
+    def __init__(self, transcriber: Transcriber | None) -> None:
+        self._transcriber = transcriber
+
+    async def read(self, name: str, data: bytes) -> ReadFile:
+        """See `FileReader.read`."""
+        match what_it_is(name, data):
+            case Plain.PICTURE:
+                return _picture(await _document(DocumentKind.PICTURE, data))
+            case Plain.RECORDING:
+                return _words(FileKind.AUDIO, "audio", await self._heard(name, data))
+            case Plain.TEXT:
+                return _words(FileKind.DOCUMENT, "text/plain", _decoded(data))
+            case DocumentKind() as kind:
+                found = await _document(kind, data)
+                text = "\n\n".join(f"[{one.place}]\n{one.text}" for one in found.sections)
+                return _words(FileKind.DOCUMENT, _TYPES[kind], text, found.left_out)
+
+    async def aclose(self) -> None:
+        """See `FileReader.aclose`."""
+        if self._transcriber is not None:
+            await self._transcriber.aclose()
+
+    async def _heard(self, name: str, data: bytes) -> str:
+        if self._transcriber is None:
+            raise FileRefused(
+                Sentence("file_unheard"), hint="set SOUL_STT_URL and SOUL_STT_MODEL to have recordings written down"
+            )
+        try:
+            return await self._transcriber.transcribe(name, data)
+        except ModelError as error:
+            raise FileRefused(Sentence("file_not_heard"), hint=str(error)) from error
+
+
+async def _document(kind: DocumentKind, data: bytes) -> Document:
+    try:
+        return await read_bytes(kind, data)
+    except DocumentUnreadable as error:
+        raise FileRefused(Sentence(_why(error.message)), hint=error.message) from error
+    except OSError as error:  # no process can be started, or its input not be written
+        raise FileRefused(Sentence("file_late"), hint=str(error)) from error
+
+
+def _why(message: str) -> str:
+    """Which of our sentences says what the process that read it said."""
+    if any(word in message for word in _LARGE):
+        return "file_too_big_inside"
+    if message in {PROTECTED[0], NO_TEXT[0]}:
+        return "file_protected"
+    return "file_misnamed" if "begins like" in message else "file_damaged"
+
+
+def _words(kind: FileKind, media_type: str, text: str, left_out: str = "") -> ReadFile:
+    clean = storable(text.replace("\0", "")).strip()
+    if not clean:
+        raise FileRefused(Sentence("file_protected"))
+    if len(clean) > MOST_TEXT:
+        left_out = "; ".join(filter(None, (_CUT, left_out)))
+    return ReadFile(kind, media_type, clean[:MOST_TEXT], left_out)
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileRefused(Sentence("file_strange")) from error
+
+
+def _picture(found: Document) -> ReadFile:
+    """What the process measured; it is no more to be trusted than the picture. Raises FileRefused."""
+    parts = {one.place: one.text for one in found.sections}
+    try:
+        width, height = (int(number) for number in parts["size"].split())
+        copy = base64.b64decode(parts["copy"], validate=True)
+        number = int(parts["color"].removeprefix("#"), 16)
+    except (KeyError, ValueError, binascii.Error) as error:
+        raise FileRefused(Sentence("file_damaged")) from error
+    return ReadFile(
+        FileKind.IMAGE,
+        parts.get("type", "image"),
+        width=width,
+        height=height,
+        color_hex=f"#{number & 0xFFFFFF:06x}",
+        image=Image("image/jpeg", copy),
+    )

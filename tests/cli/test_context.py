@@ -1,0 +1,91 @@
+"""`soul context`: what is shared, shown and changed by the admin; a wrong value changes nothing and says why."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import call
+from tests.cli.stocked import stock
+
+KEYS = {"key", "version", "data", "audience", "writers", "author", "updated_ms"}
+
+
+@pytest.fixture(autouse=True)
+def stocked(home: Path) -> Path:
+    return stock(home / "memory.db")
+
+
+def found(*arguments: str) -> dict[str, object]:
+    result = call("context", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    row: dict[str, object] = json.loads(result.output)
+    return row
+
+
+def test_a_key_that_nobody_wrote_is_version_0_with_an_empty_object() -> None:
+    row = found("get", "launch")
+    assert row.keys() == KEYS
+    assert (row["version"], row["data"], row["audience"], row["author"]) == (0, {}, "workspace:T1", "")
+
+
+def test_it_is_set_patched_listed_and_its_history_is_newest_first() -> None:
+    assert found("set", "launch", '{"phase": "testing", "left": {"a": 1, "b": 2}}')["version"] == 1
+    assert found("patch", "launch", '{"left": {"a": null}, "who": ["Ada"]}')["data"] == {
+        "left": {"b": 2},
+        "phase": "testing",
+        "who": ["Ada"],
+    }
+    listed = json.loads(call("context", "list", "--json").output)
+    assert [(one["key"], one["version"], one["author"]) for one in listed] == [("launch", 2, "operator")]
+    versions = json.loads(call("context", "history", "launch", "--json").output)
+    assert [one["version"] for one in versions] == [2, 1]
+    assert versions[0].keys() == {"version", "data", "author", "at_ms", "redacted"}
+    assert "testing" in call("context", "get", "launch").output
+    assert "launch" in call("context", "list").output
+
+
+def test_a_version_that_is_no_longer_the_newest_exits_with_1_and_changes_nothing() -> None:
+    found("set", "launch", '{"phase": "testing"}')
+    result = call("context", "set", "launch", '{"phase": "done"}', "--if-version", "0")
+    assert result.exit_code == 1
+    assert "was changed meanwhile; its version is 1" in result.output
+    assert found("get", "launch")["data"] == {"phase": "testing"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("set", "launch", "{"), "no JSON"),
+        (("set", "launch", '{"a": NaN}'), "no JSON"),
+        (("set", "launch", "[1]"), "has to be a JSON object"),
+        (("set", "launch", '{"a": ' * 10_000), "no JSON"),
+        (("set", "../etc/passwd", "{}"), "no key"),
+        (("get", "Launch"), "no key"),
+        (("set", "launch", json.dumps({"a": "x" * 20_000})), "16384 are the most"),
+        (("define", "launch", "--audience", "everybody"), "is no audience"),
+    ],
+)
+def test_what_may_not_be_written_is_refused_with_the_reason(arguments: tuple[str, ...], said: str) -> None:
+    result = call("context", *arguments)
+    assert result.exit_code != 0
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_schema_binds_and_one_that_the_data_breaks_is_refused(home: Path) -> None:
+    found("set", "game", '{"phase": "lobby"}')
+    (home / "game.json").write_text('{"properties": {"phase": {"enum": ["lobby", "playing"]}}}')
+    found("define", "game", "--schema", "game.json", "--writers", "ada, ben")
+    assert found("get", "game")["writers"] == ["ada", "ben"]
+    assert "phase: 'over' is not one of" in call("context", "set", "game", '{"phase": "over"}').output
+    (home / "number.json").write_text('{"properties": {"phase": {"type": "number"}}}')
+    assert "phase" in call("context", "define", "game", "--schema", "number.json").output
+    assert found("set", "game", '{"phase": "playing"}')["version"] == 2
+
+
+def test_an_edit_is_written_and_one_left_alone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.edit", lambda _text, **_how: '{"phase": "done"}')
+    assert "version 1 by operator" in call("context", "edit", "launch").output
+    monkeypatch.setattr("click.edit", lambda _text, **_how: None)
+    assert "Nothing was changed" in call("context", "edit", "launch").output

@@ -1,0 +1,60 @@
+"""`soul handoff`: an admin gives a thread to another soul."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.memory.queues.presence import ProcessIdentity
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+
+
+@pytest.fixture(autouse=True)
+def memory(home: Path) -> Path:
+    """A living daemon, this process, hosts Ben."""
+    path = stock(home / "memory.db")
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO awareness (context_key, member, process, state, seen_ms) VALUES ('souls', 'ben', ?, '{}', ?)",
+            (str(ProcessIdentity.current()), NOW),
+        )
+    return path
+
+
+def test_a_thread_is_given_to_another_soul_and_that_is_recorded(memory: Path) -> None:
+    done = json.loads(call("handoff", "minoan/T1", "ben", "--json").output)
+    assert done.keys() == {"conversation", "soul", "handed_to", "at_ms"}
+    assert (done["conversation"], done["soul"], done["handed_to"]) == (CONVERSATION, "minoan", "ben")
+    assert one(memory, "SELECT handed_to FROM conversations WHERE soul = 'minoan'") == "ben"
+    assert one(memory, "SELECT count(*) FROM outbox WHERE note = 1 AND recipient = 'U1'") == 2
+    assert one(memory, "SELECT act FROM audit") == "conversation.handed"
+
+
+def test_in_words_it_says_who_answers_now() -> None:
+    assert "ben answers in T1/D1/ from now on." in call("handoff", CONVERSATION, "ben").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("minoan/T1", "cleo"), "hosted now: ben"),
+        (("minoan/T1", "../x"), "no living daemon hosts a soul '../x'"),
+        (("nowhere", "ben"), "there is no conversation nowhere"),
+    ],
+)
+def test_what_can_not_be_handed_over_is_said_and_changes_nothing(
+    memory: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    result = call("handoff", *arguments)
+    assert result.exit_code != 0
+    assert said in result.output
+    assert one(memory, "SELECT count(*) FROM conversations WHERE handed_to <> ''") == 0
+
+
+def test_a_second_one_is_refused_with_whose_the_thread_is(memory: Path) -> None:
+    call("handoff", CONVERSATION, "ben")
+    result = call("handoff", CONVERSATION, "ben")
+    assert result.exit_code != 0
+    assert "was handed to ben before" in result.output
+    assert "hand over ben/T1/D1/" in result.output

@@ -1,0 +1,184 @@
+"""`soul memory show|facts|people` tell what is remembered, for whom, and never its words."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.core.perception import Audience
+from daemon.memory.database import Transaction, open_database
+from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Trust, WorkflowState
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.store import put
+from tests.cli.conftest import call
+from tests.fakes import FakeClock
+from tests.store.passports import DAY, HERE, remember
+
+SECRET = "keeps bees"
+
+
+@pytest.fixture
+def fact(home: Path) -> str:
+    async def fill() -> str:
+        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
+            await database.write(lambda transaction: remember(transaction, [], []))
+            line = Fact(
+                soul="minoan",
+                workspace="T1",
+                audience=HERE,
+                channel="D1",
+                person="U1",
+                text=f"Ann {SECRET}",
+                at_ms=DAY,
+                trust=Trust.OWN,
+                subject="U1",
+                predicate="keeps",
+                object="bees",
+                valid_from_ms=DAY,
+            )
+            proof = [Link("", Relation.EVIDENCE, "TU_1", "I keep bees")]
+            return (await database.write(lambda transaction: put(transaction, line, DAY, proof))).id
+
+    return asyncio.run(fill())
+
+
+def test_facts_are_those_that_a_reply_there_could_know_without_their_words(fact: str) -> None:
+    done = call("memory", "facts", "--as", "U1", "--place", "D1", "--json")
+    [found] = json.loads(done.stdout)
+    assert (found["id"], found["trust"], found["evidence"]) == (fact, "own", [{"id": "TU_1", "quote": ""}])
+    assert "bees" not in done.stdout
+    assert fact in call("memory", "facts", "--as", "U1", "--place", "D1").stdout
+
+
+@pytest.mark.parametrize(("person", "place", "says"), [("U1", "C404", "was never in C404"), ("U2", "D1", "not known")])
+def test_a_room_that_is_unknown_or_another_users_is_refused(fact: str, person: str, place: str, says: str) -> None:
+    done = call("memory", "facts", "--as", person, "--place", place)
+    assert done.exit_code != 0
+    assert says in done.stderr
+
+
+def test_a_memory_is_shown_with_its_links_and_people_with_their_counts(fact: str) -> None:
+    found = call("memory", "show", fact, "--json")
+    assert json.loads(found.stdout)["links"] == [
+        {"origin": fact, "relation": "evidence", "target": "TU_1", "quote": ""}
+    ]
+    assert "bees" not in found.stdout
+    assert json.loads(call("memory", "show", "TU_1", "--json").stdout)["kind"] == "turn"
+    assert "there is no memory EP_1" in call("memory", "show", "EP_1").stderr
+    [person] = json.loads(call("memory", "people", "--json").stdout)
+    assert (person["person"], person["messages"], person["facts"]) == ("U1", 1, 1)
+
+
+@pytest.fixture
+def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_EMBEDDER", "none")
+
+
+@pytest.mark.usefixtures("by_words")
+def test_a_search_finds_what_a_reply_there_could_know_without_its_words(fact: str) -> None:
+    done = call("memory", "search", "who keeps bees?", "--as", "U1", "--place", "D1", "--json")
+    found = json.loads(done.stdout)
+    assert set(found) == {"audiences", "arms", "took_ms", "hits"}
+    assert found["arms"] == {"text": True, "vectors": "none"}
+    [hit] = [one for one in found["hits"] if one["id"] == fact]
+    assert set(hit) == {"id", "kind", "audience", "speaker", "when_ms", "text", "score", "evidence"}
+    assert (hit["kind"], hit["evidence"]) == ("fact", [{"id": "TU_1", "quote": ""}])
+    assert "bees" not in done.stdout
+    private = call("memory", "search", "who keeps bees?", "--as", "U1", "--place", "D1", "--words")
+    assert fact in private.stdout
+    assert "bees" not in private.stdout, "said in private"
+
+
+@pytest.mark.usefixtures("by_words")
+@pytest.mark.parametrize(("person", "place", "says"), [("U1", "C404", "was never in C404"), ("U2", "D1", "not known")])
+def test_a_search_in_a_room_that_is_unknown_is_refused(fact: str, person: str, place: str, says: str) -> None:
+    done = call("memory", "search", "bees", "--as", person, "--place", place)
+    assert done.exit_code != 0
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("TL_404",), "the soul never said TL_404"),
+        (("TU_1",), "the soul never said TU_1"),
+        (("1700000000.000100",), "the soul never said 1700000000.000100"),
+        (("x'; --", "--json"), "the soul never said x'; --"),
+        (("TL_1", "--as", "U1"), "--as and --place go together"),
+        (("TL_1", "--private"), "give --words, too"),
+    ],
+)
+@pytest.mark.usefixtures("by_words", "fact")
+def test_a_reply_that_never_was_is_named(arguments: tuple[str, ...], says: str) -> None:
+    done = call("memory", "why", *arguments)
+    assert done.exit_code != 0
+    assert says in done.stderr
+
+
+@pytest.fixture
+def visits(home: Path) -> tuple[str, str]:
+    """A visit in a DM with a core made of it; the same line in the open."""
+
+    async def fill() -> tuple[str, str]:
+        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
+            await database.write(lambda transaction: remember(transaction, [], []))
+
+            async def unit(transaction: Transaction) -> tuple[str, str]:
+                common: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "at_ms": DAY, "trust": Trust.INFERRED}
+                visit = Episode(
+                    **common,
+                    audience=HERE,
+                    channel="D1",
+                    text="Ann asked for honey",
+                    state="distilled",
+                    person="U1",
+                    cues=("honey",),
+                    workflow=WorkflowState("sell honey", (), ("ask Ben", "label jars")),
+                )
+                links = [Link("", Relation.TURN_REFS, "TU_1")]
+                made = await put(transaction, visit, DAY, links)
+                core = Core(**common, audience=HERE, channel="D1", text="Much honey", state="closed")
+                top = await put(transaction, core, DAY, [Link("", Relation.SOURCES, made.id)])
+                everybody = Audience.parse("workspace:T1")
+                await put(transaction, Episode(**common, audience=everybody, channel="C1", text="A market day"), DAY)
+                return made.id, top.id
+
+            return await database.write(unit)
+
+    return asyncio.run(fill())
+
+
+def test_episodes_are_counted_and_their_words_shown_on_request_alone(visits: tuple[str, str]) -> None:
+    visit, core = visits
+    done = call("memory", "episodes", "--json")
+    found = {one["id"]: one for one in json.loads(done.stdout)}
+    assert "honey" not in done.stdout.lower()
+    one = found[visit]
+    assert (one["kind"], one["state"], one["turns"], one["pending"], one["made_into"]) == (
+        "episode",
+        "distilled",
+        1,
+        2,
+        core,
+    )
+    assert (found[core]["sources"], found[core]["text"], one["workflow"]["pending_items"]) == (1, "", [])
+    assert visit in call("memory", "episodes").stdout
+    assert [one["id"] for one in json.loads(call("memory", "episodes", "--kind", "core", "--json").stdout)] == [core]
+    assert json.loads(call("memory", "episodes", "--state", "closing", "--json").stdout) == []
+
+
+def test_words_of_episodes_that_were_private_need_two_options(visits: tuple[str, str]) -> None:
+    visit, _ = visits
+    some = call("memory", "episodes", "--words")
+    assert "A market day" in some.stdout
+    assert "honey" not in some.stdout
+    everything = json.loads(call("memory", "episodes", "--words", "--private", "--json").stdout)
+    [one] = [one for one in everything if one["id"] == visit]
+    assert (one["text"], one["cues"], one["workflow"]["pending_items"]) == (
+        "Ann asked for honey",
+        ["honey"],
+        ["ask Ben", "label jars"],
+    )
+    assert call("memory", "episodes", "--private").exit_code != 0

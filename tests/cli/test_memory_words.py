@@ -1,0 +1,157 @@
+"""`--words` and `--private` of `soul memory`: whose words are shown, what is written down of it, and what never is."""
+
+import asyncio
+import getpass
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.memory.database import Transaction, open_database
+from daemon.memory.knowledge.records.kinds import Episode, JournalEntry, Trust
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.store import put
+from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.people.erasure import Spared, erase
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.records import Speaks, Turn
+from tests.cli.conftest import call
+from tests.cli.stocked import one, opened
+from tests.fakes import FakeClock
+from tests.store.passports import BEES, DAY, HERE, remember
+
+EVERYBODY = Audience(AudienceKind.WORKSPACE, "T1")
+SQUARE = ConversationKey("minoan", "T1", "C1", "1.0")
+FACT = replace(BEES, claimed_by="", text="Ann keeps bees")
+JOURNAL = JournalEntry(
+    soul="minoan", workspace="T1", audience=HERE, channel="D1", text="she hides it", at_ms=DAY, trust=Trust.INFERRED
+)
+
+
+def written(home: Path, unit: Callable[[Transaction], Awaitable[object]]) -> object:
+    async def work() -> object:
+        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
+            return await database.write(unit)
+
+    return asyncio.run(work())
+
+
+@pytest.fixture(autouse=True)
+def ids(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """One fact said in a DM by U1, one said in the open by U2, an episode of both people, and a line of the journal."""
+    monkeypatch.setenv("SOUL_EMBEDDER", "none")
+    made: dict[str, str] = {}
+
+    async def fill(transaction: Transaction) -> None:
+        await remember(transaction, [], [])
+        await open_conversation(transaction, SQUARE, Place.PUBLIC_CHANNEL, EVERYBODY, DAY)
+        said = [
+            Turn(Speaks.PERSON, "U2", "Ben", "1.0", "I paint the quay blue"),
+            Turn(Speaks.PERSON, "U3", "Cyd", "1.1", "and I hold the ladder"),
+        ]
+        await store_turns(transaction, said, conversation=SQUARE, audience=EVERYBODY, trace_id="s", now=DAY)
+        open_fact = replace(FACT, audience=EVERYBODY, channel="C1", person="U2", text="Ben paints the quay")
+        visit = Episode(
+            soul="minoan",
+            workspace="T1",
+            audience=EVERYBODY,
+            channel="C1",
+            text="They painted the quay",
+            at_ms=DAY,
+            trust=Trust.INFERRED,
+            state="closed",
+        )
+        proof = Link("", Relation.EVIDENCE, "TU_1", "I keep bees")
+        turns = [Link("", Relation.TURN_REFS, one) for one in ("TU_2", "TU_3")]
+        made["secret"] = (await put(transaction, FACT, DAY, [proof])).id
+        made["open"] = (await put(transaction, open_fact, DAY, [replace(turns[0], quote="the quay")])).id
+        made["visit"] = (await put(transaction, visit, DAY, turns)).id
+        made["journal"] = (await put(transaction, JOURNAL, DAY)).id
+
+    written(home, fill)
+    return made
+
+
+def readings(home: Path) -> list[tuple[str, str]]:
+    """Whom the soul has to tell, and the audit's rows of words that were shown: person and detail."""
+    with opened(home / "memory.db") as connection:
+        rows = connection.execute("SELECT object, detail FROM audit WHERE act = 'read words' ORDER BY seq").fetchall()
+    return [tuple(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("facts", "--as", "U1", "--place", "D1"),
+        ("search", "bees", "--as", "U1", "--place", "D1"),
+        ("people",),
+        ("show", "TU_1"),
+    ],
+)
+def test_words_said_in_private_need_both_options(home: Path, command: tuple[str, ...]) -> None:
+    for options in ((), ("--words",)):
+        assert "bees" not in call("memory", *command, *options, "--json").stdout.replace('"bees"', "")
+    assert ("U1", f"memory {command[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)]
+    assert "keep" in call("memory", *command, "--words", "--private", "--json").stdout
+    assert "U1" in [who for who, _ in readings(home)]
+
+
+def test_private_without_words_is_refused_and_nothing_is_recorded(home: Path, ids: dict[str, str]) -> None:
+    done = call("memory", "show", ids["secret"], "--private")
+    assert done.exit_code == 2
+    assert "give --words, too" in done.stderr
+    assert readings(home) == []
+
+
+def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_shown(
+    home: Path, ids: dict[str, str]
+) -> None:
+    assert "They painted" in call("memory", "show", ids["visit"], "--words").stdout
+    assert readings(home) == [
+        ("U2", "memory show: 1, private among them: 0"),
+        ("U3", "memory show: 1, private among them: 0"),
+    ]
+    assert one(home / "memory.db", "SELECT DISTINCT actor FROM audit") == getpass.getuser()
+    assert one(home / "memory.db", "SELECT count(*) FROM word_readings WHERE first_ms IS NOT NULL") == 2
+    assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True
+
+
+def test_without_words_a_command_says_which_option_shows_more_and_records_nothing(
+    home: Path, ids: dict[str, str]
+) -> None:
+    assert "texts are not shown: add --words" in call("memory", "show", ids["open"]).stdout
+    assert "add --words --private" in call("memory", "show", ids["secret"], "--words").stdout
+    assert readings(home) == []
+
+
+def test_quotations_stand_below_the_facts_that_they_prove(ids: dict[str, str]) -> None:
+    shown = call("memory", "facts", "--as", "U1", "--place", "D1", "--words", "--private").stdout
+    assert f"{ids['secret']} by TU_1: I keep bees" in shown
+
+
+def test_a_search_without_a_query_is_refused_and_one_that_finds_nothing_says_so() -> None:
+    assert "the query is empty" in call("memory", "search", " ", "--as", "U1", "--place", "D1").stderr
+    assert "Nothing surfaces" in call("memory", "search", "zeppelin", "--as", "U1", "--place", "D1").stdout
+
+
+def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, ids: dict[str, str]) -> None:
+    with opened(home / "memory.db") as connection:
+        connection.execute("UPDATE turns SET passing = 1 WHERE seq = 1")
+    for name in (ids["journal"], "TU_1"):
+        done = call("memory", "show", name, "--words", "--private", "--json")
+        assert done.exit_code == 0
+        assert json.loads(done.stdout)["text"] == ""
+    assert readings(home) == []
+
+
+def test_who_asks_to_be_forgotten_is_named_by_no_row_about_words_and_the_ledger_stays_whole(
+    home: Path, ids: dict[str, str]
+) -> None:
+    call("memory", "show", ids["open"], "--words")
+    written(home, lambda transaction: erase(transaction, "T1", "U2", Spared(), DAY, DAY))
+    assert {who for who, _ in readings(home)} == {""}
+    assert one(home / "memory.db", "SELECT count(*) FROM word_readings") == 0
+    assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True

@@ -1,0 +1,106 @@
+"""`soul notes`: the notes between souls as the admin sees them; their words only where they are asked for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.memory.queues.presence import ProcessIdentity
+from tests.cli.conftest import call
+from tests.cli.stocked import NOW, one, opened, stock
+
+KEYS = {
+    "id",
+    "kind",
+    "sender",
+    "addressee",
+    "conversation",
+    "state",
+    "reason",
+    "how",
+    "created_ms",
+    "delivered_ms",
+    "answered_ms",
+}
+
+
+@pytest.fixture(autouse=True)
+def memory(home: Path) -> Path:
+    """A living daemon, this process, hosts Ben, who was sent a note of each audience."""
+    path = stock(home / "memory.db")
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO awareness (context_key, member, process, state, seen_ms) VALUES ('souls', 'ben', ?, '{}', ?)",
+            (str(ProcessIdentity.current()), NOW),
+        )
+        for number, audience in enumerate(("workspace:T1", "dm:D1")):
+            connection.execute(
+                "INSERT INTO shared_messages (id, kind, sender, addressee, workspace, conversation, heard_in, inbox,"
+                " behalf, audience, hops, state, created_ms, words)"
+                " VALUES (?, 'note', 'ada', 'ben', 'T1', 'c', '', '', 'U1', ?, 1, 'delivered', ?, 'the words')",
+                (f"NT_{number}", audience, NOW - number),
+            )
+    return path
+
+
+def shown(*arguments: str) -> dict[str, object]:
+    result = call("notes", "show", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    row: dict[str, object] = json.loads(result.output)
+    return row
+
+
+def test_they_are_listed_newest_first_without_their_words() -> None:
+    listed = json.loads(call("notes", "list", "--json").output)
+    assert [(one["id"], set(one)) for one in listed] == [("NT_0", KEYS), ("NT_1", KEYS)]
+    assert len(json.loads(call("notes", "list", "--limit", "1", "--json").output)) == 1
+    table = call("notes", "list").output
+    assert "delivered" in table
+    assert "the words" not in table
+
+
+def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path) -> None:
+    assert shown("NT_0")["words"] == ""
+    assert one(memory, "SELECT count(*) FROM audit") == 0
+    assert shown("NT_0", "--words")["words"] == "the words"
+    assert one(memory, "SELECT object FROM audit") == "U1"
+    assert one(memory, "SELECT soul FROM word_readings") == "ada", "who has to say so to the person"
+    assert shown("NT_1", "--words")["words"] == ""
+    assert shown("NT_1", "--words", "--private")["words"] == "the words"
+    assert "1 text is not shown: add --words" in call("notes", "show", "NT_0").output
+    assert "the words" in call("notes", "show", "NT_0", "--words").output
+
+
+def test_one_that_is_sent_waits_in_the_inbox_of_its_soul(memory: Path) -> None:
+    sent = json.loads(call("notes", "send", "ben", "hello", "--json").output)
+    assert sent.keys() == KEYS
+    assert (sent["sender"], sent["state"], sent["conversation"]) == ("operator", "waiting", "")
+    assert one(memory, "SELECT conversation FROM inbox WHERE modality = 'note'") == "ben/T1/soul/operator"
+    assert "is on its way to ben" in call("notes", "send", "ben", "hello", "--audience", "dm:D1").output
+    assert one(memory, "SELECT count(*) FROM conversations WHERE id = 'ben/T1/soul/operator:dm:D1'") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "NT_9"), "there is no note NT_9"),
+        (("show", "../x"), "there is no note ../x"),
+        (("send", "cleo", "hello"), "hosted now: ben"),
+        (("send", "ben", " "), "the note is empty"),
+        (("send", "ben", "hello", "--audience", "everybody"), "is no audience"),
+        (("send", "ben", "hello", "--audience", "dm:a/b"), "is no audience"),
+    ],
+)
+def test_what_can_not_be_done_is_said_and_changes_nothing(memory: Path, arguments: tuple[str, ...], said: str) -> None:
+    result = call("notes", *arguments)
+    assert result.exit_code != 0
+    assert said in result.output
+    assert one(memory, "SELECT count(*) FROM shared_messages") == 2
+
+
+def test_over_the_budget_it_is_refused_and_kept(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_PAIR_HOURLY", "0")
+    result = call("notes", "send", "ben", "hello")
+    assert result.exit_code != 0
+    assert "0 notes an hour are the most between operator and ben" in result.output
+    assert one(memory, "SELECT words FROM shared_messages WHERE state = 'refused'") == "hello"

@@ -1,0 +1,48 @@
+"""`soul passport` and `soul memory verify`, as an admin types them."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import call
+from tests.cli.stocked import one, opened, stock
+from tests.store.passports import EPISODE, SENSE, write
+
+
+def test_a_passport_is_written_checked_and_brought_back(home: Path) -> None:
+    path = stock(home / "memory.db")
+    assert call("passport", "export", "out").exit_code == 0
+    checked = json.loads(call("passport", "verify", "out", "--json").stdout)
+    assert (checked["failed"], checked["lossless"], checked["chain"]) == (0, True, True)
+    assert checked["records"] == one(path, "SELECT count(*) FROM turns")
+    brought = call("passport", "import", "out", "--json")
+    assert (brought.exit_code, json.loads(brought.stdout)["unchanged"]) == (0, checked["records"])
+    with opened(path) as connection:
+        acts = [row[0] for row in connection.execute("SELECT act FROM audit WHERE act LIKE '%passport'")]
+    assert acts == ["export passport", "import passport"]
+
+
+def test_what_is_refused_is_named_and_the_exit_code_says_so(home: Path) -> None:
+    stock(home / "memory.db")
+    write(home / "in", sample=EPISODE, other=SENSE, bad={"episode_id": "../x"})
+    done = call("passport", "import", "in", "--for-everybody")
+    assert done.exit_code == 1
+    assert "2 memories stored" in done.stdout
+    assert "- bad.json: its id is none of its kind" in done.stdout
+    assert one(home / "memory.db", "SELECT audience FROM records WHERE id = 'EP_001'") == "workspace:T1"
+    assert call("passport", "verify", "in").exit_code == 1
+    assert "is no folder" in call("passport", "verify", "nowhere").stderr
+
+
+def test_memory_verify_exits_with_one_on_a_finding(home: Path) -> None:
+    path = stock(home / "memory.db")
+    write(home / "in", sample=EPISODE)
+    call("passport", "import", "in")
+    with opened(path) as connection:
+        connection.execute("DELETE FROM turn_words WHERE 1")
+        connection.execute("UPDATE records SET text = 'altered'")
+        connection.commit()
+    found = call("memory", "verify", "--json")
+    assert found.exit_code == 1
+    told = json.loads(found.stdout)
+    assert (told["chain"], told["altered"], told["findings"]["altered"]) == (False, 1, ["EP_001"])
+    assert "not as the ledger says: EP_001" in call("memory", "verify").stdout

@@ -1,0 +1,116 @@
+"""`soul keys` and `soul sessions`: keys are shown once, sessions with all that their owner may see."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.core.clock import SystemClock
+from daemon.core.sessions import HookEvent, KeyOwner, Visibility
+from daemon.memory.database import open_database
+from daemon.memory.shared.sessions import SessionStore
+from tests.cli.conftest import call
+from tests.cli.stocked import one, stock
+
+KEYS = {
+    *("id", "name", "person", "project", "branch", "cwd", "host", "pid", "model", "source", "permission_mode"),
+    *("attended", "state", "reach", "topic", "bound", "waiting", "started_ms", "seen_ms", "ended_ms", "reason"),
+}
+
+
+@pytest.fixture(autouse=True)
+def stocked(home: Path) -> Path:
+    path = stock(home / "memory.db")
+    for number, hooks in enumerate((("SessionStart",), ("SessionStart", "SessionEnd"))):
+        for hook in hooks:
+            asyncio.run(_heard(path, f"s{number}", hook))
+    return path
+
+
+async def _heard(path: Path, session: str, hook: str) -> None:
+    clock = SystemClock()
+    now = clock.now_ms()
+    event = HookEvent(
+        f"{session}{hook}",
+        session,
+        hook,
+        now,
+        0,
+        now,
+        process=f"far/boot/1/{session[1]}1/7",
+        host="far",
+        cwd="/srv/a|pi",
+        root="/srv/a|pi",
+        branch="main\x1b[31m",
+    )
+    owner = KeyOwner("", "UADA", "Ada", False, Visibility.PROJECT)
+    async with open_database(path, clock, create=False) as database:
+        await SessionStore(database, "T1").take(event, owner, {})
+
+
+def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
+    added = json.loads(call("keys", "add", "--person", "U012", "--visibility", "topic", "--json").output)
+    assert added.keys() == {"id", "key", "person", "visibility", "remember", "created_ms"}
+    assert added["remember"] is False
+    assert added["key"].startswith(f"sk-soul-{added['id']}-")
+    assert (added["person"], added["visibility"]) == ("U012", "topic")
+    listed = call("keys", "list", "--json")
+    assert added["key"] not in listed.output
+    (row,) = json.loads(listed.output)
+    assert row.keys() == {"id", "person", "visibility", "remember", "created_ms", "revoked_ms", "seen_ms"}
+    assert row["revoked_ms"] is None
+    assert "revoked" in call("keys", "revoke", added["id"]).output
+    first = json.loads(call("keys", "revoke", added["id"], "--json").output)["revoked_ms"]
+    assert first == json.loads(call("keys", "list", "--json").output)[0]["revoked_ms"]
+    assert "revoked" in call("keys", "list").output
+    assert added["key"].encode() not in stocked.read_bytes()
+    assert one(stocked, "SELECT count(*) FROM audit WHERE act IN ('add key', 'revoke key')") == 2
+
+
+def test_an_admins_key_has_no_person() -> None:
+    said = call("keys", "add", "--remember").output
+    assert said.startswith("sk-soul-")
+    assert "the admin" in call("keys", "list").output
+    assert json.loads(call("keys", "list", "--json").output)[0]["remember"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("keys", "add", "--person", "ada"), "no Slack id"),
+        (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
+        (("keys", "revoke", "nothing"), "there is no key"),
+        (("sessions", "forget", "nothing"), "there is no session"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_to_do(arguments: tuple[str, ...], said: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 70
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+def test_sessions_are_listed_living_ones_first_and_ended_ones_when_asked_for() -> None:
+    (row,) = json.loads(call("sessions", "--json").output)
+    assert row.keys() == KEYS
+    assert (row["id"], row["name"], row["person"], row["pid"], row["state"]) == ("s0", "ada-a-pi", "UADA", 1, "idle")
+    rows = json.loads(call("sessions", "--all", "--json").output)
+    assert [(found["id"], found["state"], found["reason"]) for found in rows] == [
+        ("s0", "idle", None),
+        ("s1", "gone", "other"),
+    ]
+    assert "ada-a-pi" in call("sessions").output
+
+
+def test_the_table_in_markdown_keeps_its_columns_and_no_name_steers_the_terminal() -> None:
+    said = call("sessions", "--md").output
+    lines = said.splitlines()
+    assert lines[1].count("---") == lines[0].count("|") - 1 == 7
+    assert "a\\|pi" in said
+    assert "\x1b" not in said
+
+
+def test_a_session_is_forgotten_by_its_name(stocked: Path) -> None:
+    assert call("sessions", "forget", "ada-a-pi", "s1").exit_code == 0
+    assert json.loads(call("sessions", "--all", "--json").output) == []

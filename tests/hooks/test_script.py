@@ -1,0 +1,309 @@
+"""The hook script as a client runs it: it reports to a real door, keeps what it can't send, and never fails."""
+
+import asyncio
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from daemon.core.sessions import Visibility
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.shared.keys import KeyAdmin
+from tests.chance import dice
+from tests.hooks.client import Client
+from tests.http.daemons import HttpHome, bearer
+
+
+async def rows(home: HttpHome) -> list[dict[str, object]]:
+    got = await home.ask("GET", "/api/sessions", headers=bearer())
+    return list(got.json)
+
+
+@pytest.fixture
+async def client(home: HttpHome, tmp_path: Path) -> Client:
+    assert home.now.built is not None
+    added = await KeyAdmin(home.now.built.store.database, home.clock, "root").add("UADA", Visibility.PROJECT)
+    return Client(tmp_path / "user", home.url(""), added[1])
+
+
+@contextmanager
+def answering(answer: bytes | None) -> Iterator[str]:
+    """The address of something that is no daemon: it sends some bytes, or with None never a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        program = (
+            "import socket, sys\n"
+            f"server = socket.socket(fileno={server.fileno()})\nopen_ = []\n"
+            "while True:\n  line = server.accept()[0]\n  open_.append(line)\n"
+            f"  answer = {answer!r}\n  if answer is not None:\n    line.recv(65536)\n"
+            "    line.sendall(answer)\n    line.close()\n"
+        )
+        running = subprocess.Popen([sys.executable, "-c", program], pass_fds=(server.fileno(),))
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            running.kill()
+            running.wait()
+
+
+async def test_a_session_is_there_with_its_process_folder_and_branch(home: HttpHome, client: Client) -> None:
+    (client.home / ".git").mkdir()
+    (client.home / ".git" / "HEAD").write_text("ref: refs/heads/feature/x\n")
+    client.env["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
+    ran = await client.report("SessionStart", source="startup", model="opus", prompt="NEVER")
+    assert "the mind of Kothar" in ran.context
+    assert len(ran.context) < 9_000
+    (row,) = await rows(home)
+    assert (row["name"], row["branch"], row["attended"], row["pid"]) == ("ada-user", "feature/x", True, os.getpid())
+    assert (row["state"], row["model"], row["cwd"]) == ("idle", "opus", str(client.home))
+    assert (await client.report("UserPromptSubmit", prompt="NEVER")).out == b""
+    assert (await rows(home))[0]["state"] == "working"
+    await client.report("SessionEnd", reason="other")
+    assert (await rows(home))[0]["state"] == "gone"
+    assert b"NEVER" not in (home.home / "memory.db").read_bytes()
+
+
+async def test_a_worktree_and_a_commit_without_a_branch_are_read(home: HttpHome, client: Client) -> None:
+    real, tree = client.home / "real", client.home / "tree" / "deep"
+    real.mkdir()
+    tree.mkdir(parents=True)
+    (real / "HEAD").write_text("0123456789abcdef0123\n")
+    (tree.parent / ".git").write_text(f"gitdir: {real}\n")
+    await client.report("SessionStart", cwd=str(tree))
+    (row,) = await rows(home)
+    assert (row["project"], row["branch"]) == ("tree", "0123456789ab")
+
+
+async def test_what_could_not_be_sent_comes_first_in_order_and_once(home: HttpHome, client: Client) -> None:
+    url, client.env["SOUL_URL"] = client.env["SOUL_URL"], "http://127.0.0.1:9"
+    hooks = ["SessionStart", "UserPromptSubmit", "Stop", "UserPromptSubmit", "Notification"]
+    for number, name in enumerate(hooks):
+        assert (await client.report(name, notification_type="permission_prompt")).out == b""
+        assert len(client.kept) == number + 1
+    assert [json.loads(path.read_text())["hook"]["hook_event_name"] for path in client.kept] == hooks
+    sent = [json.loads(path.read_text())["id"] for path in client.kept]
+    for path in client.kept:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert client.env["SOUL_KEY"] not in path.read_text()
+        assert "token-of-the-environment" not in path.read_text()
+    (waiting,) = client.home.glob(".local/state/soul/*")
+    assert stat.S_IMODE(waiting.stat().st_mode) == 0o700
+    assert (await client.status())["kept"] == 5
+    client.env["SOUL_URL"] = url  # the spool of one address is not sent to another
+    waiting.rename(waiting.with_name(_folder(url)))
+    assert (await client.report("CwdChanged")).out == b""
+    while client.kept:  # a busy daemon puts an event off
+        assert (await client.report("CwdChanged")).out == b""
+    with sqlite3.connect(home.home / "memory.db") as connection:
+        found = [row[0] for row in connection.execute("SELECT id FROM session_events")]
+    connection.close()
+    ingested = len(set(found) & set(sent))
+    print(f"sent={len(sent)} ingested={ingested} doubled={len(found) - len(set(found))}")
+    assert (ingested, len(found)) == (5, len(set(found)))
+    assert (await rows(home))[0]["state"] == "waits"
+
+
+def _folder(url: str) -> str:
+    import binascii
+
+    return f"sessions-{binascii.crc32(url.encode()):08x}"
+
+
+async def test_many_scripts_that_empty_one_spool_send_each_event_once(home: HttpHome, client: Client) -> None:
+    url, client.env["SOUL_URL"] = client.env["SOUL_URL"], "http://127.0.0.1:9"
+    for number in range(8):
+        await client.report("UserPromptSubmit" if number % 2 else "Stop")
+    sent = [json.loads(path.read_text())["id"] for path in client.kept]
+    (waiting,) = client.home.glob(".local/state/soul/*")
+    client.env["SOUL_URL"] = url
+    waiting.rename(waiting.with_name(_folder(url)))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(4):
+            group.create_task(client.report("Stop"))
+    runs = 4 + await client.emptied()
+    with sqlite3.connect(home.home / "memory.db") as connection:
+        found = [row[0] for row in connection.execute("SELECT id FROM session_events")]
+    connection.close()
+    assert set(sent) <= set(found)
+    assert len(found) == len(set(found)) == 8 + runs
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\n{",
+        b"HTTP/1.1 nonsense\r\n\r\n",
+        b"x" * 100_000,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + b"[" * 20_000,
+    ],
+)
+async def test_what_babbles_is_no_daemon_and_the_event_is_kept(home: HttpHome, client: Client, answer: bytes) -> None:
+    with answering(answer) as url:
+        client.env["SOUL_URL"] = url
+        assert (await client.report("SessionStart")).out == b""
+    assert len(client.kept) == 1
+
+
+async def test_a_daemon_that_hangs_is_left_in_time_and_the_event_is_kept(home: HttpHome, client: Client) -> None:
+    client.script.write_text(client.script.read_text().replace("NET_S = 60", "NET_S = 1"))
+    with answering(None) as url:
+        client.env["SOUL_URL"] = url
+        assert (await client.report("SessionStart")).out == b""
+    assert len(client.kept) == 1
+
+
+async def test_an_event_that_the_daemon_refuses_does_not_block_the_others(home: HttpHome, client: Client) -> None:
+    url, client.env["SOUL_URL"] = client.env["SOUL_URL"], "http://127.0.0.1:9"
+    await client.report("SessionStart", session_id="../../etc")
+    await client.report("SessionStart")
+    (waiting,) = client.home.glob(".local/state/soul/*")
+    (waiting / "000000000000001-torn.json").write_text('{"id": ')
+    client.env["SOUL_URL"] = url
+    waiting.rename(waiting.with_name(_folder(url)))
+    await client.report("Stop")
+    await client.emptied()
+    assert len(await rows(home)) == 1
+
+
+async def test_a_key_that_is_revoked_keeps_what_it_has(home: HttpHome, client: Client) -> None:
+    assert home.now.built is not None
+    admin = KeyAdmin(home.now.built.store.database, home.clock, "root")
+    await admin.revoke(client.env["SOUL_KEY"].split("-")[2])
+    assert (await client.report("SessionStart")).out == b""
+    assert len(client.kept) == 1
+
+
+async def test_of_too_many_events_the_oldest_go_and_are_counted(home: HttpHome, client: Client) -> None:
+    client.script.write_text(client.script.read_text().replace("MOST_KEPT = 1000", "MOST_KEPT = 3"))
+    client.env["SOUL_URL"] = "http://127.0.0.1:9"
+    for number in range(5):
+        await client.report("Stop", reason=str(number))
+    assert [json.loads(path.read_text())["hook"]["reason"] for path in client.kept] == ["2", "3", "4"]
+    assert (await client.status())["dropped"] == 2
+    client.script.write_text(client.script.read_text().replace("5 * 1024 * 1024", "1000"))
+    await client.report("Stop", reason="5")
+    assert sum(path.stat().st_size for path in client.kept) <= 1000
+
+
+async def test_settings_come_from_the_environment_then_the_plugin_then_a_file_of_ones_own(
+    home: HttpHome, client: Client
+) -> None:
+    url, key = client.env.pop("SOUL_URL"), client.env.pop("SOUL_KEY")
+    assert (await client.report("SessionStart")).out == b""
+    assert client.kept == []  # without a key there is nothing to keep
+    folder = client.home / ".config" / "soul"
+    folder.mkdir(parents=True)
+    file = folder / "session.json"
+    file.write_text(json.dumps({"url": url, "key": key}))
+    file.chmod(0o644)
+    assert (await client.status())["fault"] == "there is no key"
+    file.chmod(0o600)
+    assert (await client.report("SessionStart")).context
+    client.env["SOUL_URL"] = "https://example.com"  # as a repository may set it
+    assert (await client.status())["key"] is False
+    del client.env["SOUL_URL"]
+    client.env |= {"CLAUDE_PLUGIN_OPTION_URL": "http://127.0.0.1:9", "CLAUDE_PLUGIN_OPTION_KEY": "another"}
+    assert (await client.status())["url"] == "http://127.0.0.1:9"
+    client.env |= {"SOUL_URL": url, "SOUL_KEY": key}
+    assert (await client.report("SessionStart", source="compact")).context
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com:8766",
+        "http://10.0.0.1",
+        "http://127.0.0.1.example.com",
+        "http://localhost@example.com",
+        "ftp://127.0.0.1",
+        "127.0.0.1:8766",
+        "http://127.0.0.1:port",
+        "http://127.0.0.1:80\r\nX: y",
+        "http://",
+    ],
+)
+async def test_a_key_goes_over_plain_http_to_this_machine_alone(home: HttpHome, client: Client, url: str) -> None:
+    client.env["SOUL_URL"] = url
+    assert (await client.report("SessionStart")).out == b""
+    assert (await client.status())["fault"]
+    assert client.kept == []
+
+
+def _odd_inputs(number: int) -> Iterator[bytes]:
+    """Inputs that no client should send, and some that one may."""
+    draw = dice("hooks")
+    names = ("SessionStart", "UserPromptSubmit", "Stop", "Notification", "SessionEnd", "\u0000", "", "Future")
+    odd: tuple[object, ...] = (0, -1, 10**400, None, True, [], {}, [[[]]], {"a": {}})
+    values = (*odd, "", "x", "\ud800", "\x00", "é" * 9_000)
+    whole = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart", "cwd": "/"}).encode()
+    for one in range(number):
+        match one % 5:
+            case 0:
+                yield whole[: draw.randrange(len(whole))]
+            case 1:
+                torn = bytearray(whole)
+                torn[draw.randrange(len(torn))] = draw.randrange(256)
+                yield bytes(torn)
+            case 2:
+                fields = ("session_id", "hook_event_name", "cwd", "source", "model", "reason", "session_title", "odd")
+                yield json.dumps({name: draw.choice(values) for name in fields}).encode()
+            case 3:
+                yield draw.choice((b"[" * 10_000, b'{"a":' * 5_000, b"NaN", b"\xff" * 99, b"null", b"[]", b"7", b""))
+            case _:
+                folder = draw.choice(("/proc/self", "/nowhere", "relative", "/\x00", "/" + "a/" * 2_000, "\n"))
+                session, name = draw.choice(("s1", "../x", "")), draw.choice(names)
+                yield json.dumps({"session_id": session, "hook_event_name": name, "cwd": folder}).encode()
+
+
+@pytest.mark.slow
+async def test_odd_inputs_never_fail_and_never_chatter(home: HttpHome, client: Client) -> None:
+    nonzero = stderr = 0
+    for number, given in enumerate(_odd_inputs(300)):
+        client.env["CLAUDE_PID"] = ("1", "x", "", "-5", str(10**30))[number % 5]
+        ran = await asyncio.to_thread(client.now, given)
+        nonzero += ran.code != 0
+        stderr += bool(ran.err)
+        assert len(ran.context) < 9_000
+    print(f"inputs=300 nonzero={nonzero} stderr={stderr}")
+    assert (nonzero, stderr) == (0, 0)
+
+
+async def test_closed_streams_a_home_that_cannot_be_written_and_a_folder_that_is_gone_are_no_failure(
+    home: HttpHome, client: Client
+) -> None:
+    command = [sys.executable, "-I", "-S", str(client.script)]
+    hook = b'{"session_id": "s1", "hook_event_name": "SessionStart"}'
+    closed = await asyncio.to_thread(
+        subprocess.run, ["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *command], check=False, env=client.env
+    )
+    assert closed.returncode == 0
+    for env in ({"HOME": "/proc/1"}, {"HOME": "/dev/null/x"}, {}):
+        bare = {"SOUL_URL": "http://127.0.0.1:9", "SOUL_KEY": "k"} | env
+        done = await asyncio.to_thread(
+            subprocess.run, command, input=hook, capture_output=True, check=False, env=bare, cwd="/"
+        )
+        assert (done.returncode, done.stderr, done.stdout) == (0, b"", b"")
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[HttpHome]:
+    """A home with one running daemon."""
+    async with aiohttp.ClientSession() as session:
+        made = HttpHome(tmp_path / "daemon", session)
+        made.home.mkdir()
+        await made.start()
+        yield made
+        await made.now.cut()

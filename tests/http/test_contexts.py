@@ -1,0 +1,411 @@
+"""Shared contexts over HTTP: no change is lost, none is written that was not seen, and a watcher leaves nothing."""
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from typing import Any
+
+import aiohttp
+import pytest
+
+from daemon.channels.http import contexts
+from daemon.core.contexts import ADMIN
+from daemon.core.perception import Audience, AudienceKind
+from daemon.shared import door
+from daemon.shared.context import SharedContexts
+from tests.fakes import TIMEOUT
+from tests.given import CLOSING, OPENING
+from tests.http.daemons import Got, HttpHome, Stream, bearer
+from tests.http.machines import key_of, revoke
+from tests.models import Flow
+
+LAUNCH = "/api/shared-context/launch"
+FIELDS = {"key", "version", "data", "audience", "writers", "author", "updated_ms"}
+
+
+async def put(home: HttpHome, data: object, version: str, path: str = LAUNCH) -> Got:
+    return await home.ask("PUT", path, headers=bearer() | {"If-Match": version}, json=data)
+
+
+def shared(home: HttpHome) -> SharedContexts:
+    """The contexts as the daemon itself sees them."""
+    assert home.now.built is not None
+    return home.now.built.contexts
+
+
+def watched(home: HttpHome, path: str = f"{LAUNCH}/events") -> Any:  # noqa: ANN401  # aiohttp's own context manager
+    return home.client.get(home.url(path), headers=bearer())
+
+
+def watchers() -> int:
+    """How many tasks wait for a change on behalf of a client."""
+    return sum("ContextPages" in getattr(one.get_coro(), "__qualname__", "") for one in asyncio.all_tasks())
+
+
+async def test_a_key_that_was_never_written_is_version_0_and_its_etag_says_so(home: HttpHome) -> None:
+    got = await home.get(LAUNCH)
+    assert (got.status, got.headers["Etag"]) == (200, '"0"')
+    assert got.json.keys() == FIELDS
+    assert (got.json["version"], got.json["data"], got.json["author"]) == (0, {}, "")
+
+
+async def test_what_is_put_is_read_listed_and_known_to_the_admin(home: HttpHome) -> None:
+    got = await put(home, {"phase": "testing", "left": 2}, '"0"')
+    assert (got.status, got.headers["Etag"], got.json["version"], got.json["author"]) == (200, '"1"', 1, "operator")
+    assert (await home.get(LAUNCH)).json == got.json
+    assert (await home.get("/api/shared-context")).json == [got.json]
+    assert (await shared(home).store.get("launch")).data == {"phase": "testing", "left": 2}
+
+
+async def test_a_write_needs_the_version_that_it_was_made_from(home: HttpHome) -> None:
+    missing = await home.ask("PUT", LAUNCH, headers=bearer(), json={"a": 1})
+    assert (missing.status, missing.code) == (428, "no_version")
+    assert (await put(home, {"a": 1}, '"0"')).status == 200
+    late = await put(home, {"a": 2}, '"0"')
+    assert (late.status, late.headers["Etag"]) == (412, '"1"')
+    assert late.json.keys() == FIELDS | {"error"}
+    assert (late.json["version"], late.json["data"], late.json["error"]["code"]) == (1, {"a": 1}, "changed")
+    assert (await put(home, {"a": 3}, '"7", "1"')).json["version"] == 2
+    assert (await put(home, {"a": 4}, "*")).json["version"] == 3
+    assert (await put(home, {"a": 5}, 'W/"3"')).status == 412, "a weak tag matches nothing (RFC 9110)"
+    assert (await put(home, {"a": 5}, "3")).status == 422
+
+
+async def test_of_many_clients_at_once_no_increment_is_lost(home: HttpHome) -> None:
+    async def add() -> None:
+        while True:
+            found = await home.get(LAUNCH)
+            count = found.json["data"].get("count", 0) + 1
+            if (await put(home, {"count": count}, found.headers["Etag"])).status == 200:
+                return
+
+    async with asyncio.timeout(TIMEOUT):
+        await asyncio.gather(*(add() for _ in range(4)))
+    assert (await home.get(LAUNCH)).json["data"] == {"count": 4}
+
+
+async def test_what_is_not_for_the_whole_workspace_is_not_there(home: HttpHome) -> None:
+    await shared(home).store.define("mine", audience=Audience(AudienceKind.DM, "D1"))
+    await shared(home).store.write("mine", {"canary": "between us"}, None, ADMIN)
+    for method, path in (("GET", "mine"), ("PUT", "mine"), ("GET", "mine/events")):
+        headers = bearer() | {"If-Match": "*"}
+        got = await home.ask(method, f"/api/shared-context/{path}", headers=headers, json={"a": 1})
+        assert (got.status, got.code) == (404, "unknown_context")
+        assert b"between us" not in got.body
+    assert (await home.get("/api/shared-context")).json == []
+    assert (await shared(home).store.get("mine")).version == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "status"), [("..%2Fetc", 422), ("a%00b", 422), ("A", 422), ("%FF", 422), ("x" * 65, 422), ("", 404)]
+)
+async def test_what_is_no_key_gets_a_sentence(home: HttpHome, key: str, status: int) -> None:
+    got = await put(home, {"a": 1}, "*", f"/api/shared-context/{key}")
+    assert got.status == status
+    assert got.json["error"]["message"]
+    assert (await home.get("/api/shared-context")).json == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b'{"a": ', 400, "not valid JSON"),
+        (b"[" * 10_000, 400, "not valid JSON"),
+        (b'{"a": ' * 10_000, 400, "not valid JSON"),
+        (b'{"a": "\\ud800"}', 400, "not valid JSON"),
+        (b'{"a": NaN}', 422, "a is nan"),
+        (b'{"a": {"b": 1e999}}', 422, "a/b is inf"),
+        (b"[1]", 422, "body"),
+        (b"null", 422, "body"),
+        (json.dumps({"a": "x" * 17_000}).encode(), 422, "16384 are the most"),
+        (b'{"a":' * 40 + b"1" + b"}" * 40, 422, "nested more than"),
+        (json.dumps({"a": "x" * 300_000}).encode(), 413, "too large"),
+    ],
+)
+async def test_data_that_can_not_be_stored_changes_nothing_and_says_why(
+    home: HttpHome, body: bytes, status: int, said: str
+) -> None:
+    headers = bearer() | {"If-Match": "*", "Content-Type": "application/json"}
+    got = await home.ask("PUT", LAUNCH, headers=headers, data=body)
+    assert (got.status, said in got.json["error"]["message"]) == (status, True), got.body
+    assert (await home.get(LAUNCH)).json["version"] == 0
+    assert not home.events.named("http.crashed")
+
+
+async def test_half_a_body_writes_nothing(home: HttpHome) -> None:
+    port = int(home.now.channel.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"PUT {LAUNCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {bearer()['Authorization']}\r\n"
+    head += 'If-Match: *\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a": 1}'
+    writer.write(head.encode())
+    writer.write_eof()
+    await reader.read()
+    writer.close()
+    assert (await home.get(LAUNCH)).json["version"] == 0
+    assert not home.events.named("http.crashed")
+
+
+async def test_a_schema_binds_programs_too(home: HttpHome) -> None:
+    await shared(home).store.define("launch", form={"properties": {"phase": {"enum": ["testing", "done"]}}})
+    got = await put(home, {"phase": "over"}, "*")
+    assert (got.status, got.code) == (422, "invalid")
+    assert "phase: 'over' is not one of" in got.json["error"]["message"]
+
+
+async def test_a_watcher_sees_the_context_now_and_each_change(home: HttpHome) -> None:
+    async with watched(home) as response:
+        stream = Stream(response)
+        assert (await stream.next()).data["version"] == 0
+        await put(home, {"phase": "testing"}, "*")
+        said = await stream.next()
+    assert said.name == "soul:context:changed"
+    assert said.data.keys() == {"key", "version", "data", "author", "at_ms"}
+    assert (said.data["version"], said.data["data"], said.data["author"]) == (1, {"phase": "testing"}, "operator")
+
+
+async def test_a_change_whose_ring_is_lost_is_noticed_all_the_same(home: HttpHome) -> None:
+    async with watched(home) as response:
+        stream = Stream(response)
+        await stream.next()
+        await shared(home).store.write("launch", {"phase": "done"}, None, ADMIN)  # rings nothing
+        said = await home.turning(stream.next())
+    assert said.data["data"] == {"phase": "done"}
+
+
+async def test_an_idle_watcher_gets_keep_alives_and_one_that_leaves_leaves_no_task(home: HttpHome) -> None:
+    assert watchers() == 0
+    async with watched(home) as response:
+        stream = Stream(response)
+        await stream.next()
+        assert watchers() == 1
+        await home.turning(stream.comment())
+        response.close()
+    await home.turning(home.events.until("http.reader_left", context="launch"))
+    async with asyncio.timeout(TIMEOUT):
+        while watchers():  # noqa: ASYNC110  # the handler's own end has no event
+            await asyncio.sleep(0)
+
+
+async def test_a_stop_ends_the_streams_of_watchers_whole(home: HttpHome) -> None:
+    async with watched(home) as response:
+        stream = Stream(response)
+        await stream.next()
+        await home.now.stop()
+        async with asyncio.timeout(TIMEOUT):
+            assert (await response.content.read()).strip() == b"", "no more than the end of the event that was read"
+    assert watchers() == 0
+
+
+async def test_too_many_watchers_are_asked_to_come_later(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contexts, "_MOST_WATCHERS", 1)
+    async with watched(home) as response:
+        await Stream(response).next()
+        got = await home.get(f"{LAUNCH}/events")
+    assert (got.status, got.code) == (503, "busy")
+
+
+async def test_one_key_takes_few_of_the_places_of_those_who_watch(
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contexts, "_MOST_OF_A_KEY", 1)
+    keys = [await key_of(home), await key_of(home, "UBO")]
+    async with AsyncExitStack() as stack:
+        for who in (bearer(keys[0]), bearer(keys[1]), bearer(), bearer()):
+            opened = home.client.get(home.url(f"{LAUNCH}/events"), headers=who)
+            await Stream(await stack.enter_async_context(opened)).next()
+        got = await home.ask("GET", f"{LAUNCH}/events", headers=bearer(keys[0]))
+    assert (got.status, got.code) == (429, "too_many")
+    assert "end one of them" in got.json["error"]["hint"]
+
+
+async def test_one_key_does_not_fill_the_workspace_with_contexts(
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "MOST_BY_KEY", 2)
+    ada, bo = await key_of(home), await key_of(home, "UBO")
+
+    async def write(key: str, name: str, n: int = 1) -> Got:
+        headers = bearer(key) | {"If-Match": "*"}
+        return await home.ask("PUT", f"/api/shared-context/{name}", headers=headers, json={"n": n})
+
+    assert [(await write(ada, name)).status for name in ("a", "b", "c")] == [200, 200, 422]
+    assert "begins no other" in (await write(ada, "c")).json["error"]["message"]
+    assert (await write(ada, "a", 2)).status == 200, "what there is goes on"
+    assert (await write(bo, "c")).status == 200
+    assert (await put(home, {"n": 1}, "*", "/api/shared-context/d")).status == 200
+
+
+async def test_a_page_or_a_wrong_host_may_watch_nothing(home: HttpHome) -> None:
+    for headers, status in (({"Origin": "https://example.org"}, 403), ({"Host": "example.org"}, 421)):
+        got = await home.get(f"{LAUNCH}/events", **headers)
+        assert got.status == status
+    with pytest.raises(aiohttp.ClientResponseError):
+        async with home.client.get(home.url(LAUNCH)) as response:
+            response.raise_for_status()
+
+
+# -- who is present ---------------------------------------------------------------------------------------------------
+
+
+async def be(home: HttpHome, member: str, state: object, key: str = "launch") -> Got:
+    path = f"/api/shared-context/{key}/presence/{member}"
+    return await home.ask("PUT", path, headers=bearer(), json=state)
+
+
+async def present(home: HttpHome, key: str = "launch") -> list[tuple[str, object]]:
+    """The members and their states as programs see them."""
+    found = (await home.get(f"/api/shared-context/{key}/presence")).json
+    assert all(one.keys() == {"member", "process", "state", "seen_ms"} for one in found)
+    return [(one["member"], one["state"]) for one in found]
+
+
+async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves(home: HttpHome) -> None:
+    home.clock.stand_still()
+    got = await be(home, "page", {"cursor": 1})
+    assert (got.status, got.json["member"], got.json["process"]) == (200, "page", "http")
+    home.clock.turn(14)
+    await be(home, "page", {"cursor": 2})
+    home.clock.turn(14)
+    assert await present(home) == [("page", {"cursor": 2})]
+    home.clock.turn(1)
+    assert await present(home) == []
+    await be(home, "page", {"cursor": 3})
+    gone = await home.ask("DELETE", "/api/shared-context/launch/presence/page", headers=bearer())
+    assert (gone.status, gone.body) == (204, b"")
+    assert await present(home) == []
+
+
+async def test_a_program_takes_no_name_from_a_process_and_ends_no_presence_of_one(home: HttpHome) -> None:
+    lobby = shared(home).awareness("launch")
+    await lobby.set_local_state({"status": "here"})
+    taken = await be(home, "operator", {"status": "mine"})
+    assert (taken.status, taken.code) == (409, "taken")
+    await home.ask("DELETE", "/api/shared-context/launch/presence/operator", headers=bearer())
+    assert await present(home) == [("operator", {"status": "here"})]
+
+
+@pytest.mark.parametrize(
+    ("key", "member", "state", "said"),
+    [
+        ("launch", "..%2Fx", {}, "no name of a member"),
+        ("launch", "a%00", {}, "no name of a member"),
+        ("Launch", "page", {}, "no key"),
+        ("launch", "page", {"a": "x" * 4_100}, "4096 are the most"),
+        ("launch", "page", [1], "body"),
+        ("souls", "ada", {"doing": "nothing"}, "kept by the daemons alone"),
+    ],
+)
+async def test_a_presence_that_may_not_be_gets_a_sentence(
+    home: HttpHome, key: str, member: str, state: object, said: str
+) -> None:
+    got = await be(home, member, state, key)
+    assert got.status == 422
+    assert said in got.json["error"]["message"]
+    assert ("page", {}) not in await present(home)
+
+
+async def test_a_watcher_sees_who_comes_and_goes_and_no_lease_that_is_only_renewed(home: HttpHome) -> None:
+    async with watched(home) as response:
+        stream = Stream(response)
+        assert (await stream.next()).name == "soul:context:changed"
+        await be(home, "page", {"cursor": 1})
+        come = await stream.next()
+        assert (come.name, [one["state"] for one in come.data["members"]]) == ("soul:context:presence", [{"cursor": 1}])
+        await be(home, "page", {"cursor": 1})
+        await home.ask("DELETE", "/api/shared-context/launch/presence/page", headers=bearer())
+        assert (await stream.next()).data == {"key": "launch", "members": []}
+
+
+async def test_what_the_soul_does_is_seen_while_it_thinks_and_speaks(home: HttpHome) -> None:
+    name = home.now.built.settings.name if home.now.built else ""
+    flow = Flow()
+    home.model.flows.append(flow)
+    async with watched(home, "/api/shared-context/souls/events") as response:
+        souls = Stream(response)
+
+        async def shows(doing: str) -> None:
+            while (said := await souls.next()).name != "soul:context:presence" or said.data["members"] != [
+                {**said.data["members"][0], "member": name, "state": {"doing": doing}}
+            ]:
+                pass
+
+        await shows("idle")
+        async with home.stream("hello") as reply:
+            await shows("thinking")
+            flow.say(OPENING, "Hello there, ")
+            await shows("speaking")
+            flow.end("my friend.", CLOSING)
+            await reply.until("done")
+        await shows("idle")
+
+
+# Keys of people's sessions
+
+
+async def by(  # noqa: PLR0917 - one of each
+    home: HttpHome, key: str, method: str, path: str = LAUNCH, data: object = None, version: str = "*"
+) -> Got:
+    """A request with a key."""
+    return await home.ask(method, path, headers=bearer(key) | {"If-Match": version}, json=data)
+
+
+async def test_a_persons_key_reads_and_writes_in_that_persons_name_where_the_writers_let_them(home: HttpHome) -> None:
+    ada, store = await key_of(home), shared(home).store
+    got = await by(home, ada, "PUT", data={"phase": "testing"}, version='"0"')
+    assert (got.status, got.json["author"], got.json["version"]) == (200, "UADA", 1)
+    assert (await by(home, ada, "GET")).json == got.json
+    assert (await by(home, ada, "GET", "/api/shared-context")).json == [got.json]
+    await store.define("launch", writers=["minoan"])
+    got = await by(home, ada, "PUT", data={"phase": "done"})
+    assert (got.status, got.json["error"]["message"]) == (422, "UADA may not write launch.")
+    await store.define("launch", writers=["minoan", "UADA"])
+    assert (await by(home, ada, "PUT", data={"phase": "done"})).status == 200
+    assert (await by(home, await key_of(home, ""), "PUT", data={"phase": "over"})).json["author"] == "operator"
+
+
+async def test_a_key_knows_no_context_of_a_dm_not_even_its_owners_and_a_guests_none(home: HttpHome) -> None:
+    ada, guest = await key_of(home), await key_of(home, "UGUEST")
+    await put(home, {"canary": "open"}, "*")
+    await shared(home).store.define("mine", audience=Audience(AudienceKind.DM, "DUADA"))
+    await shared(home).store.write("mine", {"canary": "between us"}, None, ADMIN)
+    for key, hidden in ((ada, "mine"), (guest, "mine"), (guest, "launch")):
+        for method, path in (
+            ("GET", ""),
+            ("PUT", ""),
+            ("GET", "/events"),
+            ("GET", "/presence"),
+            ("PUT", "/presence/me"),
+        ):
+            got = await by(home, key, method, f"/api/shared-context/{hidden}{path}", {"a": 1})
+            assert (got.status, got.code) == (404, "unknown_context")
+            assert b"canary" not in got.body
+    assert (await by(home, guest, "GET", "/api/shared-context")).json == []
+    assert (await shared(home).store.get("launch")).version == 1
+
+
+async def test_a_key_is_present_under_its_persons_name_alone(home: HttpHome) -> None:
+    ada = await key_of(home)
+    await put(home, {"a": 1}, "*")
+    state = {"where": "desk"}
+    assert (await by(home, ada, "PUT", f"{LAUNCH}/presence/UADA:laptop", state)).status == 200
+    for method in ("PUT", "DELETE"):
+        for name in ("release-bot", "UBO", "UADAX", "UADA.x"):
+            got = await by(home, ada, method, f"{LAUNCH}/presence/{name}", state)
+            assert (got.status, "UADA:laptop" in got.json["error"]["hint"]) == (422, True)
+    assert [one["member"] for one in (await by(home, ada, "GET", f"{LAUNCH}/presence")).json] == ["UADA:laptop"]
+
+
+async def test_a_key_that_is_revoked_ends_what_it_watches(home: HttpHome) -> None:
+    ada = await key_of(home)
+    await put(home, {"a": 1}, "*")
+    async with home.client.get(home.url(f"{LAUNCH}/events"), headers=bearer(ada)) as response:
+        stream = Stream(response)
+        assert (await stream.next()).data["version"] == 1
+        await revoke(home, ada)
+        await put(home, {"a": 2}, "*")
+
+        async def ended() -> bytes:
+            return await response.content.read()
+
+        assert b"soul:stream" not in await home.turning(ended())
+    assert watchers() == 0

@@ -1,0 +1,71 @@
+"""What people decide of their own memory over HTTP: the same whole phrases, obeyed without a model."""
+
+import json
+
+import pytest
+
+from tests.given import tagged
+from tests.http.daemons import HttpHome
+
+_KNOWN = "what do you know about me"
+
+
+class Session:
+    """One session's messages and the whole answers to them."""
+
+    def __init__(self, home: HttpHome, name: str) -> None:
+        self._home = home
+        self._name = name
+        self._count = 0
+
+    async def say(self, words: str) -> str:
+        """The answer to a message."""
+        self._count += 1
+        done = await self._home.say(words, self._name, f"{self._name}-{self._count}")
+        return str(done.data["text"])
+
+
+@pytest.fixture
+def session(home: HttpHome) -> Session:
+    return Session(home, "s")
+
+
+async def test_a_client_shows_proves_and_corrects_what_is_known_of_its_person(home: HttpHome, session: Session) -> None:
+    assert await session.say("remember that I look after the imports") == "Noted: I look after the imports"
+    assert "1. I look after the imports (" in await session.say(_KNOWN)
+    assert "> I look after the imports" in await session.say("why 1")
+    assert await session.say("wrong 1: I look after all exports") == "Corrected: 1 now says: I look after all exports"
+    known = await session.say(_KNOWN)
+    assert "I look after all exports" in known
+    assert "imports" not in known
+    assert home.model.prompts == []
+
+
+async def test_an_export_is_the_answer_itself_where_no_file_can_be_sent(session: Session) -> None:
+    await session.say("remember that I look after the imports")
+    answer = await session.say("export my memory")
+    exported = json.loads(answer.split("```json\n")[1].split("\n```")[0])
+    assert [fact["text"] for fact in exported["facts"]] == ["I look after the imports"]
+    assert exported["messages"][0]["text"] == "remember that I look after the imports"
+
+
+async def test_forget_me_leaves_nothing_after_it_was_confirmed(home: HttpHome, session: Session) -> None:
+    await session.say("remember that I look after the imports")
+    assert "yes, forget me" in await session.say("forget me")
+    assert (await session.say("yes, forget me")).startswith("Forgotten:")
+    assert (await session.say(_KNOWN)).startswith("I have noted nothing about you.")
+    assert "imports" not in (await session.say("export my memory"))
+    assert home.model.prompts == []
+
+
+async def test_why_says_where_the_last_answer_comes_from(home: HttpHome, session: Session) -> None:
+    await session.say("remember that I look after the imports")
+    home.model.replies.append(tagged("You look after the imports. Rain is wet."))
+    await session.say("what is it that I do?")
+    answer = await session.say("why")
+    assert (
+        "> You look after the imports.\n- I had noted: I look after the imports\n  “I look after the imports” ("
+        in answer
+    )
+    assert answer.endswith("from what I know in general.")
+    assert "](" not in answer, "messages over HTTP have no address"

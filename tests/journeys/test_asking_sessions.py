@@ -1,0 +1,360 @@
+"""*ask ada-api: …*: the owner's click, the session's own hook, and the answer in the thread, word for word and once."""
+
+import asyncio
+import subprocess
+from functools import partial
+from pathlib import Path
+
+from daemon.core.questions import LATE_MS, LONGEST_ANSWER, MOST_WAITING, OVER_MS
+from daemon.core.sessions import Visibility
+from daemon.memory.people.erasure import Spared, erase
+from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, new_key, question, states
+from tests.journeys.house import House, said
+from tests.journeys.problems import NO, buttons, forged, press
+
+ASKED = "I ask Ada Lovelace in a direct message whether `ada-api` may have that. Either way I say so here."
+ALLOWED = "It is allowed: `ada-api` reads it at the end of its turn. Its answer comes here."
+REFUSED = "It was not allowed: `ada-api` gets nothing of it."
+LEASE = 20.0  # so short that the clock is turned by little
+HEAD = "*Ada Lovelace's session `ada-api`:*"
+
+
+async def test_a_question_is_allowed_by_its_owner_answered_by_the_session_and_stands_in_the_thread(
+    house: House, session: AskedSession
+) -> None:
+    ts = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+    assert said(await house.reply("general", count=1)) == ASKED
+    asked = await house.reply("D0ADA", MAY)
+    await house.idle()
+    assert f"Ben (`{await house.person('Ben')}`)" in said(asked)
+    assert "in a channel:" in said(asked)
+    assert f"```\n{WORDS}\n```" in said(asked)
+    assert "All who are there read its answer." in said(asked)
+    assert len(buttons(asked)) == 2
+    assert (await session.ends_turn()).context == "", "nothing goes to the session before the click"
+    assert await press(house, "Ada", "D0ADA", asked["ts"]) == "accepted"
+    await house.reply("general", ALLOWED)
+    read = (await session.ends_turn("p2")).context
+    assert WORDS in read
+    assert read.startswith("Ben asks this session something")
+    assert "Ben is not your user" in read
+    assert "change nothing for it" in read
+    assert (await session.goes_on("It is 0042_tenants.", "p2")).context == ""
+    answer = await house.reply("general", "0042_tenants")
+    await house.idle()
+    assert (said(answer), answer["thread_ts"]) == (f"{HEAD}\n\nIt is 0042_tenants.", ts)
+    assert house.prompts == [], "no model is called"
+    assert await states(house) == ["answered"]
+    await session.goes_on("And again.", "p2")
+    await house.answered("Ben", "general", "@soul so which one was it?", thread=ts)
+    assert await house.replies("general") == [ASKED, ALLOWED, said(answer), (await house.replies("general"))[-1]]
+    assert "It is 0042_tenants." in house.last_prompt()
+    assert [
+        row["author"][:8] for row in await house.rows("SELECT author FROM turns WHERE body LIKE 'It is 0042%'")
+    ] == ["session."]
+    people = {row["person"] for row in await house.rows("SELECT person FROM user_models")}
+    assert not any(one.startswith("session.") for one in people), "it is no evidence about people"
+
+
+async def test_what_the_owner_says_themselves_needs_no_leave(house: House, session: AskedSession) -> None:
+    assert await asks(house, "Ada", "dm") == "`ada-api` reads it at the end of its turn. Its answer comes here."
+    assert await house.rows("SELECT * FROM approvals") == []
+    read = (await session.ends_turn()).context
+    assert read.startswith("Your user, Ada")
+    await session.goes_on("0042.")
+    assert said(await house.reply("D0ADA", "0042."))
+
+
+async def test_a_task_of_the_owner_is_one_and_frag_and_gib_are_german(house: House, session: AskedSession) -> None:
+    await house.answered("Ada", "dm", "bitte gib `ada-api`: räum den Ordner auf")
+    assert "It is a task" in (await session.ends_turn()).context
+    await session.goes_on("done")
+    await house.reply("D0ADA", "done")
+    await house.answered("Ada", "dm", "Frag ada-api: wie viele Tests gibt es?")
+    assert "It is a question" in (await session.ends_turn("p2")).context
+
+
+async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said_in_the_thread(
+    house: House, session: AskedSession
+) -> None:
+    assert await asks(house) == ASKED
+    ts = await question(house)
+    name = (await house.one("SELECT id FROM approvals"))["id"]
+    assert await forged(house, "Ben", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
+    assert await forged(house, "Ada", "C0GENERAL", ts=ts, value=f"approve:{name}") != "accepted"
+    assert await states(house) == ["held"]
+    assert (await session.ends_turn()).context == ""
+    assert await press(house, "Ada", "D0ADA", ts, NO) == "accepted"
+    assert said(await house.reply("general", "not allowed")) == REFUSED
+    await house.idle()
+    assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
+    await house.idle()
+    assert (await session.ends_turn("p2")).context == ""
+    assert (await states(house), await house.replies("general")) == (["refused"], [ASKED, REFUSED])
+
+
+async def test_a_question_that_no_one_decides_expires_and_a_late_click_changes_nothing(
+    house: House, session: AskedSession
+) -> None:
+    await asks(house)
+    ts = await question(house)
+    name = (await house.one("SELECT id FROM approvals"))["id"]
+    house.clock.turn(OVER_MS / 1000)
+    assert "not allowed in time" in said(await house.reply("general", "not allowed"))
+    await house.idle()
+    assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
+    assert await states(house) == ["expired"]
+    assert (await session.ends_turn()).context == ""
+
+
+async def test_a_task_of_another_and_a_session_that_asks_no_permission_need_a_click_each_time(
+    house: House, session: AskedSession
+) -> None:
+    await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions")
+    for _ in range(2):
+        assert await asks(house, how="hand", words="clean up") == ASKED
+    await house.reply("D0ADA", "May I hand a task to your session `ada-api`?", count=2)
+    await house.reply("D0ADA", "asks no permission for what it does", count=2)
+    assert await states(house) == ["held", "held"]
+
+
+async def test_no_answer_is_said_once_after_five_minutes_and_over_after_a_day(
+    house: House, session: AskedSession
+) -> None:
+    await asks(house)
+    await allowed(house)
+    house.clock.turn(LATE_MS / 1000 + 1)
+    await house.reply("general", "has not answered yet")
+    await house.idle()
+    house.clock.turn(LATE_MS / 1000)
+    await house.idle()
+    await session.ends_turn()
+    house.clock.turn(OVER_MS / 1000)
+    await house.reply("general", "the question is over")
+    await house.idle()
+    await session.goes_on("too late")
+    await house.idle()
+    replies = await house.replies("general")
+    assert [one for one in replies if "not answered yet" in one or "gone" in one] == [replies[2]]
+    assert (len(replies), await states(house)) == (4, ["expired"])
+
+
+async def test_a_session_that_is_killed_after_the_click_is_said_once_and_answers_when_it_is_back(
+    house: House, session: AskedSession, program: subprocess.Popen[bytes]
+) -> None:
+    session.client.env["CLAUDE_PID"] = str(program.pid)
+    await session.client.report("SessionStart", source="resume")
+    await asks(house)
+    await allowed(house)
+    program.kill()
+    program.wait()
+    house.clock.turn(3)
+    assert "`ada-api` is gone and has not answered." in said(await house.reply("general", "is gone"))
+    house.clock.turn(LATE_MS / 1000)
+    await house.idle()
+    assert len(await house.replies("general")) == 3
+    del session.client.env["CLAUDE_PID"]
+    await session.client.report("SessionStart", source="resume")
+    assert WORDS in (await session.ends_turn()).context
+    await session.goes_on("0042.")
+    assert said(await house.reply("general", "0042.")) == f"{HEAD}\n\n0042."
+
+
+async def test_clear_takes_the_question_along_to_the_next_session(house: House, session: AskedSession) -> None:
+    await asks(house)
+    await allowed(house)
+    await session.client.run({"session_id": "s2", "hook_event_name": "SessionStart", "source": "clear"})
+    ran = await session.client.run(
+        {"session_id": "s2", "hook_event_name": "Stop", "prompt_id": "q", "stop_hook_active": False}
+    )
+    assert WORDS in ran.context
+
+
+async def test_hostile_answers_are_inert_redacted_cut_and_in_order(house: House, session: AskedSession) -> None:
+    await asks(house)
+    await allowed(house)
+    await session.ends_turn()
+    key = "sk-" + "a" * 40
+    hostile = (
+        f"\x00<!channel> <@U0ADA> [click](https://evil.example/x) {key} @everyone\x1b[31m\ud800 " + "word " * 20_000
+    )
+    await session.goes_on(hostile)
+    await house.reply("general", "session `ada-api`:")
+    await house.idle()
+    parts = (await house.replies("general"))[2:]
+    whole = "".join(parts)
+    assert len(parts) > 1
+    assert len(whole) < LONGEST_ANSWER + 500
+    assert key not in whole
+    posts = [call["args"] for call in await house.posting_calls()]
+    for wrong in ("<!channel>", "<@U0ADA>", "(https://evil.example", "@everyone", "\x00", "\x1b"):
+        assert wrong not in str(posts[-len(parts) :]), wrong
+
+
+async def test_the_tool_answers_once_and_then_the_turn_says_nothing_more(house: House, session: AskedSession) -> None:
+    await asks(house)
+    await allowed(house)
+    await session.ends_turn()
+    (note,) = (await session.ask("GET", "/api/sessions/s1/notes")).json
+    assert (note["kind"], note["sender"]) == ("question", "Ben")
+    path = f"/api/sessions/s1/notes/{note['id']}/answer"
+    got = await asyncio.gather(*(session.ask("POST", path, json={"text": f"0042 ({n})"}) for n in range(4)))
+    assert sorted(one.status for one in got) == [204, 409, 409, 409]
+    await session.goes_on("0043")
+    await house.reply("general", "0042 (")
+    await house.idle()
+    assert len(await house.replies("general")) == 3
+    assert (await session.ask("GET", "/api/sessions/s1/notes")).json == []
+    for bad in ("", "x" * (LONGEST_ANSWER + 1), "a\x00b"):
+        assert (await session.ask("POST", path, json={"text": bad})).status == 422
+
+
+async def test_a_poll_ends_when_a_note_comes_and_another_key_finds_no_session(
+    house: House, session: AskedSession
+) -> None:
+    poll = asyncio.create_task(session.ask("GET", "/api/sessions/s1/notes?wait=25"))
+    await asks(house, "Ada", "dm")
+    (note,) = (await poll).json
+    assert WORDS in note["text"]
+    assert (await session.ends_turn()).context == "", "it was fetched already"
+    row = await house.one("SELECT how, state FROM shared_messages")
+    assert tuple(row) == ("fetch", "delivered")
+    for key in (await new_key(house, "U0BEN"), await new_key(house), await new_key(house, "")):
+        path = f"/api/sessions/s1/notes/{note['id']}/answer"
+        assert (await session.ask("GET", "/api/sessions/s1/notes", key)).status == 404
+        assert (await session.ask("POST", path, key, json={"text": "stolen"})).status == 404
+    assert (await session.ask("GET", "/api/sessions/s1/notes?wait=26")).status == 422
+    assert await states(house) == ["delivered"]
+
+
+async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless_sessions_are_not_there(
+    house: House, session: AskedSession
+) -> None:
+    assert await house.answered("Ben", "general", f"@soul ask ada-apy: {WORDS}") == (
+        "I know of no session `ada-apy` that could be asked. Did you mean `ada-api`?"
+    )
+    session.client.env["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+    await session.client.report("UserPromptSubmit")
+    assert await asks(house) == "I know of no session `ada-api` that could be asked."
+    session.client.env |= {
+        "CLAUDE_CODE_SESSION_ATTENDED": "1",
+        "SOUL_KEY": await new_key(house, visibility=Visibility.HIDDEN),
+    }
+    await session.client.report("UserPromptSubmit")
+    assert await asks(house) == "I know of no session `ada-api` that could be asked."
+    assert await house.rows("SELECT * FROM shared_messages") == []
+
+
+async def test_where_a_guest_reads_no_session_is_asked(house: House, session: AskedSession) -> None:
+    await house.people.add_person("Gus", standing="guest")
+    await house.people.join("Gus", "general")
+    await house.acknowledged()
+    assert "no one but full members" in await asks(house)
+    assert (session.client.kept, await states(house)) == ([], [])
+
+
+async def test_where_a_guest_reads_by_now_the_answer_is_not_shown(house: House, session: AskedSession) -> None:
+    await asks(house)
+    await allowed(house)
+    await session.ends_turn()
+    await house.people.add_person("Gus", standing="guest")
+    await house.people.join("Gus", "general")
+    await house.acknowledged()
+    await session.goes_on("SECRET")
+    await house.events.until("gate.failed")
+    assert len(await house.replies("general")) == 2, "Slack may be asked in vain: it is tried again for a while"
+    house.clock.turn(601)
+    await house.reply("general", "others read here by now")
+    await house.idle()
+    assert "SECRET" not in str(await house.posting_calls())
+    assert await house.rows("SELECT * FROM turns WHERE body LIKE '%SECRET%'") == []
+
+
+async def test_a_session_takes_ten_open_questions_and_no_more(house: House, session: AskedSession) -> None:
+    for number in range(MOST_WAITING):
+        assert "reads it at the end" in await asks(house, "Ada", "dm", f"number {number}?")
+    assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
+    assert len(await states(house)) == MOST_WAITING
+    assert "number 0?" in (await session.ends_turn()).context
+
+
+async def _cut_once(house: House, sql: str) -> None:
+    """Cut the daemon off as soon as a step has been taken, and start another."""
+
+    async def taken() -> bool:
+        return bool(await house.rows(sql))
+
+    await house.when(taken)
+    assert house.daemon is not None
+    await house.daemon.cut()
+    await house.start(lease=LEASE)
+    house.clock.turn(LEASE + 1)  # the post that it was about to send is free then
+
+
+async def test_a_daemon_cut_off_after_each_step_loses_and_doubles_nothing(empty_house: House, tmp_path: Path) -> None:
+    house = empty_house
+    await house.start(lease=LEASE)
+    async with door(house) as url:
+        session = await AskedSession.begun(house, tmp_path, url)
+    await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+    await _cut_once(house, "SELECT * FROM shared_messages")
+    await _cut_once(house, "SELECT * FROM outbox WHERE approval IS NOT NULL AND platform_ts IS NOT NULL")
+    async with door(house) as url:
+        session.moves(url)
+        without_consent = [(await session.ends_turn("p0")).context]
+    assert await press(house, "Ada", "D0ADA", await question(house)) == "accepted"
+    await _cut_once(house, "SELECT * FROM approvals WHERE state <> 'waiting'")
+    await _cut_once(house, "SELECT * FROM shared_messages WHERE state = 'waiting'")
+    async with door(house) as url:
+        session.moves(url)
+        assert WORDS in (await session.ends_turn()).context
+    await _cut_once(house, "SELECT * FROM shared_messages WHERE state = 'delivered'")
+    await session.goes_on("0042.")  # to an address at which no daemon listens
+    assert len(session.client.kept) == 1
+    async with door(house) as url:
+        session.moves(url)
+        await session.client.report("UserPromptSubmit", prompt_id="p2")
+    await _cut_once(house, "SELECT * FROM shared_messages WHERE kind = 'answer'")
+    await _cut_once(house, "SELECT * FROM inbox WHERE params LIKE '%answer%' AND state <> 'new'")
+    await house.reply("general", "0042.")
+    await house.idle()
+    replies = await house.replies("general")
+    answers = [one for one in replies if "0042." in one]
+    asked = sum(map(bool, without_consent))
+    print(f"answered_twice={len(answers) - 1} lost_silently={1 - len(answers)} without_consent={asked}")
+    assert (replies, without_consent) == ([ASKED, ALLOWED, f"{HEAD}\n\n0042."], [""])
+    assert await states(house) == ["answered"]
+
+
+async def test_a_hand_out_that_never_reached_the_session_is_made_again(house: House, session: AskedSession) -> None:
+    await asks(house, "Ada", "dm")
+    now = house.clock.now_ms()
+    hook = {"session_id": "s1", "hook_event_name": "Stop", "prompt_id": "p1"}
+    body = {"id": "e1", "sent_ms": now, "hook": hook}
+    assert (await session.ask("POST", "/api/sessions/events", json=body)).json["note"] is not None
+    assert (await session.ask("POST", "/api/sessions/events", json=body | {"now_ms": now + 900})).json["note"] is None
+    assert await states(house) == ["waiting"]
+    assert WORDS in (await session.ends_turn("p2")).context
+
+
+async def test_forgetting_leaves_no_word_of_the_question_or_of_the_answer(house: House, session: AskedSession) -> None:
+    await asks(house, words="BENS-WORDS")
+    await allowed(house)
+    await session.ends_turn()
+    await session.goes_on("ADAS-ANSWER")
+    await house.reply("general", "ADAS-ANSWER")
+    await house.idle()
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    database = house.daemon.built.store.database
+    for person in ("Ben", "Ada"):
+        who = await house.person(person)
+        now = house.clock.now_ms()
+        await database.write(partial(erase, workspace="T0LOCAL", person=who, spared=Spared(), now=now, said_ms=now))
+    left = [
+        tuple(row)
+        for table in ("shared_messages", "outbox", "inbox", "turns", "approvals")
+        for row in await house.rows(f"SELECT * FROM {table}")
+    ]
+    assert "BENS-WORDS" not in str(left)
+    assert "ADAS-ANSWER" not in str(left)

@@ -1,0 +1,123 @@
+"""Visits over days are distilled by night; what they come to surfaces before those who may hear it, and is theirs."""
+
+import json
+
+from tests.given import shown
+from tests.journeys.house import House
+from tests.journeys.nights import AT_THREE, night
+from tests.journeys.own_memory import KNOWN, content_of, files_with, shared_files
+from tests.journeys.silences import HOUR
+from tests.journeys.visits import report, visit
+
+GATES = ("north", "south", "east", "west", "upper", "lower", "ancient", "seaward")
+CORE = "SELECT r.*, e.* FROM records r JOIN episodes e ON e.id = r.id WHERE r.kind = 'core'"
+WELL_KEPT = "Ada led the renewal of the sluices, gate by gate, down to the seaward one."
+
+
+def distilled(text: str = WELL_KEPT, *notes: int) -> str:
+    """What a model makes of the visits."""
+    return json.dumps({"claims": [{"text": text, "notes": notes or [1, 8]}], "significance": 8})
+
+
+async def days(house: House) -> list[str]:
+    """Eight visits on as many days, and the ts of their first messages."""
+    said = []
+    for gate in GATES:
+        content = f"Ada renewed the sluice of the {gate} gate."
+        told = {"content": content, "key_outcome": "The sluice is renewed.", "future_implication": ""}
+        nothing_left: dict[str, object] = {"current_task": "", "completed_items": [], "pending_items": []}
+        said.append(await visit(house, f"I am at the {gate} gate", said=report(**told, **nothing_left)))
+        house.clock.turn(12 * HOUR)
+        await house.idle()
+    return said
+
+
+async def test_a_core_is_made_by_night_of_visits_over_days_and_surfaces_in_a_reply(empty_house: House) -> None:
+    house = empty_house
+    await house.start(consolidate=AT_THREE)
+    house.model.steps["distil"].append(distilled())
+    await days(house)
+    await night(house)
+    [core] = await house.rows(CORE)
+    assert (core["id"], core["text"], core["audience"], core["person"]) == (
+        "core_001",
+        WELL_KEPT,
+        "dm:D0ADA",
+        "U0ADA",
+    )
+    [prompt] = [prompt for prompt in house.prompts if prompt.step == "distil"]
+    assert all(f"{number}. (" in shown(prompt) for number in range(1, 9))
+    assert "EP_" not in shown(prompt)
+    [call] = await house.rows("SELECT * FROM llm_calls WHERE step = 'distil'")
+    assert call["outcome"] == "ok"
+    await house.answered("Ada", "dm", "How did the renewal of the sluices go?")
+    [reply] = [one for one in house.prompts if one.step == "respond"][-1:]
+    assert WELL_KEPT in shown(reply)
+    assert "several visits until" in shown(reply)
+    await house.answered("Ben", "dm", "How did the renewal of the sluices go?")
+    assert WELL_KEPT not in shown([one for one in house.prompts if one.step == "respond"][-1])
+    await night(house)
+    assert len([prompt for prompt in house.prompts if prompt.step == "distil"]) == 1
+
+
+async def test_a_person_sees_and_gets_what_is_kept_of_their_visits(empty_house: House) -> None:
+    house = empty_house
+    await house.start(consolidate=AT_THREE)
+    house.model.steps["distil"].append(distilled())
+    await days(house)
+    await night(house)
+    assert "Of our talks I keep what came of them, too (9)" in await house.answered("Ada", "dm", KNOWN)
+    assert "Of our talks" not in await house.answered("Ben", "dm", KNOWN)
+    await house.answered("Ada", "dm", "export my memory")
+    [file] = await shared_files(house)
+    texts = [one["text"] for one in json.loads(content_of(house, file["id"]))["records"]]
+    assert WELL_KEPT in texts
+    assert "Ada renewed the sluice of the north gate." in texts
+
+
+async def test_an_admin_sees_and_undoes_a_core_and_it_is_not_made_again(empty_house: House) -> None:
+    house = empty_house
+    await house.start(consolidate=AT_THREE)
+    house.model.steps["distil"].append(distilled())
+    await days(house)
+    await night(house)
+    [core] = json.loads(await house.command("memory", "episodes", "--kind", "core", "--json"))
+    assert (core["id"], core["sources"], core["text"], core["state"]) == ("core_001", 8, "", "closed")
+    assert '"links_broken": 0' in await house.command("memory", "verify", "--json")
+    runs = json.loads(await house.command("memory", "runs", "--json"))
+    [run] = [one for one in runs if one["did"].get("distils")]
+    await house.command("memory", "undo", run["id"])
+    assert await house.rows(CORE) == []
+    states = json.loads(await house.command("memory", "episodes", "--json"))
+    assert {one["state"] for one in states} == {"closed"}
+    await night(house)
+    assert await house.rows(CORE) == []
+
+
+async def test_a_core_goes_with_its_message_and_with_its_person(empty_house: House) -> None:
+    house = empty_house
+    await house.start(consolidate=AT_THREE)
+    house.model.steps["distil"].extend([distilled(), distilled("Ada renewed the sluices.", 1)])
+    first, *_ = await days(house)
+    await night(house)
+    await house.people.delete("Ada", "dm", first)
+
+    async def emptied() -> bool:
+        return [row["text"] for row in await house.rows(CORE)] == [""]
+
+    await house.when(emptied)
+    house.clock.turn(HOUR)
+    await house.idle()
+    await night(house)
+    assert [row["text"] for row in await house.rows(CORE)] == ["Ada renewed the sluices."]
+    assert "north gate" not in shown([prompt for prompt in house.prompts if prompt.step == "distil"][-1])
+    await house.answered("Ada", "dm", "forget me")
+    await house.say("Ada", "dm", "yes, forget me")
+    await house.reply("D0ADA", "Forgotten:")
+
+    async def gone() -> bool:
+        return not await house.rows("SELECT * FROM records WHERE kind <> 'fact' AND text <> ''")
+
+    await house.when(gone)
+    await house.stop()
+    assert files_with(house.settings.home, "sluice") == []

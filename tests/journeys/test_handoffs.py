@@ -1,0 +1,294 @@
+"""A thread goes from one soul to another and back, in the local workspace: both say so, and one of them answers."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from daemon.core.bell_sockets import hang
+from daemon.memory.queues.presence import ProcessIdentity, bells_beside
+from daemon.mind.steps.mental_query import mental_query
+from tests.given import shown, tagged, wanting
+from tests.journeys.house import House, said
+from tests.journeys.own_memory import files_with
+from tests.journeys.problems import PROBLEM
+from tests.journeys.souls import write_soul
+from tests.unit.ism_parts import chosen
+
+ACTS = "subprocesses = []\n[ism]\nenabled = true\n"
+TESS_THERE, ROLF_THERE = "You are Tess, a weaver.", "You are Rolf, a sailor."
+GIVEN = "From now on rolf answers here; what was said is passed on."
+TAKEN = "From now on I answer here in place of tess, and know what was said."
+
+BOTH_HOSTED = """
+INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail)
+SELECT ?, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state,
+       json_set(detail, '$.souls', json('{"tess": ["C0GENERAL"], "rolf": []}')) FROM presence
+"""
+
+
+async def two(house: House, **settings: Any) -> None:  # noqa: ANN401  # any setting
+    """Start Tess and Rolf, who solve problems and have no background jobs."""
+    write_soul(house.settings.home, more=ACTS)
+    write_soul(house.settings.home, "rolf", ACTS, shown="Rolf", personality=ROLF_THERE)
+    await house.start(name="tess", souls=("rolf",), **settings)
+
+
+async def words(house: House, room: str = "C0GENERAL") -> list[str]:
+    """What the souls said in a room, in the order in which it stands there."""
+    posts = await house.people.posts_by_bot(room)
+    return [said(one) for one in sorted(posts, key=lambda one: float(one["ts"]))]
+
+
+async def handed(house: House, ts: str, text: str = "@soul hand this thread to Rolf") -> None:
+    """Have the thread handed over by its phrase, and both souls say so."""
+    known = len(await words(house))
+    await house.say("Ada", "general", text, thread=ts)
+    await house.reply("general", "From now on I answer here", count=known // 3 + 1)
+    await house.idle()
+
+
+async def test_a_thread_goes_to_another_soul_and_back_without_a_model(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.replies += [tagged("A red kiln?"), tagged("Aye, red."), tagged("Red it is.")]
+    ts = await house.say("Ada", "general", "@soul my kiln is red")
+    await house.reply("general", "A red kiln?")
+    await house.idle()
+    calls = len(house.prompts)
+    await handed(house, ts)
+    assert len(house.prompts) == calls, "no model is asked"
+    assert (await words(house))[1:] == [GIVEN, TAKEN]
+    faces = [one.get("username") for one in await house.people.posts_by_bot("C0GENERAL")]
+    assert sorted(map(str, faces)) == ["None", "None", "Rolf"]
+    await house.say("Ada", "general", "which colour?", thread=ts)
+    await house.reply("general", "Aye, red.")
+    await house.idle()
+    assert ROLF_THERE in house.last_prompt()
+    assert "my kiln is red" in house.last_prompt()
+    assert TESS_THERE not in house.last_prompt()
+    await handed(house, ts, "@soul hand this thread back to tess")
+    await house.say("Ada", "general", "and now?", thread=ts)
+    await house.reply("general", "Red it is.")
+    await house.idle()
+    assert TESS_THERE in house.last_prompt()
+    assert "Aye, red." in house.last_prompt()
+    assert len(await words(house)) == 7
+
+
+async def test_a_soul_hands_over_what_it_was_asked_to_and_says_goodbye(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.steps["respond"] += [wanting("research"), tagged("Here I am.")]
+    house.model.steps["choose_actions"] += [
+        chosen(("Handoff", "cleo"), ("Handoff", " Rolf ")),
+        chosen(("Respond", "x")),
+    ]
+    house.model.steps["external_dialog"].append("Rolf knows the sea.")
+    ts = await house.say("Ada", "general", f"@soul {PROBLEM}")
+    await house.reply("general", TAKEN)
+    await house.idle()
+    assert await words(house) == ["Rolf knows the sea.", GIVEN, TAKEN]
+    observed = "\n".join(shown(one) for one in house.prompts if one.step == "choose_actions")
+    assert "There is no such soul here now. Give one of rolf" in observed
+    assert "rolf answers here once you have" in observed
+    await house.say("Ada", "general", "ahoy", thread=ts)
+    await house.reply("general", "Here I am.")
+    assert ROLF_THERE in house.last_prompt()
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (
+            "hand this thread to cleo",
+            "No soul named cleo is here now, so I go on answering. Say *hand this thread to* ",
+        ),
+        ("Hand this thread over to Tess.", "It is I who answer here already."),
+    ],
+)
+async def test_a_thread_that_can_not_be_handed_over_stays_where_it_is(
+    empty_house: House, text: str, answer: str
+) -> None:
+    house = empty_house
+    await two(house)
+    assert (await house.answered("Ada", "dm", text)).startswith(answer)
+    assert await house.rows("SELECT 1 FROM conversations WHERE handed_to <> ''") == []
+
+
+async def test_a_soul_without_others_says_what_the_admin_can_do(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home)
+    await house.start(name="tess")
+    assert "SOUL_SOULS" in await house.answered("Ada", "dm", "hand this thread to rolf")
+
+
+async def test_direct_messages_go_to_the_other_soul_with_what_was_said_there_alone(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.replies += [tagged("A canary."), tagged("It sings."), tagged("Who knows?")]
+    await house.answered("Ada", "dm", "my bird is a CANARY")
+    await house.say("Ada", "dm", "hand this thread to rolf")
+    await house.reply("D0ADA", TAKEN)
+    await house.idle()
+    await house.answered("Ada", "dm", "what does it do?")
+    assert ROLF_THERE in house.last_prompt()
+    assert "my bird is a CANARY" in house.last_prompt()
+    await house.say("Ben", "dm", "hand this thread to rolf")
+    await house.reply("D0BEN", TAKEN)
+    await house.idle()
+    await house.answered("Ben", "dm", "what is Ada's bird?")
+    assert ROLF_THERE in house.last_prompt()
+    assert "CANARY" not in house.last_prompt()
+
+
+async def test_forget_me_reaches_what_was_handed_on(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.replies += [tagged("I see."), tagged("Aye."), tagged("Nothing.")]
+    ts = await house.say("Ada", "general", "@soul the quincunx is mine")
+    await house.reply("general", "I see.")
+    await house.idle()
+    await handed(house, ts)
+    assert files_with(house.settings.home, "quincunx") != []
+    await house.answered("Ada", "dm", "forget me")
+    assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    await house.idle()
+    assert files_with(house.settings.home, "quincunx") == []
+    row = await house.one("SELECT summary FROM working_memory WHERE conversation LIKE 'rolf/%'")
+    assert row["summary"] == ""
+
+
+async def test_a_message_deleted_in_slack_is_gone_for_the_new_soul(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.replies += [tagged("I see."), tagged("Who knows?")]
+    ts = await house.say("Ada", "general", "@soul my kiln is red")
+    await house.reply("general", "I see.")
+    secret = await house.say("Ada", "general", "the CANARY sings", thread=ts)
+    await house.reply("general", "Who knows?")
+    await house.idle()
+    await handed(house, ts)
+    await house.people.delete("Ada", "C0GENERAL", secret)
+    await house.acknowledged()
+    await house.idle()
+    await house.say("Ada", "general", "what sings?", thread=ts)
+    await house.reply("general", "what sings?")
+    assert ROLF_THERE in house.last_prompt()
+    assert "CANARY" not in house.last_prompt()
+
+
+async def test_the_admin_hands_a_thread_over_and_gets_it_back(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    ts = await house.say("Ada", "general", "@soul ahoy")
+    await house.reply("general", "ahoy")
+    await house.idle()
+    tesss, rolfs = f"tess/T0LOCAL/C0GENERAL/{ts}", f"rolf/T0LOCAL/C0GENERAL/{ts}"
+
+    async def hosted() -> bool:
+        return "rolf" in await house.command("context", "presence", "souls")
+
+    await house.when(hosted)
+    done = json.loads(await house.command("handoff", tesss, "rolf", "--json"))
+    assert (done["conversation"], done["soul"], done["handed_to"]) == (tesss, "tess", "rolf")
+    await house.reply("general", TAKEN)
+    await house.idle()
+    assert (await words(house))[1:] == [GIVEN, TAKEN]
+    await house.say("Ada", "general", "who is there?", thread=ts)
+    await house.reply("general", "who is there?")
+    assert ROLF_THERE in house.last_prompt()
+    await house.idle()
+    await house.command("handoff", rolfs, "tess")
+    await house.reply("general", "in place of rolf")
+    await house.idle()
+    await house.say("Ada", "general", "and now?", thread=ts)
+    await house.reply("general", "and now?")
+    assert TESS_THERE in house.last_prompt()
+
+
+async def test_a_thread_goes_to_a_soul_of_another_daemon(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more=f'channels = ["C0GENERAL"]\n{ACTS}')
+    write_soul(house.settings.home, "rolf", ACTS, shown="Rolf", personality=ROLF_THERE)
+    house.model.replies += [tagged("I see."), tagged("Aye.")]
+    await house.start(name="tess")
+    identity = replace(ProcessIdentity.current(), namespace="4026530000")  # both run in this process, with one row
+    hung = hang(bells_beside(house.settings.database_path), identity.bell)
+    assert hung is not None
+    with hung[0]:
+        await house.change(BOTH_HOSTED, str(identity))
+        ts = await house.say("Ada", "general", "@soul my kiln is red")
+        await house.reply("general", "I see.")
+        await house.idle()
+        rolfs = await house.start(name="rolf")
+        assert rolfs.built is not None
+        await rolfs.built.hosting.heed()
+
+        async def hosted() -> bool:
+            return bool(await house.rows("SELECT 1 FROM awareness WHERE member = 'rolf'"))
+
+        await house.when(hosted)
+        await handed(house, ts)
+        await house.say("Ada", "general", "still there?", thread=ts)
+        await house.reply("general", "Aye.")
+        await house.idle()
+    assert ROLF_THERE in house.last_prompt()
+    assert "my kiln is red" in house.last_prompt()
+    assert len(await words(house)) == 4
+
+
+async def test_an_event_that_slack_sends_again_is_answered_once(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.replies += [tagged("I see."), tagged("Aye.")]
+    ts = await house.say("Ada", "general", "@soul my kiln is red")
+    await house.reply("general", "I see.")
+    await house.idle()
+    await handed(house, ts)
+    await house.say("Ada", "general", "which colour?", thread=ts)
+    await house.reply("general", "Aye.")
+    await handed(house, ts, "@soul hand this thread to tess")
+    for event in {one["event_id"] for one in await house.people.deliveries() if one["type"] == "events_api"}:
+        await house.people.repeat(event)
+    await house.acknowledged()
+    await house.idle()
+    assert len(await words(house)) == 6
+    assert len([one for one in house.prompts if one.step == "respond"]) == 2
+
+
+async def test_a_question_that_a_soul_parked_is_answered_to_the_one_that_got_it(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.steps["respond"].append(wanting("research"))
+    house.model.steps["choose_actions"] += [chosen(("Ask", "Which kiln?")), chosen(("Respond", "x"))]
+    house.model.steps["external_dialog"] += ["Which kiln do you mean?", "Then it is the flue."]
+    house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
+    ts = await house.say("Ada", "general", f"@soul {PROBLEM}")
+    await house.reply("general", "Which kiln do you mean?")
+    await house.idle()
+    await handed(house, ts)
+    assert await house.rows("SELECT 1 FROM conversations WHERE soul = 'rolf' AND process = 'problem_solving'")
+    await house.say("Ada", "general", "the old one", thread=ts)
+    await house.reply("general", "Then it is the flue.")
+    solving = [shown(one) for one in house.prompts if one.step == "choose_actions" and ROLF_THERE in shown(one)]
+    assert len(solving) == 1
+    assert PROBLEM in solving[0]
+
+
+async def test_a_thread_is_answered_after_a_restart_by_the_soul_that_has_it(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    house.model.replies += [tagged("I see."), tagged("Aye.")]
+    ts = await house.say("Ada", "general", "@soul my kiln is red")
+    await house.reply("general", "I see.")
+    await house.idle()
+    await handed(house, ts)
+    await house.stop()
+    await house.say("Ada", "general", "still there?", thread=ts)
+    await house.start(name="tess", souls=("rolf",))
+    await house.reply("general", "Aye.")
+    await house.idle()
+    assert ROLF_THERE in house.last_prompt()
+    assert len(await words(house)) == 4

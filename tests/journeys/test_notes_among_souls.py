@@ -1,0 +1,182 @@
+"""Notes of souls among themselves: perceived once, answered, used only where they may be, and within budgets."""
+
+import json
+from typing import Any
+
+from daemon.core.ports import Prompt
+from tests.given import shown, tagged, wanting
+from tests.journeys.house import House
+from tests.journeys.own_memory import files_with
+from tests.journeys.problems import PROBLEM
+from tests.journeys.souls import write_soul
+from tests.unit.ism_parts import chosen
+
+ACTS = "subprocesses = []\n[ism]\nenabled = true\n"
+ROLF_THERE = "You are Rolf, a sailor."
+
+
+async def two(house: House, **settings: Any) -> None:  # noqa: ANN401  # any setting
+    """Start Tess and Rolf, who solve problems and have no background jobs."""
+    write_soul(house.settings.home, more=ACTS)
+    write_soul(house.settings.home, "rolf", ACTS, shown="Rolf", personality=ROLF_THERE)
+    await house.start(name="tess", souls=("rolf",), **settings)
+
+
+def tells(house: House, *notes: str, then: str) -> None:
+    """Script an answer that calls for research, in which notes are sent, and what is said then."""
+    house.model.steps["respond"].append(wanting("research"))
+    house.model.steps["choose_actions"] += [chosen(*(("Tell", note) for note in notes)), chosen(("Respond", "x"))]
+    house.model.steps["external_dialog"].append(then)
+
+
+async def ledger(house: House) -> list[dict[str, Any]]:
+    """The notes as `soul notes list` prints them, oldest first."""
+    found: list[dict[str, Any]] = json.loads(await house.command("notes", "list", "--json"))
+    return found[::-1]
+
+
+def heard_by(house: House, who: str, words: str) -> list[str]:
+    """The prompts of a soul that hold these words."""
+    return [text for text in map(shown, house.prompts) if who in text and words in text]
+
+
+async def test_a_soul_asks_another_and_says_in_its_own_words_what_came_of_it(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    tells(house, "rolf: which way does the wind blow?", then="I asked Rolf.")
+    house.model.steps["respond"] += [tagged("From the north."), tagged("Rolf says north.")]
+    ts = await house.say("Ada", "general", f"@soul {PROBLEM}")
+    last = await house.reply("general", "Rolf says north.")
+    await house.idle()
+    assert last["thread_ts"] == ts
+    assert await house.replies("general") == ["I asked Rolf.", "Rolf says north."]
+    assert len(heard_by(house, ROLF_THERE, "which way does the wind blow?")) == 1
+    assert len(heard_by(house, "You are Tess", "From the north.")) == 1
+    note, answer = await ledger(house)
+    place = (await house.one("SELECT id FROM conversations WHERE channel = 'C0GENERAL'"))["id"]
+    assert (note["kind"], note["sender"], note["addressee"], note["state"]) == ("note", "tess", "rolf", "answered")
+    assert (note["conversation"], note["how"]) == (place, "inbox")
+    assert (answer["kind"], answer["sender"], answer["addressee"], answer["state"]) == (
+        "answer",
+        "rolf",
+        "tess",
+        "delivered",
+    )
+    heard = await house.one("SELECT modality, conversation FROM inbox WHERE conversation LIKE 'rolf/%'")
+    assert tuple(heard) == ("note", "rolf/T0LOCAL/soul/tess")
+
+
+def never_ending(house: House) -> None:
+    """Have every reply of either soul send the other one a note more, and answer besides."""
+
+    async def script(prompt: Prompt) -> str:
+        if prompt.step == "respond":
+            return wanting("research")
+        if prompt.step == "choose_actions":
+            other = "tess" if ROLF_THERE in shown(prompt) else "rolf"
+            return chosen(("Tell", f"{other}: and what do you say to that?"), ("Respond", "x"))
+        return "Go on." if prompt.json_schema is None else prompt.placeholder
+
+    house.model.default = script
+
+
+async def test_two_souls_that_never_end_fall_silent_within_their_budget(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    never_ending(house)
+    await house.say("Ada", "general", f"@soul {PROBLEM}")
+    await house.reply("general", "Go on.")
+    await house.idle()
+    notes = await ledger(house)
+    heard = [one for one in notes if one["state"] in {"delivered", "answered"}]
+    assert len([one for one in heard if one["kind"] == "note"]) <= 3, "three a minute"
+    assert {one["state"] for one in notes} <= {"delivered", "answered", "refused"}
+    assert any(one["state"] == "refused" for one in notes)
+    cycles = [prompt for prompt in house.prompts if prompt.step == "respond"]
+    assert len(cycles) == 1 + len(heard), "what is refused costs no model call"
+    house.clock.turn(90)
+    await house.idle()
+    assert await ledger(house) == notes
+
+
+async def test_what_is_refused_is_observed_by_the_soul_that_sent_it(empty_house: House) -> None:
+    house = empty_house
+    await two(house, pair_hourly=0)
+    tells(house, "rolf: CANARY", "cleo: hello", "rolf: ", then="I could not.")
+    assert await house.answered("Ada", "dm", PROBLEM) == "I could not."
+    observed = "\n".join(shown(one) for one in house.prompts if one.step == "choose_actions")
+    assert "The note is refused: 0 notes an hour are the most between tess and rolf" in observed
+    assert "There is no such soul here now. Give one of rolf" in observed
+    assert "Nothing was sent: the note is empty" in observed
+    [refused] = await ledger(house)
+    assert (refused["state"], refused["delivered_ms"]) == ("refused", None)
+    assert heard_by(house, ROLF_THERE, "CANARY") == []
+    await house.answered("Ada", "dm", "and now?")
+    assert 'about="your note to rolf of' in house.last_prompt()
+
+
+async def test_a_note_from_a_direct_message_is_in_mind_nowhere_else(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    tells(house, "rolf: the CANARY sings", then="Sent.")
+    house.model.steps["respond"] += [tagged("It is a yellow CANARY."), tagged("Rolf says it is yellow.")]
+    await house.say("Ada", "dm", PROBLEM)
+    await house.reply("D0ADA", "Rolf says it is yellow.")
+    await house.idle()
+    tells(house, "rolf: does it sing?", then="Sent again.")
+    house.model.steps["respond"] += [tagged("It does."), tagged("He says so.")]
+    before = len(house.prompts)
+    await house.say("Ben", "general", f"@soul {PROBLEM}")
+    await house.reply("general", "He says so.")
+    await house.idle()
+    assert len(house.prompts) > before
+    assert all("CANARY" not in shown(prompt) for prompt in house.prompts[before:])
+    tells(house, "rolf: does it still sing?", then="Once more.")
+    house.model.steps["respond"] += [tagged("Still."), tagged("He says still.")]
+    await house.say("Ada", "dm", PROBLEM)
+    await house.reply("D0ADA", "He says still.")
+    [rolfs] = heard_by(house, ROLF_THERE, "does it still sing?")
+    assert "the CANARY sings" in rolfs
+    assert "It is a yellow CANARY." in rolfs
+
+
+async def test_the_admin_writes_to_a_soul_and_reads_its_answer_and_slack_sees_nothing(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+
+    async def hosted() -> bool:
+        return "rolf" in await house.command("context", "presence", "souls")
+
+    await house.when(hosted)
+    house.model.replies.append(tagged("Calm seas."))
+    sent = json.loads(await house.command("notes", "send", "rolf", "how is the sea?", "--json"))
+    assert (sent["sender"], sent["addressee"], sent["state"]) == ("operator", "rolf", "waiting")
+
+    async def answered() -> bool:
+        return len(await ledger(house)) > 1
+
+    await house.when(answered)
+    note, answer = await ledger(house)
+    assert (note["state"], answer["addressee"], answer["state"]) == ("answered", "operator", "delivered")
+    unread = json.loads(await house.command("notes", "show", answer["id"], "--json"))
+    assert (unread["words"], unread["letters"]) == ("", len("Calm seas."))
+    read = json.loads(await house.command("notes", "show", answer["id"], "--words", "--json"))
+    assert read["words"] == "Calm seas."
+    await house.idle()
+    assert await house.posting_calls() == []
+
+
+async def test_forget_me_takes_the_notes_that_the_persons_words_led_to(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    for room, canary in (("dm", "quincunx"), ("general", "quaggaherd")):
+        tells(house, f"rolf: what is a {canary}?", then="I asked.")
+        house.model.steps["respond"] += [tagged(f"A {canary} is five."), tagged("He says it is five.")]
+        await house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
+        await house.reply("D0ADA" if room == "dm" else room, "He says it is five.")
+        await house.idle()
+    await house.answered("Ada", "dm", "forget me")
+    assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    await house.idle()
+    assert await ledger(house) == []
+    assert files_with(house.settings.home, "quincunx", "quaggaherd") == []

@@ -1,0 +1,61 @@
+"""Forget me after a model has repeated every word: nothing is left in any table or file, nor comes back (P45)."""
+
+import asyncio
+
+from daemon.core.clock import SystemClock
+from daemon.memory.admin.restore import restore
+from daemon.memory.database.backup import back_up
+from tests.journeys.house import House
+from tests.journeys.repeated_talk import OTHERS, THEIRS, begin, forget, talk
+from tests.residues import residues
+
+HELD = (
+    "conversation_topics.task",
+    "cue_words.word",
+    "episodes.summary",
+    "intentions.content",
+    "journal.tags",
+    "links.quote",
+    "outbox.body",
+    "records.text",
+    "senses.features",
+    "standing_questions.question",
+    "turn_words.words",
+    "turns.thought",
+    "user_models.whispers",
+)
+"""Where the words stand before, among others."""
+
+
+async def test_nothing_is_left_of_a_person_whose_words_were_repeated_everywhere(empty_house: House) -> None:
+    house = empty_house
+    await begin(house)
+    await talk(house)
+    home = house.settings.home
+    before = {one.split(":")[0] for one in residues(home, *THEIRS)}
+    assert {
+        "turns.body",
+        "records.text",
+        "outbox.body",
+        "user_models.whispers",
+        "journal.tags",
+        "links.quote",
+    } <= before
+    copy = await asyncio.to_thread(back_up, house.settings.database_path, home / "before.db", SystemClock())
+    aside = copy.path.rename(home.parent / f"{home.name}-before.db")
+    assert (await forget(house)).startswith("Forgotten:")
+    await house.idle()
+    assert residues(home, *THEIRS) == []
+    kept = {row["body"] for row in await house.rows("SELECT body FROM turns WHERE author = 'U0BEN'")}
+    assert {f"my {OTHERS} stands in the garden", "what stands in the garden?"} <= kept
+    await house.stop()
+    done = restore(aside, house.settings.database_path, SystemClock(), actor="admin")
+    assert done.replaced is not None
+    done.replaced.unlink()
+    aside.unlink()
+    assert residues(home, *THEIRS) == []
+    await begin(house)
+    await house.answered("Ben", "general", "@soul what stands in the garden?")
+    await house.idle()
+    assert residues(home, *THEIRS) == []
+    assert all(one not in house.last_prompt() for one in THEIRS)

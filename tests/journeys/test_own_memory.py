@@ -1,0 +1,183 @@
+"""What people ask and decide about what is known of them, over Slack: no model is called for it."""
+
+import json
+
+from daemon.memory.knowledge.records.kinds import Topic
+from tests.given import tagged
+from tests.journeys.house import House
+from tests.journeys.own_memory import KNOWN, content_of, note, shared_files
+
+
+async def _bees(house: House) -> None:
+    """Ada has spoken of her bees and her work, and both were noted."""
+    await house.answered("Ada", "dm", "I keep bees on the roof")
+    await house.answered("Ada", "dm", "I weave at the north loom")
+    await note(house, "U0ADA", "keeps bees", "keep bees on the roof", topic=Topic.OTHER)
+    await note(house, "U0ADA", "weaves at the north loom", "weave at the north loom")
+
+
+async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(house: House) -> None:
+    await _bees(house)
+    calls = len(house.prompts)
+    said = (await house.answered("Ada", "dm", f"  *{KNOWN.upper()}*  ")).splitlines()
+    day = f"{(await house.one('SELECT max(said_ms) AS ms FROM turns'))['ms']}"
+    assert said[0] == "This is what I know about you:"
+    assert [line.partition(" (")[0] for line in said if line[:1].isdecimal()] == [
+        "1. weaves at the north loom",
+        "2. keeps bees",
+    ]
+    assert day
+    assert said.index("*What you work on*") < said.index("*More about you*")
+    assert "your messages (2)" in said[-2]
+    assert "Europe/Athens" in said[-2]
+    assert len(house.prompts) == calls
+
+
+async def test_why_shows_the_persons_own_words_with_day_and_place(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    said = await house.answered("Ada", "dm", "why 2?")
+    assert said.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
+    assert "> keep bees on the roof" in said
+    assert ", here)" in said
+    assert await house.answered("Ada", "dm", "warum 9") == (
+        "There is no 9 in the list that I showed you last. *what do you know about me* shows it."
+    )
+
+
+async def test_a_correction_takes_the_place_of_a_fact_and_is_its_evidence(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    assert await house.answered("Ada", "dm", "wrong 2") == (
+        "Tell me what is right, like this: *wrong 2: what is right*"
+    )
+    await house.answered("Ada", "dm", "Wrong 2: I keep WASPS, in Berlin")
+    assert "2. I keep WASPS, in Berlin" in await house.answered("Ada", "dm", KNOWN)
+    assert "> I keep WASPS, in Berlin" in await house.answered("Ada", "dm", "why 2")
+    rows = await house.rows("SELECT why_ended FROM facts WHERE valid_until_ms IS NOT NULL")
+    assert [row["why_ended"] for row in rows] == ["wrong"]
+
+
+async def test_a_forgotten_fact_is_gone_with_the_one_that_it_had_corrected(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "wrong 2: I keep wasps")
+    await house.answered("Ada", "dm", KNOWN)
+    assert await house.answered("Ada", "dm", "forget 2") == "Forgotten: I keep wasps"
+    assert await house.answered("Ada", "dm", "forget 2") == (
+        "There is no 2 in the list that I showed you last. *what do you know about me* shows it."
+    )
+    texts = [row["text"] for row in await house.rows("SELECT text FROM records WHERE kind = 'fact'")]
+    assert texts == ["weaves at the north loom"]
+
+
+async def test_forget_that_means_the_fact_asked_about_or_else_the_last_message(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "why 1")
+    assert await house.answered("Ada", "dm", "forget that") == "Forgotten: weaves at the north loom"
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "my key is under the mat")
+    said = await house.answered("Ada", "dm", "Vergiss das.")
+    assert said.startswith("Forgotten: your last message here")
+    assert await house.rows("SELECT * FROM turns WHERE body LIKE '%under the mat%'") == []
+    assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%under the mat%'") == []
+    assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%under the mat%'") == []
+
+
+async def test_in_a_channel_the_answer_comes_by_direct_message(house: House) -> None:
+    await _bees(house)
+    assert await house.answered("Ada", "general", f"@soul {KNOWN}") == "I have answered you in a direct message."
+    private = await house.reply("D0ADA", "This is what I know about you:")
+    assert "keeps bees" in json.dumps(private)
+    assert "keeps bees" not in json.dumps(await house.replies("general"))
+
+
+async def test_nobody_is_told_of_another_and_a_claim_is_no_note(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ben", "general", "@soul Ada hates bees")
+    await note(house, "U0ADA", "hates bees", "Ada hates bees", by="U0BEN")
+    assert "bees" not in await house.answered("Ben", "dm", KNOWN)
+    assert "hates" not in await house.answered("Ada", "dm", KNOWN)
+
+
+async def test_a_fact_of_a_private_channel_is_shown_to_its_members_alone(house: House) -> None:
+    await house.answered("Ada", "founders", "@soul I plan to leave in May")
+    await note(house, "U0ADA", "plans to leave", "plan to leave in May")
+    assert "plans to leave" in await house.answered("Ada", "dm", KNOWN)
+    await house.people.leave("Ada", "founders")
+    await house.acknowledged()
+    assert "plans to leave" not in await house.answered("Ada", "dm", KNOWN)
+
+
+async def test_while_paused_nothing_is_found_or_learned_and_the_words_go_with_the_visit(house: House) -> None:
+    await _bees(house)
+    assert (await house.answered("Ada", "dm", "pause remembering")).startswith("Paused:")
+    house.model.replies.append(tagged("I see.", learned=True))
+    await house.answered("Ada", "dm", "my secret is the word quincunx")
+    assert await house.rows("SELECT * FROM turn_words WHERE words LIKE '%quincunx%'") == []
+    assert await house.rows("SELECT * FROM jobs WHERE kind = 'models_the_visitor' AND state = 'ready'") == []
+    assert "keeps bees" not in house.last_prompt().partition("my secret")[0].rpartition("<note")[2]
+    house.clock.turn(house.settings.visit_silence + 60)
+
+    async def erased() -> bool:
+        return not await house.rows("SELECT * FROM turns WHERE body LIKE '%quincunx%'")
+
+    await house.when(erased)
+    assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%quincunx%'") == []
+    assert len(await house.rows("SELECT * FROM turns WHERE body LIKE '%bees%' AND author = 'U0ADA'")) == 1
+    await house.answered("Ada", "dm", "resume remembering")
+    await house.answered("Ada", "dm", "I have a quagga")
+    assert len(await house.rows("SELECT * FROM turn_words WHERE words LIKE '%quagga%'")) >= 1
+
+
+async def test_the_first_direct_reply_says_once_that_the_soul_remembers(empty_house: House) -> None:
+    house = empty_house
+    await house.start(tell_of_memory=True)
+    assert "pause remembering" not in await house.answered("Ada", "general", "@soul hello")
+    assert "I remember what we talk about." in await house.answered("Ada", "dm", "hello")
+    assert "I remember" not in await house.answered("Ada", "dm", "hello again")
+    await house.restart(tell_of_memory=True)
+    assert "I remember" not in await house.answered("Ada", "dm", "and now?")
+
+
+async def test_a_phrase_among_other_words_is_an_ordinary_message(house: House) -> None:
+    calls = len(house.prompts)
+    await house.answered("Ada", "dm", "Ben asked me: what do you know about me?")
+    assert len(house.prompts) == calls + 1
+
+
+async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "general", "@soul I sing too")
+    assert await house.answered("Ada", "dm", "export my memory") == "Here is all that I keep of you, as a file."
+    shared = await shared_files(house)
+    assert [one["name"] for one in shared] == [shared[0]["name"]]
+    made = json.loads(content_of(house, shared[0]["id"]))
+    assert [one["text"] for one in made["facts"]] == ["weaves at the north loom", "keeps bees"]
+    assert made["facts"][1]["quotations"][0]["text"] == "keep bees on the roof"
+    assert [one["text"] for one in made["messages"] if one["speaker"] == "person"] == [
+        "I keep bees on the roof",
+        "I weave at the north loom",
+        "I sing too",
+    ]
+    assert made["time_zone"] == "Europe/Athens"
+    assert await house.rows("SELECT * FROM outbox WHERE file <> '' AND body <> ''") == []
+
+
+async def test_an_export_whose_answer_was_lost_is_looked_up_before_it_is_sent_again(house: House) -> None:
+    await _bees(house)
+    await house.people.fault("files.completeUploadExternal", mode="accept_then_drop", times=1)
+    await house.answered("Ada", "dm", "exportiere meine Erinnerungen")
+    await house.idle()
+    assert len(await shared_files(house)) == 1
+
+
+async def test_other_words_for_it_lead_to_the_list_below_the_reply(house: House) -> None:
+    await _bees(house)
+    house.model.replies += [tagged("…", calls_for="own_memory"), tagged("Here is what I know.")]
+    said = await house.answered("Ada", "dm", "qu'est-ce que tu sais de moi ?")
+    assert said.startswith("Here is what I know.")
+    assert "2. keeps bees" in said
+    assert "> keep bees on the roof" in await house.answered("Ada", "dm", "why 2")
+    assert await house.rows("SELECT * FROM turns WHERE body LIKE '%2. keeps bees%'") == []

@@ -1,0 +1,261 @@
+"""In a DM the soul recalls the private channels that its user is in now, and nothing of any other room."""
+
+from dataclasses import replace
+
+import pytest
+
+from daemon.local_slack.model import ChannelKind
+from tests.given import CLOSING, OPENING
+from tests.journeys.house import House, said
+
+CANARY = "heliotrope"
+SAID = f"@soul the kiln cracks because of the {CANARY} glaze"
+ASKED = "why does the kiln crack?"
+GUILD = "C0GUILD"
+
+
+@pytest.fixture
+async def guild(empty_house: House) -> House:
+    """Ada and Ben are in a private channel, in which Ben said the word; Chloe isn't."""
+    await empty_house.start(allow_guests=True)
+    await empty_house.people.add_channel("guild", kind="group", members=["Ada", "Ben"])
+    await empty_house.answered("Ben", "guild", SAID)
+    return empty_house
+
+
+async def recalled(house: House, person: str, room: str = "dm", *, words: str = ASKED) -> bool:
+    """Whether the word comes into the prompt of a reply; before it is asked for once more, three others are sent."""
+    for number in range(3 if words != ASKED else 0):  # nothing comes again within three replies
+        await house.answered(person, room, f"{number} pots of clay" if room == "dm" else f"@soul {number} pots of clay")
+    before = len(house.prompts)
+    await house.answered(person, room, words if room == "dm" else f"@soul {words}")
+    assert len(house.prompts) == before + 1, "an ordinary message costs one call"
+    return CANARY in house.last_prompt()
+
+
+async def lists(house: House) -> int:
+    """How often Slack was asked for the private channels of a user."""
+    return len([one for one in await house.people.calls("users.conversations") if one["args"].get("user")])
+
+
+async def test_a_member_is_reminded_in_their_dm_of_what_was_said_in_a_private_channel(guild: House) -> None:
+    guild.model.replies.append(f"{OPENING}It is the glaze [m1].{CLOSING}")
+    assert await recalled(guild, "Ada")
+    [source] = [line for line in (await guild.replies("D0ADA"))[-1].splitlines() if line.startswith("[m1]")]
+    assert "private channel" in source
+    assert "Ben" in source
+    assert GUILD not in source
+    assert not await recalled(guild, "Chloe")
+    assert [row["audience"] for row in await guild.rows("SELECT DISTINCT audience FROM turns ORDER BY audience")] == [
+        f"channel:{GUILD}",
+        "dm:D0ADA",
+        "dm:D0CHLOE",
+    ]
+
+
+async def test_who_joins_is_reminded_at_once_and_who_leaves_no_more(guild: House) -> None:
+    assert not await recalled(guild, "Chloe")
+    await guild.people.join("Chloe", "guild")
+    await guild.acknowledged()
+    assert await recalled(guild, "Chloe")
+    await guild.people.leave("Chloe", "guild")
+    await guild.acknowledged()
+    assert not await recalled(guild, "Chloe", words="and why did the kiln crack again?")
+
+
+@pytest.mark.parametrize("kind", ["channel", "group", "mpim"])
+async def test_no_room_but_a_dm_recalls_another_private_channel(guild: House, kind: str) -> None:
+    room = await guild.people.add_channel("" if kind == "mpim" else "hall", kind=kind, members=["Ada", "Ben"])
+    assert not await recalled(guild, "Ada", str(room["id"]))
+
+
+async def test_a_group_dm_is_recalled_nowhere_else(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    room = await house.people.add_channel("", kind="mpim", members=["Ada", "Ben"])
+    await house.answered("Ben", str(room["id"]), SAID)
+    assert not await recalled(house, "Ada")
+    assert await recalled(house, "Ada", str(room["id"]), words="and why does our kiln crack?")
+
+
+@pytest.mark.parametrize("standing", ["guest", "ultra_guest"])
+async def test_a_guest_of_the_channel_knows_their_dm_alone(guild: House, standing: str) -> None:
+    assert await recalled(guild, "Ada")
+    await guild.people.change_standing("Ada", standing)
+    await guild.acknowledged()
+    assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
+    await guild.people.join("Gus", "guild")
+    await guild.acknowledged()
+    assert not await recalled(guild, "Gus")
+    assert await recalled(guild, "Ben")
+
+
+async def test_a_guest_who_became_a_member_is_answered_from_the_dm_alone(guild: House) -> None:
+    await guild.people.change_standing("Ada", "guest")
+    await guild.acknowledged()
+    await guild.answered("Ada", "dm", "hello")
+    await guild.people.change_standing("Ada", "member")
+    await guild.acknowledged()
+    assert not await recalled(guild, "Ada"), "a conversation in which an outsider wrote stays so"
+
+
+async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private_on_which_it_may_rest(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    await house.start()
+    await house.people.add_channel("plans", members=["Ada", "Ben"])
+    await house.answered("Ben", "plans", SAID)
+    flow = house.flow()
+    await house.say("Chloe", "dm", ASKED)
+    await flow.asked.wait()
+    assert CANARY in house.last_prompt()
+    await house.people.convert("Ben", "plans", "group")
+    await house.acknowledged()
+    flow.end(f"{OPENING}It is the {CANARY}.", CLOSING)
+    post = await house.reply("D0CHLOE")
+    await house.idle()
+    assert CANARY not in house.last_prompt()
+    assert CANARY not in said(post)
+
+
+async def test_who_left_the_workspace_is_not_answered_and_their_lists_are_dropped(guild: House) -> None:
+    assert await recalled(guild, "Ada")
+    await guild.people.change_standing("Ada", "deactivated")
+    await guild.acknowledged()
+    assert [row["read_ms"] for row in await guild.rows("SELECT read_ms FROM room_lists WHERE person = 'U0ADA'")] == [0]
+    await guild.people.change_standing("Ada", "member")
+    await guild.people.leave("Ada", "guild")
+    await guild.acknowledged()
+    assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
+
+
+@pytest.mark.parametrize("change", ["archived", "soul left", "made public"])
+async def test_a_channel_that_is_gone_is_recalled_no_more(guild: House, change: str) -> None:
+    assert await recalled(guild, "Ada")
+    if change == "archived":
+        await guild.people.post("archive", person="Ben", channel="guild")
+    elif change == "soul left":
+        await guild.people.leave("U0SOUL", "guild")
+    else:
+        await guild.people.convert("Ben", "guild", "channel")
+    await guild.acknowledged()
+    assert not await guild.rows("SELECT * FROM room_members WHERE room = ?", GUILD)
+    for person in ("Ada", "Chloe"):
+        assert not await recalled(guild, person, words="and why did the kiln crack again?"), "it was said in private"
+    if change == "archived":
+        await guild.people.post("archive", person="Ben", channel="guild", end=True)
+        await guild.acknowledged()
+        assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
+
+
+@pytest.mark.parametrize("change", ["renamed", "shared"])
+async def test_a_channel_with_another_name_or_organisation_is_still_known_to_its_members(
+    guild: House, change: str
+) -> None:
+    assert await recalled(guild, "Ada")
+    if change == "renamed":
+        await guild.people.post("rename", channel="guild", name="potters")
+    else:
+        await guild.people.share("guild")
+    await guild.acknowledged()
+    assert await recalled(guild, "Ada", words="and why did the kiln crack again?")
+    assert not await recalled(guild, "Chloe")
+
+
+async def test_words_of_a_channel_made_private_are_at_once_for_its_members_alone(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    await house.people.add_channel("plans", members=["Ada", "Ben"])
+    await house.answered("Ben", "plans", SAID)
+    assert await recalled(house, "Chloe")
+    await house.people.convert("Ben", "plans", "group")
+    await house.acknowledged()
+    assert not await recalled(house, "Chloe", words="and why did the kiln crack again?")
+    assert await recalled(house, "Ada")
+
+
+async def test_a_conversion_that_no_event_told_of_is_found_in_the_next_reply_there(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    await house.people.add_channel("plans", members=["Ada", "Ben"])
+    await house.answered("Ben", "plans", SAID)
+    rooms = house.workspace.workspace.state.channels
+    rooms["C0PLANS"] = replace(rooms["C0PLANS"], kind=ChannelKind.PRIVATE)
+    await house.answered("Ada", "plans", "@soul hello")
+    assert not await recalled(house, "Chloe")
+
+
+async def test_a_channel_made_private_while_no_daemon_ran_is_for_its_members_alone(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    await house.people.add_channel("plans", members=["Ada", "Ben"])
+    await house.answered("Ben", "plans", SAID)
+    await house.stop()
+    await house.people.convert("Ben", "plans", "group")
+    await house.start()
+    assert not await recalled(house, "Chloe")
+    assert await recalled(house, "Ada")
+
+
+async def test_a_reply_under_way_is_begun_anew_when_its_reader_leaves_the_room(guild: House) -> None:
+    flow = guild.flow()
+    await guild.say("Ada", "dm", ASKED)
+    await flow.asked.wait()
+    assert CANARY in guild.last_prompt()
+    await guild.people.leave("Ada", "guild")
+    await guild.acknowledged()
+    flow.end(f"{OPENING}It is the {CANARY}.", CLOSING)
+    post = await guild.reply("D0ADA")
+    await guild.idle()
+    assert CANARY not in guild.last_prompt()
+    assert CANARY not in said(post)
+
+
+async def test_a_list_is_asked_for_once_in_five_minutes(guild: House) -> None:
+    assert await recalled(guild, "Ada")
+    assert await recalled(guild, "Ada", words="and why did the kiln crack again?")
+    assert await lists(guild) == 1
+    guild.clock.turn(301)
+    assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
+    assert await lists(guild) == 2
+
+
+async def test_no_list_from_before_a_restart_is_used(guild: House) -> None:
+    assert await recalled(guild, "Ada")
+    await guild.stop()
+    await guild.people.leave("Ada", "guild")
+    guild.clock.turn(1)
+    await guild.start()
+    assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"body": {"ok": False, "error": "missing_scope"}},
+        {"status": 429, "headers": {"Retry-After": "20"}},
+        {"status": 500},
+    ],
+)
+async def test_where_slack_gives_no_list_the_reply_is_made_without_and_slack_rests(
+    guild: House, fault: dict[str, object]
+) -> None:
+    guild.clock.stand_still()
+    await guild.people.fault("users.conversations", times=9, **fault)
+    assert not await recalled(guild, "Ada")
+    await guild.events.until("slack.rooms_unknown", person="U0ADA")
+    assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
+    assert await lists(guild) == 1
+    await guild.people.clear_faults()
+    guild.clock.turn(31)
+    assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
+
+
+async def test_a_long_list_is_read_page_by_page(guild: House) -> None:
+    for number in range(205):
+        await guild.people.add_channel(f"room{number}", kind="group", members=["Ada"])
+    rooms = guild.workspace.workspace.state.channels
+    rooms[GUILD] = rooms.pop(GUILD)  # the last of them
+    assert await recalled(guild, "Ada")
+    assert await lists(guild) == 2

@@ -1,0 +1,108 @@
+"""The rules of a reply, felt in a DM: code on a phone, the role's way of stating things, brevity on the alert."""
+
+import json
+
+import pytest
+
+from daemon.core.perception import Audience, AudienceKind
+from daemon.memory.database import open_database
+from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
+from daemon.memory.knowledge.records.store import put
+from tests.given import shown, tagged
+from tests.journeys.house import House, said
+from tests.models import Flow
+
+_CODE = "Run this:\n```sh\none\ntwo\nthree\nfour\nfive\n```\nIt lists them."
+_ROLE = (
+    '[roles."Senior Dev"]\nprocesses = ["greeting", "curious", "engaged"]\nepistemic_modes = ["assert", "caution"]\n'
+)
+
+
+@pytest.fixture
+async def senior(empty_house: House) -> House:
+    """A daemon with a soul that is a Senior Dev in most of its processes."""
+    folder = empty_house.settings.home / "souls" / "dev"
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text(f'name = "dev"\ndisplay_name = "Dev"\n{_ROLE}')
+    (folder / "soul.md").write_text("Dev is exact.")
+    await empty_house.start(name="dev")
+    return empty_house
+
+
+async def test_on_a_phone_no_fourth_line_of_code_is_shown_until_it_is_asked_for(house: House) -> None:
+    house.model.replies += [tagged(_CODE), tagged(_CODE), tagged(_CODE)]
+    reply = await house.answered("Ada", "dm", "I'm on my phone. How do I list them?")
+    assert "three" in reply
+    assert "It lists them." in reply
+    assert "four" not in reply
+    assert "say show the rest" in reply.replace("*", "")
+    assert "four" not in str(await house.people.calls()), "it is not streamed either"
+    assert house.events.named("rule_broken.code_lines")
+    assert "at most three lines of code" in house.last_prompt()
+    assert "five" in await house.answered("Ada", "dm", "show the rest")
+    assert "four" in shown(house.prompts[-1]), "the model knows what was left out"
+    assert "four" not in await house.answered("Ada", "dm", "And how again?"), "the phone is kept with the visit"
+
+
+async def test_at_a_desk_all_code_is_shown(house: House) -> None:
+    house.model.replies += [tagged(_CODE), tagged(_CODE)]
+    await house.answered("Ada", "dm", "I'm on my phone. How do I list them?")
+    assert "five" in await house.answered("Ada", "dm", "I'm at my desk now. And again?")
+
+
+async def test_a_way_of_stating_foreign_to_the_role_is_asked_for_anew_before_a_word_shows(senior: House) -> None:
+    senior.model.replies += [
+        tagged("Perhaps a canary.", stated='epistemic_mode="explore"'),
+        tagged("It is the cache.", stated='epistemic_mode="assert"'),
+    ]
+    assert await senior.answered("Ada", "dm", "Why is it slow?") == "It is the cache."
+    assert "canary" not in str(await senior.people.calls())
+    assert [prompt.step for prompt in senior.prompts] == ["respond", "respond"]
+    assert "stated as 'explore', which is not your part here; state it as assert or caution" in senior.last_prompt()
+    assert senior.events.named("rule_broken.epistemic_mode")
+
+
+async def test_the_second_answer_stands_whatever_its_mode_and_a_missing_mode_is_no_fault(senior: House) -> None:
+    senior.model.replies += [tagged("No.", stated='epistemic_mode="explore"')] * 2 + [tagged("Yes.")]
+    assert await senior.answered("Ada", "dm", "Why is it slow?") == "No."
+    assert await senior.answered("Ada", "dm", "Is it?") == "Yes."
+    assert len(senior.prompts) == 3
+
+
+async def test_a_foreign_mode_ends_the_call_at_the_opening_tag(senior: House) -> None:
+    flow = Flow()
+    senior.model.flows.append(flow)
+    senior.model.replies.append(tagged("Surely.", stated='epistemic_mode="assert"'))
+    ts = await senior.say("Ada", "dm", "Why is it slow?")
+    flow.say('<calls_for>nothing</calls_for><external_dialogue verb="said" epistemic_mode="reflect">')
+    post = await senior.reply("D0ADA")
+    assert (post["thread_ts"], said(post)) == (ts, "Surely.")
+
+
+async def test_after_something_sharp_and_intense_the_reply_is_brief(house: House) -> None:
+    await house.answered("Ada", "dm", "Hello")
+    conversation = (await house.one("SELECT id FROM conversations WHERE channel = 'D0ADA'"))["id"]
+    soul, workspace, channel, _ = conversation.split("/")
+    sense = Sense(
+        soul=soul,
+        workspace=workspace,
+        audience=Audience(AudienceKind.DM, channel),
+        channel=channel,
+        text="A red alarm",
+        at_ms=house.clock.now_ms(),
+        trust=Trust.DOCUMENT,
+        conversation=conversation,
+        data_type="image",
+        qualia=Qualia(texture="sharp", intensity=0.95),
+    )
+    async with open_database(house.settings.database_path, house.clock) as database:
+        await database.write(lambda transaction: put(transaction, sense, house.clock.now_ms()))
+    house.model.replies += [tagged("Shut the valve now. " * 60)] * 2
+    reply = await house.answered("Ada", "dm", "What now?")
+    assert len(reply) <= 600
+    assert reply.endswith("Shut the valve now.")
+    assert house.events.named("rule_broken.alert")
+    assert json.loads((await house.one("SELECT qualia FROM senses"))["qualia"])["texture"] == "sharp"
+    house.clock.turn(house.settings.visit_silence + 60)
+    await house.idle()
+    assert len(await house.answered("Ada", "dm", "And today?")) > 600, "it was felt in another visit"

@@ -1,0 +1,284 @@
+"""Reminders that wait for words of a topic or of a person: brought up once, where they were asked, with a link."""
+
+import json
+
+import pytest
+
+from tests.given import CLOSING, OPENING, shown, tagged, wanting
+from tests.journeys.house import House
+from tests.journeys.waiting import CAME_UP, WAITING, asked, hears, reports, set_for, settled
+
+ASKED = "Remind me when the release is talked about again"
+ASKED_IN_GERMAN = "Erinnere mich, sobald wieder von der Freigabe die Rede ist"
+ADA = "D0ADA"
+
+
+def link_to(house: House, ts: str, channel: str = "C0GENERAL") -> str:
+    return f"{house.workspace.url}/archives/{channel}/p{ts.replace('.', '')}"
+
+
+async def test_a_topic_that_is_talked_about_again_is_brought_up_where_it_was_asked_with_a_link(house: House) -> None:
+    confirmed = await set_for(house, ASKED, asked("the release"))
+    assert "You have set a reminder: you bring it up here, once, once somebody else writes about" in confirmed
+    assert "it ends on" in confirmed
+    assert "or sooner when they tell you to drop it" in confirmed
+    ts = await hears(house, "Ben", "general", "@soul the releases are out on Friday")
+    assert await reports(house, ADA) == [f"Ben wrote in a channel: {link_to(house, ts)}"]
+    assert "Friday" not in house.last_prompt()
+    assert "Ben" not in house.last_prompt().partition("Who wrote it")[2]
+    assert not await house.rows(WAITING)
+    await hears(house, "Ben", "general", "@soul the release again")
+    assert len(await reports(house, ADA)) == 1
+
+
+async def test_a_topic_in_german_outlives_a_restart_and_is_brought_up_once(house: House) -> None:
+    await set_for(house, ASKED_IN_GERMAN, asked("Freigabe", what="die Freigabe"))
+    await house.restart()
+    await hears(house, "Ben", "general", "@soul Mittagessen?")
+    assert not await reports(house, ADA)
+    ts = await hears(house, "Ben", "general", "@soul die Freigaben sind durch")
+    assert await reports(house, ADA) == [f"Ben wrote in a channel: {link_to(house, ts)}"]
+    await house.restart()
+    await settled(house)
+    assert len(await reports(house, ADA)) == 1
+
+
+@pytest.mark.parametrize("said", ["Tell me when Ben is back", "Sag mir Bescheid, wenn Ben wieder da ist"])
+async def test_the_words_of_a_person_are_brought_up_whatever_they_are_about(house: House, said: str) -> None:
+    await hears(house, "Ben", "general", "@soul good evening")
+    confirmed = await set_for(house, said, asked(who="Ben"))
+    assert "once the person they named writes" in confirmed
+    await hears(house, "Chloe", "general", "@soul Ben is ill")
+    assert not await reports(house, ADA)
+    await house.restart()
+    ts = await hears(house, "Ben", "general", "@soul coffee?")
+    assert await reports(house, ADA) == [f"Ben wrote in a channel: {link_to(house, ts)}"]
+
+
+async def test_a_person_who_never_spoke_here_can_be_mentioned(house: House) -> None:
+    confirmed = await set_for(house, "Tell me when Ben writes", asked(who="Ben"))
+    assert "you know no one here by that name; ask them to mention the person" in confirmed
+    await set_for(house, "Tell me when <@U0BEN> writes", asked(who="<@U0BEN>"))
+    await hears(house, "Ben", "general", "@soul coffee?")
+    assert len(await reports(house, ADA)) == 1
+
+
+async def test_a_person_on_a_topic_is_waited_for_as_both(house: House) -> None:
+    await set_for(house, "Tell me when <@U0BEN> talks about the release", asked("the release", who="<@U0BEN>"))
+    await hears(house, "Chloe", "general", "@soul the release is out")
+    await hears(house, "Ben", "general", "@soul coffee?")
+    assert not await reports(house, ADA)
+    await hears(house, "Ben", "general", "@soul is the release out?")
+    assert len(await reports(house, ADA)) == 1
+
+
+async def test_what_people_say_to_each_other_in_a_thread_of_the_soul_counts_too(house: House) -> None:
+    root = await hears(house, "Ben", "general", "@soul hello")
+    await set_for(house, ASKED, asked("the release"))
+    ts = await house.say("Ben", "general", "<@U0CHLOE> how is the release?", thread=root)
+    await settled(house)
+    await house.reply(ADA, CAME_UP)
+    [report] = await reports(house, ADA)
+    assert link_to(house, ts) in report
+
+
+async def test_ones_own_words_and_those_before_are_no_news(house: House) -> None:
+    await hears(house, "Ben", "general", "@soul the release is late")
+    await set_for(house, ASKED, asked("the release"))
+    await hears(house, "Ada", "general", "@soul the release, the release")
+    assert not await reports(house, ADA)
+    assert len(await house.rows(WAITING)) == 1
+
+
+async def test_it_is_brought_up_as_often_as_they_said(house: House) -> None:
+    confirmed = await set_for(house, f"{ASKED}, twice", asked("the release", times=2))
+    assert "2 times at most" in confirmed
+    for number in range(3):
+        await hears(house, "Ben", "general", f"@soul release {number}")
+    assert len(await reports(house, ADA)) == 2
+    assert not await house.rows("SELECT 1 FROM cues UNION ALL SELECT 1 FROM cue_words")
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "why"),
+    [
+        ("Remind me when that comes up", asked("that"), "what is to be talked about could not be made out"),
+        ("Remind me when that comes up", asked("the merger"), "what is to be talked about could not be made out"),
+        ("Remind me when I write again", asked(who="<@U0ADA>"), "you know no one here by that name"),
+        ("Tell me if nobody answers for a minute", asked(silence="1m"), "a silence has to last from 10 minutes"),
+        ("Tell me if nobody answers for ages", asked(silence="ages"), "a silence has to last from 10 minutes"),
+        (ASKED, asked("the release", until="in 300 days"), "until when to wait could not be made out"),
+        (ASKED, asked("the release", until="never"), "until when to wait could not be made out"),
+    ],
+)
+async def test_what_could_not_be_understood_is_said_and_nothing_is_set(
+    house: House, words: str, answer: str, why: str
+) -> None:
+    confirmed = await set_for(house, words, answer)
+    assert f"You could not set the reminder: {why}" in confirmed
+    assert not await house.rows(WAITING)
+
+
+async def test_one_that_waits_is_listed_and_dropped_by_who_set_it_alone(house: House) -> None:
+    root = await hears(house, "Ada", "general", "@soul hello")
+    await set_for(house, f"@soul {ASKED}", asked("the release"), room="general", thread=root)
+    outcomes = {"Ben": "You may not drop the reminder that waits", "Ada": "You have dropped the reminder that waits"}
+    for person, outcome in outcomes.items():
+        house.model.replies += [wanting("reminder"), asked(what="", drop=[1]), tagged("Done.")]
+        before = len(house.prompts)
+        await house.answered(person, "general", "@soul drop that reminder, please", thread=root)
+        _, read, confirmed = house.prompts[before : before + 3]
+        assert "waits for words about it, until" in shown(read)
+        assert outcome in shown(confirmed)
+    assert not await house.rows(WAITING)
+    assert not await house.rows("SELECT 1 FROM cues")
+
+
+async def test_an_admin_sees_and_cancels_it(house: House) -> None:
+    await set_for(house, ASKED, asked("the release"))
+    listed = await house.command("schedule", "list")
+    assert "topic" in listed
+    assert "release" not in listed
+    [row] = await house.rows(WAITING)
+    await house.command("schedule", "cancel", row["id"])
+    await hears(house, "Ben", "general", "@soul the release is out")
+    assert not await reports(house, ADA)
+
+
+async def test_setting_the_same_again_takes_its_own_place(house: House) -> None:
+    await set_for(house, ASKED, asked("the release"))
+    await set_for(house, "Remind me once the Release comes up again", asked("Release", times=3))
+    [row] = await house.rows("SELECT fires_left FROM cues")
+    assert row["fires_left"] == 3
+
+
+async def test_a_person_has_so_many_and_no_more(empty_house: House) -> None:
+    house = empty_house
+    await house.start(schedule_max=5)
+    topics = ("release", "budget", "canteen", "parking", "holiday")
+    for topic in topics:
+        await set_for(house, f"Remind me when the {topic} comes up", asked(f"the {topic}"))
+    confirmed = await set_for(house, "Remind me when the printer comes up", asked("the printer"))
+    assert "they have as many reminders waiting as fit" in confirmed
+    assert len(await house.rows(WAITING)) == len(topics)
+
+
+async def test_deleting_the_message_that_asked_removes_it_with_its_words(house: House) -> None:
+    house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
+    ts = await house.say("Ada", "dm", ASKED)
+    await house.reply(ADA, "Noted.")
+    await house.idle()
+    await house.people.delete("Ada", ADA, ts)
+    await house.acknowledged()
+    assert not await house.rows(WAITING)
+    assert not await house.rows("SELECT 1 FROM cues UNION ALL SELECT 1 FROM cue_words")
+    await hears(house, "Ben", "general", "@soul the release is out")
+    assert not await reports(house, ADA)
+
+
+async def test_an_edit_that_takes_the_topic_out_drops_it_and_says_so_and_another_edit_does_not(house: House) -> None:
+    house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
+    ts = await house.say("Ada", "dm", ASKED)
+    await house.reply(ADA, "Noted.")
+    await house.idle()
+    await house.people.edit("Ada", ADA, ts, f"{ASKED}, please")
+    await house.acknowledged()
+    assert len(await house.rows(WAITING)) == 1
+    await house.people.edit("Ada", ADA, ts, "Remind me when the budget is talked about again")
+    await house.reply(ADA, "You have changed the message in which you asked me for a reminder")
+    assert not await house.rows(WAITING)
+    assert not await house.rows("SELECT 1 FROM cues")
+
+
+async def test_words_that_are_gone_before_it_is_brought_up_are_not_and_it_waits_on(house: House) -> None:
+    await set_for(house, ASKED, asked("the release"))
+    flow = house.flow()
+    await house.say("Ada", "dm", "good morning")
+    await flow.asked.wait()
+    ts = await house.say("Ben", "general", "@soul the release is out")
+    await house.when(lambda: _any(house, "SELECT 1 FROM cues WHERE pending <> ''"))
+    await house.people.delete("Ben", "general", ts)
+    await house.acknowledged()
+    flow.end(f"{OPENING}Good morning.", CLOSING)
+    await house.reply(ADA, "Good morning.")
+    await house.idle()
+    assert not await reports(house, ADA)
+    assert [row["fires_left"] for row in await house.rows("SELECT fires_left FROM cues WHERE pending = ''")] == [1]
+    await hears(house, "Ben", "general", "@soul once more: the release is out")
+    assert len(await reports(house, ADA)) == 1
+
+
+async def _any(house: House, sql: str) -> bool:
+    return bool(await house.rows(sql))
+
+
+async def test_a_daemon_that_is_cut_off_while_it_brings_it_up_leaves_it_to_the_next_once(house: House) -> None:
+    await set_for(house, ASKED, asked("the release"))
+    flow = house.flow()
+    await house.say("Ben", "general", "@soul the release is out")
+    await flow.asked.wait()
+    assert house.daemon is not None
+    await house.daemon.cut()
+    await house.start()
+    house.clock.turn(61)
+    await house.when(lambda: _any(house, "SELECT 1 FROM intentions WHERE state = 'due' AND cue = 'topic'"))
+    await house.idle()
+    assert len([one for one in await house.replies(ADA) if "Ben wrote in a channel" in one]) == 1
+
+
+async def test_an_edit_may_bring_the_topic_up(house: House) -> None:
+    await set_for(house, ASKED, asked("the release"))
+    ts = await hears(house, "Ben", "general", "@soul it is out")
+    await house.people.edit("Ben", "general", ts, "<@U0SOUL> the release is out")
+    await house.reply(ADA, CAME_UP)
+    await house.idle()
+    assert len(await reports(house, ADA)) == 1
+
+
+async def test_while_remembering_is_paused_none_is_set_and_none_is_brought_up(house: House) -> None:
+    await set_for(house, ASKED, asked("the release"))
+    await house.answered("Ada", "dm", "pause remembering")
+    confirmed = await set_for(house, "Remind me when the budget is talked about", asked("the budget"))
+    assert "You could not set the reminder: remembering is paused" in confirmed
+    await hears(house, "Ben", "general", "@soul the release is out")
+    assert not await reports(house, ADA)
+    await house.answered("Ada", "dm", "resume remembering")
+    await house.answered("Ben", "dm", "pause remembering")
+    await hears(house, "Ben", "general", "@soul the release is out")
+    assert not await reports(house, ADA), "nothing is made of the words of who paused"
+    await hears(house, "Chloe", "general", "@soul the release is out")
+    assert len(await reports(house, ADA)) == 1
+
+
+@pytest.mark.parametrize("person", ["Ada", "Ben"])
+async def test_who_is_forgotten_waits_for_nothing_and_is_waited_for_by_no_one(house: House, person: str) -> None:
+    await set_for(house, "Tell me when <@U0BEN> writes", asked(who="<@U0BEN>"))
+    await house.answered(person, "dm", "forget me")
+    assert (await house.answered(person, "dm", "yes, forget me")).startswith("Forgotten:")
+    assert not await house.rows("SELECT 1 FROM cues UNION ALL SELECT 1 FROM cue_words")
+    assert not await house.rows(WAITING)
+
+
+async def test_a_topic_is_also_met_by_what_is_meant_without_a_word_in_common(empty_house: House) -> None:
+    house = empty_house
+    await house.start(embedder="local")
+    await set_for(house, "Remind me when the printer is talked about", asked("the printer"))
+
+    async def embedded() -> bool:
+        house.clock.turn(3)
+        return not await house.rows("SELECT 1 FROM vector_queue")
+
+    await house.when(embedded)
+    await hears(house, "Ben", "general", "@soul lunch at noon?")
+    assert not await reports(house, ADA)
+    await hears(house, "Ben", "general", "@soul the copy machine is out of toner")
+    assert len(await reports(house, ADA)) == 1
+
+    async def gone() -> bool:
+        house.clock.turn(3)
+        return not await house.rows("SELECT 1 FROM vector_queue")
+
+    await house.when(gone)
+    stats = json.loads(await house.command("memory", "stats", "--json"))
+    assert "cue" not in stats["counts"] or not stats["counts"]["cue"]
+    assert stats["vectors"]["have"] == stats["vectors"]["wanted"]

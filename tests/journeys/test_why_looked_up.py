@@ -1,0 +1,87 @@
+"""*why* about what was looked up on purpose: documents, earlier talk, what a tool said; and by meaning."""
+
+import re
+from pathlib import Path
+
+from tests.given import tagged
+from tests.journeys.house import House
+from tests.journeys.own_memory import note
+from tests.journeys.problems import PROBLEM, indexed, script, shelf, solver, using
+from tests.unit.ism_parts import chosen
+
+RESPOND = chosen("Respond")
+KILNS = chosen(("Research", "kilns that crack"))
+NOTHING = "Nothing that I remember; it came from the talk itself or from what I know in general."
+
+
+async def _documents(house: House, docs: Path) -> None:
+    _write(docs)
+    await solver(house, library=(docs,))
+    await indexed(house, 1)
+    script(house, KILNS, RESPOND, external_dialog="They cool too fast [1]. Or so I hear.")
+
+
+def _write(docs: Path) -> None:
+    docs.mkdir()
+    (docs / "kilns.md").write_text("# Kilns\n\nKilns crack when they cool faster than 60 degrees an hour.\n")
+
+
+async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, tmp_path: Path) -> None:
+    house = empty_house
+    await _documents(house, tmp_path / "docs")
+    await house.answered("Ada", "dm", PROBLEM)
+    answer = await house.answered("Ada", "dm", "why")
+    told, rest = answer.split("\n\n")[1:]
+    assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", told)
+    assert rest == f"> Or so I hear.\n{NOTHING}"
+
+
+async def test_a_document_that_is_gone_since_is_counted_alone(empty_house: House, tmp_path: Path) -> None:
+    house, docs = empty_house, tmp_path / "docs"
+    await _documents(house, docs)
+    await house.answered("Ada", "dm", PROBLEM)
+    await house.stop()
+    (docs / "kilns.md").unlink()
+    await solver(house, library=(docs,))
+    await house.when(lambda: _none(house, "SELECT * FROM library_passages"))
+    answer = await house.answered("Ada", "dm", "why")
+    assert "> They cool too fast.\nIt rested on something that is forgotten since, or holds no more." in answer
+    assert "kilns.md" not in answer
+
+
+async def _none(house: House, sql: str) -> bool:
+    return not await house.rows(sql)
+
+
+async def test_what_was_found_in_earlier_talk_leads_to_the_message(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    await house.answered("Ben", "general", "@soul kilns that crack cool too fast")
+    script(house, KILNS, RESPOND, external_dialog="Ben knows why [1].")
+    await house.answered("Ada", "dm", PROBLEM)
+    answer = await house.answered("Ada", "dm", "why")
+    assert "> Ben knows why.\n- “kilns that crack cool too fast” (Ben, " in answer
+    assert "/archives/C0GENERAL/p" in answer
+
+
+async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: House, tmp_path: Path) -> None:
+    house = empty_house
+    await solver(house, mcp_servers=shelf(tmp_path))
+    look_up = using("shelf/look_up", word="kiln")
+    script(house, chosen(("Research", "the word")), RESPOND, use_tool=look_up, external_dialog="A long word [1].")
+    await house.answered("Ada", "dm", PROBLEM)
+    answer = await house.answered("Ada", "dm", "why")
+    assert answer.endswith("> A long word.\n- I looked it up in `shelf/look_up`")
+
+
+async def test_by_meaning_a_sentence_in_other_words_finds_its_memory(empty_house: House) -> None:
+    house = empty_house
+    await house.start(embedder="local")
+    await house.answered("Ada", "dm", "I am afraid of dogs")
+    await note(house, "U0ADA", "is afraid of dogs", "afraid of dogs")
+    house.model.replies.append(tagged("You are scared of hounds, so stay at home. Copper melts at high heat."))
+    await house.answered("Ada", "dm", "shall I visit Ben?")
+    answer = await house.answered("Ada", "dm", "why")
+    first, second = answer.split("\n\n")[1:]
+    assert first.startswith("> You are scared of hounds, so stay at home.\n- I had noted: is afraid of dogs")
+    assert second == f"> Copper melts at high heat.\n{NOTHING}"

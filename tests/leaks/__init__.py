@@ -1,0 +1,1 @@
+"""The leak suite: random talk in random rooms, and who was shown what (P39)."""

@@ -1,0 +1,19 @@
+"""All the arms by name; add a line for each kind of memory."""
+
+from collections.abc import Mapping
+
+from tests.leaks.arms import Arm, Meanings, Text
+from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
+from tests.leaks.told_arms import Reminded, Why
+
+ARMS: Mapping[str, type[Arm]] = {
+    "text": Text,
+    "vectors": Meanings,
+    "facts": Facts,
+    "command": Command,
+    "episodes": Visits,
+    "senses": Files,
+    "cores": Derived,
+    "why": Why,
+    "intentions": Reminded,
+}

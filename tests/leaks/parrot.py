@@ -1,0 +1,133 @@
+"""The same worlds through a whole daemon and the local workspace, with a model that posts its whole prompt.
+
+It notes, guesses, feels and sums up all that it reads as well, so that everything derived holds the words, too.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from daemon.core.ports import Prompt
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.events import archived_event, renamed_event
+from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel
+from daemon.local_slack.server import serve_workspace
+from daemon.local_slack.workspace import Workspace
+from tests import template
+from tests.fakes import TurnableClock
+from tests.journeys.house import House, settings_for
+from tests.leaks.ground import Change, Ground, Kind, Probe, Remark, Room, Turned
+from tests.leaks.play import Count
+from tests.leaks.slack import user_id
+from tests.models import Reply
+from tests.repeating import Repeating
+
+_PARROT = Repeating(r"canary\d{4}", r"the \w+ belongs to canary\d{4}")
+_SAID_FIRST = 12
+_VISIT_ENDS = 5 * 3600
+_QUESTIONS = 24  # of one world
+
+
+async def parrots(probes: int, seed: int) -> Count:
+    """Ask so many questions of a daemon whose model says all that it reads."""
+    count = Count()
+    while count.probes < probes:
+        ground, clock = Ground(Random(f"{seed} {count.probes}")), TurnableClock()  # no secret
+        with template.folder() as folder:
+            async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
+                house = House(
+                    workspace, people, clock, settings_for(workspace, Path(folder), allow_shared_channels=True)
+                )
+                try:
+                    await _Town(house, ground).play(min(_QUESTIONS, probes - count.probes), count)
+                finally:
+                    await house.close()
+    return count
+
+
+class _Town:
+    """One workspace with one daemon."""
+
+    def __init__(self, house: House, ground: Ground) -> None:
+        self._house, self._ground, self._slack = house, ground, house.workspace.workspace
+        self._ids: dict[str, str] = {}
+        self._meanwhile: Turned | None = None
+
+    async def play(self, questions: int, count: Count) -> None:
+        """Say things, then ask for them while people come and go; every reply is judged."""
+        house, ground = self._house, self._ground
+        house.model.default = self._repeats
+        await house.start(allow_guests=True)
+        for room in ground.rooms.values():
+            if room.kind is not Kind.DM:
+                name = "" if room.kind is Kind.GROUP_DM else room.name
+                made = await house.people.add_channel(name, kind=room.kind.value, members=sorted(room.inside))
+                self._ids[room.name] = str(made["id"])
+        for _ in range(_SAID_FIRST):
+            await self._say(ground.saying(), count)
+        for _ in range(questions):
+            house.clock.turn(ground.chance.choice((10, 10, 10, _VISIT_ENDS)))
+            await self._happen(ground.turn())
+            if ground.chance.random() < 0.2:  # now and then
+                await self._say(ground.saying(), count)
+            await self._ask(ground.question(), count)
+
+    async def _say(self, saying: Remark, count: Count) -> None:
+        read = await self._answered(saying.person, saying.room, saying.text)
+        self._judge(Probe(saying.person, saying.room, saying), read, count)
+
+    async def _ask(self, question: Probe, count: Count) -> None:
+        count.probes += 1
+        turned = question.meanwhile
+        silencing = turned and turned.room == question.room and turned.change in (Change.SOUL, Change.ARCHIVE)
+        self._meanwhile = None if silencing else turned
+        read = await self._answered(question.person, question.room, f"whose is the {question.saying.topic}?")
+        self._judge(question, read, count)
+
+    async def _answered(self, person: str, room: str, text: str) -> str:
+        if self._ground.rooms[room].kind is Kind.DM:
+            return await self._house.answered(person, "dm", text)
+        return await self._house.answered(person, self._ids[room], f"@soul {text}")
+
+    def _judge(self, question: Probe, read: str, count: Count) -> None:
+        count.judge(self._ground, question, read)
+        for one in self._ground.sayings:
+            if one.word in read:
+                self._ground.repeat(one, question.room)
+
+    async def _repeats(self, prompt: Prompt) -> Reply:
+        """The words of others that the model was given; before its reply ends, something may change."""
+        if prompt.step == "respond":
+            turned, self._meanwhile = self._meanwhile, None
+            await self._happen(turned)
+        return _PARROT.answer(prompt)
+
+    async def _happen(self, turned: Turned | None) -> None:
+        """Let Slack change, and wait until the daemon has heard of it."""
+        if turned is None:
+            return
+        self._ground.apply(turned)
+        state = self._slack.state
+        if turned.change is Change.STANDING:
+            standing = Standing.GUEST if turned.person in self._ground.guests else Standing.MEMBER
+            self._slack.change_person(replace(state.people[user_id(turned.person)], standing=standing))
+        else:
+            change_room(self._slack, state.channels[self._ids[turned.room]], self._ground.rooms[turned.room], turned)
+        await self._house.acknowledged()
+
+
+def change_room(slack: Workspace, room: WorkspaceChannel, now: Room, turned: Turned) -> None:
+    """Make a channel of the workspace what it is `now`, as the change says."""
+    soul, stamp = slack.state.app.user, slack.new_ts(room.id)
+    archived, renamed = replace(room, archived=now.archived), replace(room, name=f"{room.name}x")
+    ways: dict[Change, Callable[[], object]] = {
+        Change.JOIN: lambda: slack.join(room, user_id(turned.person)),
+        Change.LEAVE: lambda: slack.leave(room, user_id(turned.person)),
+        Change.CONVERT: lambda: slack.convert(room, ChannelKind(now.kind), "U0ADA"),
+        Change.SHARE: lambda: slack.share(room, shared=not room.shared),
+        Change.ARCHIVE: lambda: slack.change_room(archived, archived_event(archived, "U0ADA", stamp)),
+        Change.RENAME: lambda: slack.change_room(renamed, renamed_event(renamed, stamp)),
+        Change.SOUL: lambda: slack.leave(room, soul) if now.deaf else slack.join(room, soul),
+    }
+    ways[turned.change]()

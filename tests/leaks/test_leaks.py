@@ -1,0 +1,77 @@
+"""No word is shown to readers who may not know it, nearly each is to those who may; a broken check is noticed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from daemon.core.perception import Readers
+from daemon.memory.admin import remembered
+from daemon.memory.knowledge import senses, user_models
+from daemon.memory.people import known
+from daemon.memory.retrieval import rows
+from tests import chance
+from tests.leaks import play as leaks
+from tests.leaks.every_arm import ARMS
+from tests.leaks.ground import Change
+from tests.leaks.parrot import parrots
+from tests.leaks.play import play
+
+RECALL_OF_FEW = 0.7
+MOVES = (Change.JOIN, Change.LEAVE, Change.CONVERT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", sorted(ARMS))
+async def test_nothing_leaks_in_random_worlds_and_what_may_be_known_is_recalled(arm: str) -> None:
+    count = await play(chance.tries(150, 600), chance.SEED, arm)
+    print(count.line)
+    assert not count.leaks
+    assert count.recall >= min(RECALL_OF_FEW, ARMS[arm].recall)  # the figure `leaks` asks for more of many
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(chance.tries(1, 2)))
+async def test_a_parrot_that_posts_its_whole_prompt_leaks_nothing(part: int) -> None:
+    count = await parrots(chance.tries(16, 60), part)  # the same worlds each time; the figure `leaks` draws many others
+    print(count.line)
+    assert not count.leaks
+    assert count.recall >= RECALL_OF_FEW
+
+
+def _all_members(readers: Readers) -> Readers:
+    return replace(readers, members_only=True)
+
+
+@pytest.mark.parametrize("arm", sorted(ARMS))
+@pytest.mark.parametrize(
+    "broken", [{"corrupt": _all_members}, {"deaf": True, "changes": MOVES}], ids=["guests as members", "no news"]
+)
+async def test_a_broken_check_of_the_readers_is_noticed(arm: str, broken: Mapping[str, Any]) -> None:
+    assert (await play(100, 1, arm, **broken)).leaks
+
+
+@pytest.mark.parametrize("arm", ["text", "vectors", "facts", "command"])
+async def test_a_query_that_does_not_ask_again_who_may_hear_is_noticed(
+    arm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def anybody(*_: object, **__: object) -> tuple[str, dict[str, str]]:
+        return "true", {}
+
+    for module in (rows, senses, known, remembered, user_models):
+        monkeypatch.setattr(module, "heard_by", anybody)
+    assert (await play(100, 2, arm, changes=(Change.CONVERT, Change.JOIN, Change.LEAVE))).leaks
+
+
+@pytest.mark.parametrize(
+    ("check", "change"), [("require_rooms", Change.JOIN), ("require_no_narrowing", Change.CONVERT)]
+)
+async def test_a_commit_that_does_not_ask_again_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, check: str, change: Change
+) -> None:
+    async def passes(*_: object) -> None:
+        """Ask nothing."""
+
+    monkeypatch.setattr(leaks, check, passes)
+    assert (await play(300, 3, "text", changes=(change,))).leaks

@@ -1,0 +1,93 @@
+"""The arms that tell of memories: what *why* leads to, and reminders that wait for words of others."""
+
+from typing import cast
+
+from daemon.core.perception import Audience
+from daemon.core.ports import Channel
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.queues.cue_matching import HeardMessage
+from daemon.memory.records import Speaks, Turn
+from daemon.memory.retrieval.reasons import Ear, Reasons
+from daemon.runtime.cue_watch import is_heard
+from tests.leaks.arms import SOUL, Arm, AskedThere, Home, SaidThere
+from tests.leaks.record_arms import Facts
+
+_MEMORIES = 20  # of one reply
+
+
+class Why(Facts):
+    """Replies rested on facts of all rooms: asked why, the soul shows what may be heard, whatever changed since."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self._reasons = Reasons(home.database)
+        self._memories: list[tuple[str, str]] = []
+        self._replies: dict[str, str] = {}
+
+    async def keep(self, said: SaidThere) -> None:
+        """Learn it, and let the soul say the newest ones in one reply."""
+        await super().keep(said)
+        row = await self.home.database.one("SELECT id FROM records ORDER BY seq DESC LIMIT 1")
+        assert row is not None
+        self._memories.append((row["id"], said.remark.text))
+        some, trace, now = self._memories[-_MEMORIES:], f"why {said.seq}", self.home.clock.now_ms()
+
+        async def unit(transaction: Transaction) -> int:
+            for place, (memory, _) in enumerate(some, 1):
+                await transaction.insert("surfaced", trace_id=trace, id=memory, mark=f"m{place}", score=1.0, at_ms=now)
+            body = " ".join(f"{text.capitalize()} [m{place}]." for place, (_, text) in enumerate(some, 1))
+            (seq,) = await store_turns(
+                transaction,
+                [Turn(Speaks.SOUL, SOUL, SOUL, f"{said.perception.ts}1", body)],
+                conversation=said.where,
+                audience=said.readers.audience,
+                trace_id=trace,
+                now=now,
+            )
+            return seq
+
+        self._replies[said.remark.topic] = f"TL_{await self.home.database.write(unit)}"
+
+    async def shown(self, asked: AskedThere) -> str:
+        """What bears the sentences of the reply that says it; the sentences themselves were read before."""
+        return await self._why(asked, self._replies[asked.query.split()[-1].rstrip("?")])
+
+    async def reached(self, asked: AskedThere) -> str:
+        """The same of the newest reply, too."""
+        return await self._why(asked, list(self._replies.values())[-1])
+
+    async def _why(self, asked: AskedThere, reply: str) -> str:
+        found = await self._reasons.why(reply, [Ear(asked.where, asked.readers)])
+        assert found is not None
+        reasons = [reason for sentence in found.sentences for reason in sentence.reasons]
+        return "\n".join((*(one.text for one in reasons), *(proof.quote for one in reasons for proof in one.evidence)))
+
+
+class Reminded(Arm):
+    """A user who waits for words hears of a message only where all who read that may hear the message."""
+
+    recall = 0.6  # of a channel that is shared by now nothing is reported elsewhere, though it was said before
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self._said: list[SaidThere] = []
+
+    async def keep(self, said: SaidThere) -> None:
+        """It is held against what people wait for."""
+        self._said.append(said)
+
+    async def shown(self, asked: AskedThere) -> str:
+        """All that a user who waits for anything there would hear of."""
+        found = [one.remark.text for one in self._said if await self._is_heard(asked, one)]
+        return "\n".join(found)
+
+    async def reached(self, asked: AskedThere) -> str:
+        """The same."""
+        return ""
+
+    async def _is_heard(self, asked: AskedThere, said: SaidThere) -> bool:
+        row = await self.home.database.one("SELECT audience FROM conversations WHERE id = :id", id=str(said.where))
+        assert row is not None
+        heard = HeardMessage(1, said.perception, 0, Audience.parse(row["audience"]))
+        return await is_heard(cast("Channel", self.home), asked.readers, asked.where, heard)

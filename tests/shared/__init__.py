@@ -1,0 +1,1 @@
+"""What souls, daemons and people share live."""

@@ -1,0 +1,212 @@
+"""Shared contexts: no change is lost, none is written that doesn't fit or that its readers may not know."""
+
+import asyncio
+import json
+import math
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from daemon.core.clock import SystemClock
+from daemon.core.contexts import LARGEST, ContextConflict, ContextRefused, JSONObject, Writer, as_stored, checked_key
+from daemon.core.perception import Audience, AudienceKind
+from daemon.memory.database import Database, open_database
+from daemon.memory.shared.contexts import KEPT_VERSIONS
+from daemon.memory.shared.store import ContextStore
+from daemon.shared.bells import Bells, open_bells
+from daemon.shared.context import RawContext, SharedContexts
+from tests.fakes import TIMEOUT
+from tests.given import TEAM
+from tests.shared.counting import KEY, Tally, one_more
+
+EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
+ADA = Writer("ada", EVERYBODY)
+PRIVATE = Writer("ada", Audience(AudienceKind.DM, "D1"))
+
+
+class GameState(BaseModel):
+    """The lobby of seed 003."""
+
+    players: list[str] = []
+    game_phase: str = "lobby"
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with open_database(tmp_path / "memory.db", SystemClock()) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def bells(tmp_path: Path) -> AsyncIterator[Bells]:
+    async with open_bells(tmp_path, SystemClock()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(database: Database) -> ContextStore:
+    return ContextStore(database, SystemClock(), TEAM)
+
+
+def contexts(store: ContextStore, bells: Bells, writer: Writer = ADA) -> SharedContexts:
+    return SharedContexts(store, bells, SystemClock(), writer)
+
+
+async def test_two_souls_share_a_lobby(store: ContextStore, bells: Bells) -> None:
+    ones = contexts(store, bells).use_shared_context("game-lobby", GameState)
+    others = contexts(store, bells, Writer("ben", EVERYBODY)).use_shared_context("game-lobby", GameState)
+    await ones.ready()
+    assert (ones.version, ones.data.players) == (0, [])
+    await ones.update(lambda lobby: lobby.model_copy(update={"players": [*lobby.players, "SoulA"]}))
+    await others.update(lambda lobby: lobby.model_copy(update={"players": [*lobby.players, "SoulB"]}))
+    await ones.ready()
+    assert (ones.version, ones.data.players) == (2, ["SoulA", "SoulB"])
+    await others.set(GameState(players=[], game_phase="playing"))
+    written = await store.history("game-lobby", 10)
+    assert [(one.version, one.author, one.data["players"]) for one in written] == [
+        (3, "ben", []),
+        (2, "ben", ["SoulA", "SoulB"]),
+        (1, "ada", ["SoulA"]),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_four_processes_lose_no_increment(tmp_path: Path, store: ContextStore) -> None:
+    processes = [
+        await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.shared.counting", str(tmp_path), "50")
+        for _ in range(4)
+    ]
+    assert [await one.wait() for one in processes] == [0] * 4
+    assert (await store.get(KEY)).data == {"count": 200}
+
+
+async def test_who_was_slower_is_asked_again_with_the_newest_data(store: ContextStore, bells: Bells) -> None:
+    counter = contexts(store, bells).use_shared_context(KEY, Tally)
+    await asyncio.gather(*(counter.update(one_more) for _ in range(20)))
+    assert (await store.get(KEY)).data == {"count": 20}
+
+
+async def test_without_the_version_check_increments_are_lost(store: ContextStore) -> None:
+    async def add() -> None:
+        found = await store.get(KEY)
+        await store.write(KEY, {"count": int(str(found.data.get("count", 0))) + 1}, None, ADA)
+
+    await asyncio.gather(*(add() for _ in range(20)))
+    assert (await store.get(KEY)).data != {"count": 20}
+
+
+async def test_a_write_from_an_old_version_is_a_conflict_that_tells_the_newest(store: ContextStore) -> None:
+    await store.write("plan", {"step": 1}, 0, ADA)
+    with pytest.raises(ContextConflict) as conflict:
+        await store.write("plan", {"step": 2}, 0, ADA)
+    assert conflict.value.found.data == {"step": 1}
+
+
+async def test_the_same_data_is_no_new_version_and_old_versions_go(store: ContextStore) -> None:
+    for number in range(KEPT_VERSIONS + 5):
+        await store.write("plan", {"step": number}, None, ADA)
+    assert (await store.write("plan", {"step": KEPT_VERSIONS + 4}, None, ADA)).version == KEPT_VERSIONS + 5
+    kept = await store.history("plan", 1_000)
+    assert [one.version for one in kept] == list(range(KEPT_VERSIONS + 5, 5, -1))
+
+
+async def test_nothing_said_in_private_gets_into_what_others_read(store: ContextStore) -> None:
+    with pytest.raises(ContextRefused, match="not for all who read"):
+        await store.write("plan", {"secret": "canary"}, None, PRIVATE)
+    assert (await store.get("plan")).version == 0
+    await store.define("mine", audience=PRIVATE.audience)
+    assert (await store.write("mine", {"note": "between us"}, None, PRIVATE)).version == 1
+    assert (await store.write("mine", {"note": "open"}, None, ADA)).version == 2
+
+
+async def test_an_audience_is_only_ever_narrowed_once_something_stands_there(store: ContextStore) -> None:
+    await store.define("mine", audience=PRIVATE.audience)
+    await store.write("mine", {"note": "canary"}, None, PRIVATE)
+    with pytest.raises(ContextRefused, match="was not written for"):
+        await store.define("mine", audience=EVERYBODY)
+
+
+async def test_only_named_writers_write_and_the_admin_always_may(store: ContextStore) -> None:
+    await store.define("plan", writers=["ben"])
+    with pytest.raises(ContextRefused, match="ada may not write plan"):
+        await store.write("plan", {}, None, ADA)
+    assert (await store.write("plan", {"a": 1}, None, Writer("ben", EVERYBODY))).author == "ben"
+    admin = Writer("operator", Audience(AudienceKind.OPERATOR, ""))
+    assert (await store.write("plan", {"a": 2}, None, admin)).author == "operator"
+
+
+async def test_a_form_binds_every_writer_and_names_the_field(store: ContextStore) -> None:
+    form: JSONObject = {"type": "object", "properties": {"phase": {"enum": ["lobby", "playing"]}}}
+    await store.define("game", form=form)
+    await store.write("game", {"phase": "lobby"}, None, ADA)
+    with pytest.raises(ContextRefused, match=r"phase: .*'over' is not one of"):
+        await store.write("game", {"phase": "over"}, None, ADA)
+    with pytest.raises(ContextRefused, match="phase"):
+        await store.define("game", form={"properties": {"phase": {"type": "integer"}}})
+    with pytest.raises(ContextRefused, match="no JSON Schema"):
+        await store.define("game", form={"type": 7})
+    assert (await store.get("game")).form == form
+
+
+async def test_a_schema_fetches_nothing_from_elsewhere(store: ContextStore) -> None:
+    await store.define("game", form={"$ref": "http://127.0.0.1:9/schema.json"})
+    with pytest.raises(ContextRefused, match="can't be used"):
+        await store.write("game", {"phase": "lobby"}, None, ADA)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([], "has to be an object"),
+        ({"a": {"b": [1, math.nan]}}, "a/b/1 is nan"),
+        ({"a": math.inf}, "a is inf"),
+        ({"a": {1: 2}}, "a name in a is a number"),
+        ({"a": b"x"}, "a is a bytes"),
+        ({"a": "\ud800"}, "a holds half of a character"),
+        ({"a": "x" * LARGEST}, f"{LARGEST} are the most"),
+        (json.loads('{"a":' * 200 + "1" + "}" * 200), "nested more than 32 deep"),
+    ],
+)
+def test_what_is_no_finite_json_object_of_a_small_size_is_refused(data: object, said: str) -> None:
+    with pytest.raises(ContextRefused) as refused:
+        as_stored(data)
+    assert said in refused.value.message
+
+
+@given(st.text(max_size=80))
+def test_a_key_is_short_and_plain_or_refused(text: str) -> None:
+    try:
+        assert checked_key(text) == text
+    except ContextRefused:
+        return
+    assert text.isascii()
+    assert 1 <= len(text) <= 64
+    assert text == text.lower().strip(" /\\\0")
+    assert not text.startswith((".", "-", "_"))
+
+
+async def test_data_that_does_not_fit_the_model_names_the_field(store: ContextStore, bells: Bells) -> None:
+    await store.write("game-lobby", {"players": "nobody"}, None, ADA)
+    lobby = contexts(store, bells).use_shared_context("game-lobby", GameState)
+    await lobby.ready()
+    with pytest.raises(ContextRefused, match="game-lobby: players: "):
+        _ = lobby.data
+
+
+async def test_a_change_by_another_process_is_noticed_by_its_ring(
+    store: ContextStore, bells: Bells, tmp_path: Path
+) -> None:
+    seen = RawContext(contexts(store, bells), KEY).changes()
+    assert (await anext(seen)).version == 0
+    next_one = asyncio.ensure_future(anext(seen))
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.shared.counting", str(tmp_path), "1")
+    async with asyncio.timeout(TIMEOUT):
+        assert (await next_one).data == {"count": 1}
+    assert await process.wait() == 0
+    await seen.aclose()

@@ -1,0 +1,160 @@
+"""Watchers share their looks: one read after each ring, however many they are, and no ring where nothing changed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from daemon.core.contexts import ADMIN, ContextRefused
+from daemon.core.errors import StoreError
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.sessions import THE_ADMIN
+from daemon.memory.database import open_database
+from daemon.memory.shared.store import ContextStore
+from daemon.shared.bells import Bells
+from daemon.shared.context import SharedContexts
+from daemon.shared.door import ContextDoor
+from daemon.shared.looks import Looks
+from tests.fakes import TIMEOUT, FakeClock
+from tests.given import TEAM
+
+EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
+
+
+class LookedAt:
+    """What is watched; counts the looks at it. `waits` holds back a look, `fails` lets one fail."""
+
+    def __init__(self) -> None:
+        self.value, self.looks, self.fails = 0, list[tuple[str, ...]](), False
+        self.begun, self.waits = asyncio.Event(), asyncio.Event()
+        self.waits.set()
+
+    async def look(self, keys: Sequence[str]) -> dict[str, int]:
+        """All keys hold the same value."""
+        self.looks.append(tuple(keys))
+        value = self.value
+        self.begun.set()
+        await self.waits.wait()
+        if self.fails:
+            self.fails = False
+            raise StoreError("it can't be read")
+        return dict.fromkeys(keys, value)
+
+
+@pytest.fixture
+def bells(tmp_path: Path) -> Bells:
+    return Bells(tmp_path / "bells", FakeClock(), None, "own")  # its clock stands still: nobody looks without a ring
+
+
+@pytest.fixture
+def shelf() -> LookedAt:
+    return LookedAt()
+
+
+@pytest.fixture
+async def door(tmp_path: Path, bells: Bells) -> AsyncIterator[ContextDoor]:
+    clock = FakeClock(auto=True)
+    async with open_database(tmp_path / "memory.db", clock) as database:
+        yield ContextDoor(SharedContexts(ContextStore(database, clock, TEAM), bells, clock, ADMIN), EVERYBODY)
+
+
+async def following(looks: Looks[int], key: str, upto: int) -> list[int]:
+    """What a watcher sees until it sees a value."""
+    seen = list[int]()
+    with looks.watch(key) as watch:
+        while not seen or seen[-1] < upto:
+            seen.append(await watch.next())
+    return seen
+
+
+async def settled(tasks: Sequence[asyncio.Task[list[int]]], shelf: LookedAt) -> None:
+    """Wait until each of the tasks has looked for itself and waits."""
+    while len(shelf.looks) < len(tasks):  # noqa: ASYNC110  # the tasks themselves say nothing
+        await asyncio.sleep(0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_one_look_after_a_ring_serves_all_watchers_of_all_keys(bells: Bells, shelf: LookedAt) -> None:
+    looks = Looks(bells, shelf.look)
+    async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(following(looks, key, 1)) for key in ("a", "b") * 5]
+        await settled(tasks, shelf)
+        shelf.value = 1
+        bells.ring()
+    assert [task.result() for task in tasks] == [[0, 1]] * 10
+    assert shelf.looks[10:] == [("a", "b")]
+
+
+async def test_a_watcher_that_leaves_leaves_the_others_their_looks(bells: Bells, shelf: LookedAt) -> None:
+    looks = Looks(bells, shelf.look)
+    async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(following(looks, "a", 1)) for _ in range(3)]
+        await settled(tasks, shelf)
+        tasks[0].cancel()  # the first waits for the ring, in the name of all
+        await asyncio.wait(tasks[:1])
+        shelf.value = 1
+        bells.ring()
+    assert [task.result() for task in tasks[1:]] == [[0, 1]] * 2
+
+
+async def test_a_ring_during_a_look_is_followed_by_another_look(bells: Bells, shelf: LookedAt) -> None:
+    looks = Looks(bells, shelf.look)
+    async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
+        task = group.create_task(following(looks, "a", 2))
+        await settled([task], shelf)
+        shelf.waits.clear()
+        shelf.begun.clear()
+        shelf.value = 1
+        bells.ring()
+        await shelf.begun.wait()
+        shelf.value = 2
+        bells.ring()
+        shelf.waits.set()
+    assert task.result() == [0, 1, 2]
+
+
+async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_ring(bells: Bells, shelf: LookedAt) -> None:
+    looks = Looks(bells, shelf.look)
+    async with asyncio.timeout(TIMEOUT):
+        tasks = [asyncio.ensure_future(following(looks, "a", 1)) for _ in range(3)]
+        await settled(tasks, shelf)
+        shelf.value, shelf.fails = 1, True
+        bells.ring()
+        done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        assert [type(task.exception()) for task in done] == [StoreError]
+        assert len(shelf.looks) == 4, "nobody tries again before the next ring"
+        bells.ring()
+        assert [await task for task in left] == [[0, 1]] * 2
+        assert len(shelf.looks) == 5
+
+
+async def test_what_changes_nothing_rings_nobody(door: ContextDoor, bells: Bells) -> None:
+    await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
+    await door.renew(THE_ADMIN, "launch", "page", {"cursor": 1})
+    rings = bells.rings
+    assert rings == 2
+    await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
+    await door.renew(THE_ADMIN, "launch", "page", {"cursor": 1})
+    await door.leave(THE_ADMIN, "launch", "another")
+    assert bells.rings == rings
+    await door.renew(THE_ADMIN, "launch", "page", {"cursor": 2})
+    await door.leave(THE_ADMIN, "launch", "page")
+    assert bells.rings == rings + 2
+
+
+async def test_a_watcher_finds_context_and_members_and_nothing_that_is_for_others(
+    door: ContextDoor, bells: Bells
+) -> None:
+    await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
+    with door.watch("launch") as watch:
+        await door.renew(THE_ADMIN, "launch", "page", {"cursor": 1})
+        found = await watch.next()
+        assert found.context is not None
+        assert (found.context.data, [one.member for one in found.members or ()]) == ({"phase": "done"}, ["page"])
+        await door._contexts.store.define("launch", audience=Audience(AudienceKind.DM, "D1"))
+        bells.ring()
+        assert await watch.next() == type(found)(None, None)
+    with pytest.raises(ContextRefused):
+        door.watch("no key")

@@ -1,0 +1,135 @@
+"""Files come from Slack's hosts or the Web API's alone, within bounds, and the token goes nowhere else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+from aiohttp import web
+from pydantic import SecretStr
+
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.file_fetcher import FileFetcher
+from daemon.core.config import Settings
+from daemon.core.errors import FileRefused, NotDelivered
+from daemon.core.ports import SharedFile
+from tests.fakes import Events, FakeClock
+
+_AWAY = "http://127.0.0.1:9/whole"
+
+
+@dataclass
+class Host:
+    """A server that plays the Web API's host; `tokens` holds what each request showed."""
+
+    url: str = ""
+    tokens: list[str] = field(default_factory=list)
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """One answer for each name."""
+        self.tokens.append(request.headers.get("Authorization", ""))
+        name = request.match_info["name"]
+        if name in (moves := {"moved": f"{self.url}/whole", "round": f"{self.url}/round", "away": _AWAY}):
+            raise web.HTTPFound(moves[name])
+        if name == "endless":
+            return await self._endless(request)
+        plain = {
+            "whole": web.Response(body=b"the bytes", content_type="image/png"),
+            "page": web.Response(text="<html>Sign in</html>", content_type="text/html"),
+            "packed": web.Response(body=b"x", headers={"Content-Encoding": "gzip"}),
+            "busy": web.Response(status=503),
+        }
+        return plain.get(name) or web.Response(status=404)
+
+    async def _endless(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(b"x" * 1_000_000)
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def host() -> AsyncIterator[Host]:
+    found = Host()
+    app = web.Application()
+    app.router.add_get("/{name}", found.serve)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield found
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def fetcher(host: Host) -> AsyncIterator[FileFetcher]:
+    settings = Settings.model_construct(
+        slack_bot_token=SecretStr("xoxb-1"), slack_api_url=f"{host.url}/api/", slack_pacing=False
+    )
+    client = SlackClient(settings, FakeClock(), Events())
+    yield FileFetcher(client, settings.slack_api_url)
+    await client.close()
+
+
+def at(url: str, size: int = 9, media_type: str = "image/png") -> SharedFile:
+    """A file at an address."""
+    return SharedFile("F1", "a.png", media_type, size, url)
+
+
+@pytest.mark.parametrize("name", ["whole", "moved"])
+async def test_a_file_is_fetched_with_the_token(fetcher: FileFetcher, host: Host, name: str) -> None:
+    assert await fetcher.fetch(at(f"{host.url}/{name}")) == b"the bytes"
+    assert set(host.tokens) == {"Bearer xoxb-1"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/a.png",
+        "https://slack.com.evil.example/a.png",
+        "https://evilslack.com/a.png",
+        "http://files.slack.com/a.png",
+        "https://files.slack.com:8443/a.png",
+        "https://user@files.slack.com/a.png",
+        "http://127.0.0.1:9/a.png",
+        "file:///etc/passwd",
+        "not an address",
+        "https://[::1",
+    ],
+)
+async def test_no_other_address_gets_a_request(fetcher: FileFetcher, host: Host, url: str) -> None:
+    with pytest.raises(FileRefused) as refused:
+        await fetcher.fetch(at(url))
+    assert refused.value.args[0].key == "file_elsewhere"
+    assert host.tokens == []
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("away", "file_elsewhere"),
+        ("round", "file_gone"),
+        ("missing", "file_gone"),
+        ("page", "file_gone"),
+        ("packed", "file_gone"),
+        ("endless", "file_too_large"),
+    ],
+)
+async def test_what_is_no_file_within_bounds_is_refused(fetcher: FileFetcher, host: Host, name: str, key: str) -> None:
+    with pytest.raises(FileRefused) as refused:
+        await fetcher.fetch(at(f"{host.url}/{name}"))
+    assert refused.value.args[0].key == key
+
+
+async def test_a_claimed_size_over_the_bound_is_not_even_asked_for(fetcher: FileFetcher, host: Host) -> None:
+    with pytest.raises(FileRefused) as refused:
+        await fetcher.fetch(at(f"{host.url}/whole", size=5_000_000_000))
+    assert str(refused.value.args[0]) == "it has 5,000 MB, and 20 MB are the most that I take"
+    assert host.tokens == []
+
+
+async def test_a_busy_server_is_no_refusal(fetcher: FileFetcher, host: Host) -> None:
+    with pytest.raises(NotDelivered):
+        await fetcher.fetch(at(f"{host.url}/busy"))

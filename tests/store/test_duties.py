@@ -1,0 +1,117 @@
+"""A duty is one daemon's at a time; another takes over from one that died, and what was asked for is not lost."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.core.bell_sockets import hang
+from daemon.memory.database import Database
+from daemon.memory.queues.catch_up import CatchUpStore
+from daemon.memory.queues.duties import LEASE_MS, LOOK_S, Duty
+from daemon.memory.queues.presence import ProcessIdentity, bells_beside
+from tests.fakes import FakeClock
+from tests.store.parts import look, poke
+
+OTHER = replace(ProcessIdentity.current(), namespace="4026530000")
+HOUR_S = 3600.0
+
+
+@pytest.fixture
+def duty(database: Database, clock: FakeClock) -> Duty:
+    return Duty(database, clock, "pruning", every_s=HOUR_S)
+
+
+async def test_a_duty_is_due_at_once_and_then_as_often_as_is_set(duty: Duty, clock: FakeClock) -> None:
+    async with duty.turn() as wait:
+        assert wait == 0
+    async with duty.turn() as wait:
+        assert wait == pytest.approx(HOUR_S, abs=1)
+    await clock.sleep(HOUR_S)
+    async with duty.turn() as wait:
+        assert wait == 0
+
+
+async def test_another_daemon_does_not_do_what_one_is_at(duty: Duty, path: Path) -> None:
+    hung = hang(bells_beside(path), OTHER.bell)
+    assert hung is not None
+    with hung[0]:
+        async with duty.turn() as ours:
+            assert ours == 0
+            poke(path, "UPDATE duties SET lease_owner = ?", str(OTHER))  # as if it were the other's
+            async with duty.turn() as wait:
+                assert wait == LOOK_S
+    assert look(path, "SELECT lease_owner FROM duties") == [(str(OTHER),)], "what was taken over is not given back"
+
+
+async def test_a_duty_of_a_killed_daemon_is_taken_over_at_once(duty: Duty, path: Path) -> None:
+    hung = hang(bells_beside(path), OTHER.bell)
+    assert hung is not None
+    async with duty.turn():
+        poke(path, "UPDATE duties SET lease_owner = ?", str(OTHER))
+    async with duty.turn() as wait:
+        assert wait == LOOK_S, "it is alive"
+    hung[0].close()
+    async with duty.turn() as wait:
+        assert wait == 0
+
+
+async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_lease(
+    duty: Duty, path: Path, clock: FakeClock
+) -> None:
+    async with duty.turn():
+        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1'")
+    async with duty.turn() as wait:
+        assert wait == LOOK_S
+    await clock.sleep(LEASE_MS / 1000)
+    async with duty.turn() as wait:
+        assert wait == 0
+
+
+async def test_what_failed_is_due_again(duty: Duty) -> None:
+    with pytest.raises(RuntimeError):
+        async with duty.turn():
+            raise RuntimeError
+    async with duty.turn() as wait:
+        assert wait == 0
+
+
+async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(
+    database: Database, clock: FakeClock
+) -> None:
+    log = CatchUpStore(database, clock)
+    async with log.turn("minoan", "T1") as wait:
+        assert wait == LOOK_S, "no one asked"
+    await log.ask("minoan", "T1")
+    async with log.turn("other", "T1") as wait:
+        assert wait == LOOK_S
+    async with log.turn("minoan", "T1") as wait:
+        assert wait == 0
+        await log.ask("minoan", "T1")
+    async with log.turn("minoan", "T1") as wait:
+        assert wait == 0
+    async with log.turn("minoan", "T1") as wait:
+        assert wait == LOOK_S
+
+
+async def test_a_clock_that_was_ahead_does_not_put_a_duty_off_for_ever(duty: Duty, clock: FakeClock) -> None:
+    await clock.sleep(100 * HOUR_S)
+    async with duty.turn():
+        pass
+    clock.set_back(100 * HOUR_S)
+    async with duty.turn() as wait:
+        assert wait <= HOUR_S
+
+
+async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one(duty: Duty, path: Path, clock: FakeClock) -> None:
+    async with duty.turn():
+        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + 86400000")
+    async with duty.turn() as wait:
+        assert wait == 0
+
+
+async def test_clocks_that_differ_by_seconds_take_nothing_from_each_other(duty: Duty, path: Path) -> None:
+    async with duty.turn():
+        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + 30000")
+    async with duty.turn() as wait:
+        assert wait == LOOK_S

@@ -1,0 +1,363 @@
+"""The mirror holds what an export would write, after any harm: switched off, killed, full, something in the way."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+from daemon.memory.database import Database, Transaction, open_database
+from daemon.memory.knowledge.mirror_queue import changes_waiting, mirror_stand
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.turn_index import delete_turns
+from daemon.memory.passport.exporting import export_passport
+from daemon.memory.passport.mirror import Mirror
+from daemon.memory.people.forgetting import ForgettingPeople
+from daemon.memory.people.residues import residues, texts_of
+from tests.fakes import TIMEOUT, Events, FakeClock
+from tests.store.beside import PICTURE, WHISPER, fill
+from tests.store.passports import ANSWER, BEES, DAY, MADE, SAID, WHERE, bytes_in, remember
+
+LOTS = 2**40
+NAME = "passport"
+
+
+class Kept:
+    """A mirror that is being kept, and the folder of its files."""
+
+    def __init__(self, database: Database, home: Path, folder: str, room: Callable[[Path], int]) -> None:
+        self.events, self.root, self.room = Events(), home / (folder or NAME), room
+        self._database = database
+        clock = FakeClock(auto=True)
+        self.task = asyncio.create_task(
+            Mirror(database, home, folder, clock, self.events, room=lambda path: self.room(path)).run()  # noqa: PLW0108 - a test changes it
+        )
+
+    async def followed(self) -> None:
+        """Wait until nothing waits."""
+        async with asyncio.timeout(TIMEOUT):
+            while await self._database.read(changes_waiting):  # noqa: ASYNC110 - a file has no events
+                await asyncio.sleep(0.005)
+
+    async def same_as_an_export(self) -> None:
+        """It holds, to the byte, what an export writes."""
+        await self.followed()
+        exported = self.root.parent / "exported"
+        await export_passport(self._database, exported, SenseBytes(self.root.parent))
+        assert {name: content for name, content in bytes_in(self.root).items() if name.startswith("memory/")} == {
+            name: content for name, content in bytes_in(exported).items() if name.startswith("memory/")
+        }
+
+
+@asynccontextmanager
+async def keeping(
+    database: Database, home: Path, folder: str = NAME, *, room: Callable[[Path], int] = lambda _: LOTS
+) -> AsyncIterator[Kept]:
+    """A daemon that keeps the mirror."""
+    kept = Kept(database, home, folder, room)
+    try:
+        if folder:
+            await kept.events.when(lambda: bool({"mirror.compared", "mirror.waits"} & set(kept.events.names)))
+        yield kept
+    finally:
+        kept.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await kept.task
+
+
+@pytest.fixture
+async def filled(database: Database) -> Database:
+    await database.write(lambda transaction: remember(transaction, [ANSWER], MADE))
+    await database.run(
+        "INSERT INTO working_memory VALUES (:id, 1, 'dm:D1', 'They spoke.', 1, :now)", id=str(WHERE), now=DAY
+    )
+    return database
+
+
+async def _delete_what_was_said(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        await delete_turns(transaction, str(WHERE), "1.0", DAY)
+        assert await forget(transaction, ["TU_1"], DAY, "deleted")
+
+    await database.write(unit)
+
+
+async def _more(database: Database) -> None:
+    second = replace(BEES, text="has a dog", object="dog")
+    await database.write(lambda transaction: remember(transaction, [replace(ANSWER, body="More")], [second]))
+
+
+async def _reword(database: Database) -> None:
+    await database.run("UPDATE records SET text = 'They met', at_ms = 0 WHERE kind = 'episode'")
+    await database.run("UPDATE working_memory SET summary = 'Less.'")
+    await database.run("UPDATE conversations SET place = 'group_dm'")
+
+
+async def _unlink(database: Database) -> None:
+    await database.run("DELETE FROM links")
+
+
+CHANGES = [_delete_what_was_said, _more, _reword, _unlink]
+
+
+async def test_everything_is_mirrored_as_an_export_writes_it_for_its_owner_alone(
+    filled: Database, tmp_path: Path
+) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.same_as_an_export()
+        assert len(bytes_in(kept.root / "memory")) == 7
+        modes = {path.stat().st_mode & 0o777 for path in kept.root.rglob("*") if path.is_file()}
+        folders = {path.stat().st_mode & 0o777 for path in (kept.root, *kept.root.rglob("*")) if path.is_dir()}
+    assert (modes, folders) == ({0o600}, {0o700})
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_what_changes_is_followed(
+    filled: Database, tmp_path: Path, change: Callable[[Database], Awaitable[None]]
+) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+        await change(filled)
+        await kept.same_as_an_export()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_what_changed_while_no_daemon_ran_is_followed_at_the_start(
+    filled: Database, tmp_path: Path, change: Callable[[Database], Awaitable[None]]
+) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+    await change(filled)
+    async with keeping(filled, tmp_path) as kept:
+        await kept.same_as_an_export()
+
+
+async def test_files_that_were_harmed_missing_or_foreign_are_mended_at_the_start(
+    filled: Database, tmp_path: Path
+) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+    first, second, *_ = sorted((kept.root / "memory").rglob("*.json"))
+    first.write_text("harmed")
+    second.unlink()
+    (first.parent / "EP_20200101_001.json").write_text("{}")
+    (first.parent / f".{first.name}.ab12").write_text("half a file of a killed daemon")
+    async with keeping(filled, tmp_path) as kept:
+        await kept.same_as_an_export()
+        assert kept.events.named("mirror.compared") == [{"missing": 2, "extra": 1}]
+
+
+async def test_a_restored_backup_from_before_is_followed(filled: Database, tmp_path: Path) -> None:
+    await filled.copy_to(tmp_path / "before.db")
+    async with keeping(filled, tmp_path) as kept:
+        await _more(filled)
+        await kept.followed()
+    async with open_database(tmp_path / "before.db", FakeClock(auto=True)) as before, keeping(before, tmp_path) as kept:
+        await kept.same_as_an_export()
+
+
+async def test_a_person_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(
+    filled: Database, tmp_path: Path
+) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+    texts = await texts_of(filled, "T1", "U1")
+    people = ForgettingPeople(filled, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
+    await people.finish(await people.ask("T1", "U1"))
+    assert [name for name, content in bytes_in(kept.root).items() if SAID.encode() in content] == []
+    assert await residues(filled, tmp_path, "T1", "U1", texts) == 0
+    async with keeping(filled, tmp_path) as kept:
+        await kept.same_as_an_export()
+
+
+async def test_a_person_is_forgotten_while_it_is_kept(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+        people = ForgettingPeople(filled, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
+        await people.finish(await people.ask("T1", "U1"))
+        assert [name for name, content in bytes_in(kept.root).items() if b"bees" in content] == []
+        await kept.same_as_an_export()
+
+
+async def test_switched_off_its_files_stay_except_those_of_what_changes(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+    before = bytes_in(kept.root / "memory")
+    await _delete_what_was_said(filled)
+    async with keeping(filled, tmp_path, "") as kept:
+        await kept.events.until("mirror.followed")
+        await kept.followed()
+    after = bytes_in(kept.root / "memory")
+    assert after.items() < before.items()
+    assert not [name for name, content in after.items() if SAID.encode() in content]
+
+
+async def test_once_its_folder_is_deleted_a_switched_off_mirror_is_no_more(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+    rmtree(kept.root)
+    async with keeping(filled, tmp_path, ""):
+        while await filled.read(mirror_stand):  # noqa: ASYNC110 - a file has no events
+            await asyncio.sleep(0.005)
+    await _more(filled)
+    assert await filled.read(changes_waiting) == 0
+
+
+async def test_in_another_folder_it_is_kept_there_and_nowhere_else(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        await kept.followed()
+    async with keeping(filled, tmp_path, "elsewhere") as moved:
+        await moved.same_as_an_export()
+    assert not kept.root.exists()
+
+
+async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path, room=lambda _: 0) as kept:
+        await kept.events.until("mirror.waits")
+        assert bytes_in(kept.root / "memory") == {}
+        stand = await filled.read(mirror_stand)
+        assert stand is not None
+        assert stand.trouble == "the disk is nearly full"
+        kept.room = lambda _: LOTS
+        await kept.events.until("mirror.go_on")
+        await kept.same_as_an_export()
+        assert len(kept.events.named("mirror.waits")) == 1
+
+
+async def test_a_folder_that_cannot_be_written_is_reported_once_and_it_goes_on_when_it_can(
+    filled: Database, tmp_path: Path
+) -> None:
+    (tmp_path / NAME).write_text("a file in its way")
+    async with keeping(filled, tmp_path) as kept:
+        await kept.events.until("mirror.waits")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        stand = await filled.read(mirror_stand)
+        assert stand is not None
+        assert "is no plain folder" in stand.trouble
+        (tmp_path / NAME).unlink()
+        await kept.events.until("mirror.compared")
+        await kept.same_as_an_export()
+        assert len(kept.events.named("mirror.waits")) == 1
+
+
+async def test_a_folder_with_other_files_is_left_alone(filled: Database, tmp_path: Path) -> None:
+    (tmp_path / NAME).mkdir()
+    (tmp_path / NAME / "passport.json").write_text("an earlier export")
+    async with keeping(filled, tmp_path) as kept:
+        event = await kept.events.until("mirror.waits")
+    assert "holds other files (passport.json)" in str(event["reason"])
+    assert list(bytes_in(tmp_path / NAME)) == ["passport.json"]
+
+
+async def test_a_link_in_the_way_is_not_followed(filled: Database, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / NAME).mkdir()
+    (tmp_path / NAME / "memory").symlink_to(outside)
+    async with keeping(filled, tmp_path) as kept:
+        event = await kept.events.until("mirror.waits")
+    assert "is a link" in str(event["reason"])
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../../escaped", "EP_1/../../x", "/etc/x", "EP_\x00", "x"])
+async def test_a_hostile_id_becomes_no_path_and_keeps_nothing_else_from_being_written(
+    filled: Database, tmp_path: Path, name: str
+) -> None:
+    await filled.run("PRAGMA foreign_keys = OFF")
+    await filled.run(
+        """
+        INSERT INTO records (id, kind, soul, workspace, audience, channel, trust, significance, text, at_ms,
+                             created_ms, updated_ms)
+        VALUES (:id, 'episode', 'minoan', 'T1', 'dm:D1', 'D1', 'inferred', 5, 'x', 9, 9, 9)
+        """,
+        id=name,
+    )
+    await filled.run("INSERT INTO episodes (id, state) VALUES (:id, 'closed')", id=name)
+    async with keeping(filled, tmp_path) as kept:
+        await kept.events.until("mirror.skipped")
+        await kept.followed()
+        assert len(bytes_in(kept.root / "memory")) == 7
+    assert [path for path in bytes_in(tmp_path) if not path.startswith((f"{NAME}/", "memory.db", "index/"))] == []
+
+
+async def test_one_daemon_keeps_it_and_the_next_takes_over(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path) as first:
+        await first.followed()
+        second = Kept(filled, tmp_path, NAME, lambda _: LOTS)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert second.events.names == []
+        first.task.cancel()
+        await second.events.until("mirror.compared")
+        await _more(filled)
+        await second.same_as_an_export()
+        second.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await second.task
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+async def test_a_killed_daemon_is_followed_by_one_that_finishes(
+    filled: Database, path: Path, tmp_path: Path, lines: int
+) -> None:
+    for number in range(40):
+        await filled.write(
+            lambda transaction, number=number: remember(transaction, [replace(ANSWER, body=f"{number}")], MADE)  # type: ignore[misc]
+        )
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.store.mirror_child", str(path), NAME), stdout=asyncio.subprocess.PIPE
+    )
+    assert child.stdout is not None
+    for _ in range(lines):
+        await child.stdout.readline()
+    child.kill()
+    await child.wait()
+    await _delete_what_was_said(filled)
+    async with keeping(filled, tmp_path) as kept:
+        await kept.same_as_an_export()
+
+
+async def _end_a_plan(database: Database) -> None:
+    await database.run("UPDATE intentions SET state = 'cancelled' WHERE cue <> ''")
+    await database.run("DELETE FROM intentions WHERE every <> ''")
+
+
+async def _feel(database: Database) -> None:
+    await database.run("UPDATE soul_state SET emotional_state = 'glad'")
+    await database.run("UPDATE user_models SET whispers = ''")
+    await database.run("DELETE FROM standing_questions")
+
+
+async def _lose_the_picture(database: Database) -> None:
+    await database.run("UPDATE senses SET raw_data_ref = ''")
+
+
+@pytest.mark.parametrize("change", [_end_a_plan, _feel, _lose_the_picture])
+async def test_plans_states_and_pictures_are_mirrored_and_followed(
+    database: Database, tmp_path: Path, change: Callable[[Database], Awaitable[None]]
+) -> None:
+    await fill(database, FakeClock(auto=True), tmp_path)
+    async with keeping(database, tmp_path) as kept:
+        await kept.same_as_an_export()
+        assert len(bytes_in(kept.root / "memory")) == 15
+        await change(database)
+        await kept.same_as_an_export()
+
+
+async def test_nothing_of_a_forgotten_person_s_plans_guesses_and_pictures_is_left_in_it(
+    database: Database, tmp_path: Path
+) -> None:
+    await fill(database, FakeClock(auto=True), tmp_path)
+    async with keeping(database, tmp_path) as kept:
+        await kept.followed()
+    people = ForgettingPeople(database, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
+    await people.finish(await people.ask("T1", "U1"))
+    theirs = (PICTURE, WHISPER.encode(), b"Call Ben", b"count them", b"Why bees?", b"calm")
+    assert [name for name, held in bytes_in(kept.root).items() if any(one in held for one in theirs)] == []

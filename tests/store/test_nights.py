@@ -1,0 +1,514 @@
+"""Nights over memory.db: what is merged, proved, retired and sinks; once a slot, within bounds, and undone at will."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from daemon.core.errors import ModelUnavailable, StoreError
+from daemon.core.ports import Completion, Prompt
+from daemon.memory.consolidation.quoting import PATIENCE_MS
+from daemon.memory.database import Database, Transaction, open_database
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.kinds import Trust
+from daemon.memory.knowledge.records.ledger import broken_at
+from daemon.memory.knowledge.records.store import change
+from daemon.processes.consolidation.night import Night
+from tests.fakes import FakeClock
+from tests.given import SOUL, TEAM, shown
+from tests.models import Reply, ScriptedLLM
+from tests.nights import ANN, DAY_S, EVERYBODY, GENERAL, PLAN, Nights
+from tests.store.parts import look, poke
+
+SAME = '{"same": [1]}'
+
+
+@pytest.fixture
+def nights(database: Database, clock: FakeClock) -> Nights:
+    return Nights(database, clock)
+
+
+@pytest.fixture
+async def other(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Nights]:
+    """Another daemon on the same file."""
+    async with open_database(path, clock) as opened:
+        yield Nights(opened, clock, "worker-2")
+
+
+async def test_the_older_of_two_same_facts_stays_and_supersedes_the_newer(nights: Nights, path: Path) -> None:
+    older = await nights.knows("Ann likes tea.", confidence=0.9)
+    newer = await nights.knows("ann  likes TEA", significance=8)
+    other = await nights.knows("Ann likes tea.", audience=EVERYBODY, channel="C1", conversation=str(GENERAL))
+    await nights.pass_one()
+    assert look(path, "SELECT origin, target FROM links WHERE relation = 'supersedes'") == [(older, newer)]
+    ended = look(path, "SELECT id, why_ended FROM facts WHERE valid_until_ms IS NOT NULL")
+    assert ended == [(newer, "superseded")]
+    assert look(path, "SELECT significance FROM records WHERE id IN (?, ?) ORDER BY seq", older, other) == [(8,), (5,)]
+    assert nights.llm.prompts == []
+    [run] = [one for one in await nights.runs() if one["did"] != "{}"]
+    assert (run["state"], run["audience"], run["did"]) == ("done", "dm:D1", '{"merges_facts": 2}')
+
+
+async def test_the_same_in_other_words_by_subject_predicate_and_object(nights: Nights) -> None:
+    triple = {"subject": "Ann", "predicate": "works on", "object": "billing"}
+    await nights.knows("Ann works on billing.", **triple)
+    await nights.knows("Billing is what Ann works on.", **triple)
+    await nights.knows("Ann works on billing since 2024.", **triple)
+    await nights.knows("Ann no longer works on billing.", **triple)
+    nights.llm.default = '{"same": []}'
+    await nights.pass_one()
+    assert await nights.standing() == [
+        "Ann works on billing.",
+        "Ann works on billing since 2024.",
+        "Ann no longer works on billing.",
+    ]
+
+
+async def test_a_proved_fact_stays_and_an_old_note_of_the_same_goes(nights: Nights, path: Path) -> None:
+    await nights.knows("Ann likes tea", trust=Trust.NOTED)
+    proved = await nights.knows("Ann likes tea")
+    await nights.pass_one()
+    assert look(path, "SELECT id FROM facts WHERE valid_until_ms IS NULL") == [(proved,)]
+
+
+async def test_claims_and_words_of_different_people_are_never_merged_with_facts(nights: Nights) -> None:
+    await nights.knows("Ann likes tea")
+    await nights.knows("Ann likes tea", trust=Trust.CLAIM, claimed_by="U2")
+    await nights.knows("Ann likes tea", trust=Trust.CLAIM, claimed_by="U3")
+    await nights.knows("Ann likes tea", person="U2")
+    await nights.pass_one()
+    assert len(await nights.standing()) == 4
+
+
+async def test_the_model_is_asked_of_alike_lines_once_and_only_pairs_that_it_was_shown_count(nights: Nights) -> None:
+    await nights.knows("Ann likes green tea in the morning")
+    await nights.knows("In the morning Ann likes to have green tea")
+    await nights.knows("Ann drives a red car")
+    nights.llm.default = '{"same": [1, 2, 99, -1]}'
+    await nights.pass_one()
+    assert await nights.standing() == ["Ann likes green tea in the morning", "Ann drives a red car"]
+    assert [prompt.step for prompt in nights.llm.prompts] == ["same_lines"]
+    await nights.pass_one()
+    assert len(nights.llm.prompts) == 1
+
+
+async def test_a_model_that_calls_all_the_same_takes_no_more_than_may_be_lost(nights: Nights) -> None:
+    for number in range(6):
+        await nights.knows(f"Ann likes {'abcdef'[number]} kind of green tea in the morning")
+    nights.llm.default = json.dumps({"same": list(range(1, 21))})
+    await nights.pass_one()
+    assert nights.soul.notes.most_lost < 0.5
+    assert len(await nights.standing()) >= 4
+
+
+async def test_lines_that_no_model_can_compare_stop_those_of_no_other_person(nights: Nights) -> None:
+    for person in (ANN, "U2", "U3"):
+        for line in ("likes green tea in the morning", "in the morning likes to have green tea"):
+            await nights.knows(f"{person} {line}", person=person, subject=person)
+
+    async def answer(prompt: Prompt) -> Reply:
+        return "[" if "U2 likes" in shown(prompt) else '{"same": [1]}'
+
+    nights.llm.default = answer
+    await nights.pass_one()
+    assert await nights.standing() == [
+        "U1 likes green tea in the morning",
+        "U2 likes green tea in the morning",
+        "U2 in the morning likes to have green tea",
+        "U3 likes green tea in the morning",
+    ]
+
+
+async def test_notes_about_which_no_model_answers_keep_no_other_from_its_end(nights: Nights) -> None:
+    for person in (ANN, "U2"):
+        await nights.noted(f"{person} is a farmer", f"{person} ploughs", person=person)
+
+    async def answer(prompt: Prompt) -> Reply:
+        return "[" if "U1 ploughs" in shown(prompt) else '{"found": []}'
+
+    nights.llm.default = answer
+    await nights.pass_one()
+    await nights.pass_one(PATIENCE_MS / 1000 / DAY_S + 1)
+    assert await nights.standing() == ["U1 is a farmer"]
+
+
+async def test_a_note_finds_the_sentence_that_says_all_of_it_without_a_model(nights: Nights, path: Path) -> None:
+    note = await nights.noted("Ann keeps bees", "Hello. I keep bees in my garden! And you?", "No time today.")
+    await nights.pass_one()
+    assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [("own",)]
+    quotes = look(path, "SELECT quote FROM links WHERE origin = ? AND quote <> ''", note)
+    assert quotes == [("I keep bees in my garden",)]
+    assert nights.llm.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("proposed", "trust"),
+    [
+        ({"line": 1, "quote": "ploughing my field every spring"}, "own"),
+        ({"line": 1, "quote": "words that were never said here"}, "noted"),
+        ({"line": 1, "quote": "ploughing my field every spring", "kind": "joke"}, "noted"),
+        ({"line": 1, "quote": "ploughing my field every spring", "kind": "claim"}, "noted"),
+    ],
+)
+async def test_a_model_proposes_a_quotation_and_the_words_decide(
+    nights: Nights, path: Path, proposed: dict[str, object], trust: str
+) -> None:
+    note = await nights.noted("Ann is a farmer with a field", "I was ploughing my field every spring")
+    nights.llm.default = json.dumps({"found": [proposed]})
+    await nights.pass_one()
+    assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [(trust,)]
+    await nights.pass_one()
+    assert len(nights.llm.prompts) == 1
+
+
+async def test_a_note_without_a_quotation_goes_after_thirty_days_and_not_before(nights: Nights, path: Path) -> None:
+    note = await nights.noted("Ann is a farmer")
+    await nights.pass_one()
+    await nights.pass_one(PATIENCE_MS / 1000 / DAY_S - 1)
+    assert await nights.standing() == ["Ann is a farmer"]
+    await nights.pass_one(2)
+    assert look(path, "SELECT why_ended FROM facts WHERE id = ?", note) == [("unquoted",)]
+
+
+async def test_no_more_notes_go_at_once_than_may_be_lost(nights: Nights) -> None:
+    for number in range(9):
+        await nights.noted(f"Ann is {number}")
+    await nights.pass_one()
+    await nights.pass_one(40)
+    assert len(await nights.standing()) == 6
+    await nights.pass_one()
+    assert len(await nights.standing()) == 4
+
+
+async def test_what_is_never_used_sinks_slowly_to_one_and_no_further(nights: Nights, path: Path) -> None:
+    await nights.knows("Ann likes tea", significance=3)
+    used = await nights.knows("Ann likes dogs", significance=3)
+    seen = []
+    for _ in range(4):
+        for days in (30, 32):
+            await nights.pass_one(days)
+            poke(path, "UPDATE facts SET used_ms = ? WHERE id = ?", nights.clock.now_ms(), used)
+        seen.append(look(path, "SELECT significance FROM records ORDER BY seq"))
+    assert seen == [[(2,), (3,)], [(1,), (3,)], [(1,), (3,)], [(1,), (3,)]]
+
+
+async def test_nothing_new_means_no_row_and_no_call(nights: Nights) -> None:
+    await nights.pass_one()
+    assert await nights.runs() == []
+    await nights.knows("Ann likes tea")
+    await nights.pass_one()
+    rows = len(await nights.runs())
+    await nights.pass_one()
+    assert len(await nights.runs()) == rows
+    assert nights.llm.prompts == []
+
+
+async def test_two_daemons_and_one_slot(nights: Nights, other: Nights) -> None:
+    ran: list[str] = []
+
+    async def part(night: Night) -> None:
+        ran.append(str(night.audience))
+        await night.stores.runs.begin(night.run)
+        await other.daemon.look()
+
+    await nights.knows("Ann likes tea")
+    nights.parts = other.parts = {"part": part}
+    await nights.pass_one()
+    await other.daemon.look()
+    await nights.daemon.look()
+    assert ran == ["dm:D1"]
+
+
+async def test_a_slot_is_taken_by_one_of_two_that_look_at_the_same_moment(nights: Nights, other: Nights) -> None:
+    slots, theirs = nights.stores.slots, other.stores.slots
+    for _ in range(2):  # a new one, then one that is to be gone on with
+        seen, also = await slots.newest(), await theirs.newest()
+        at_ms = seen.at_ms if seen.is_open else seen.at_ms + 1
+        taken = [await slots.take(seen, at_ms, by_hand=False), await theirs.take(also, at_ms, by_hand=False)]
+        assert [one is None for one in taken] == [False, True]
+        assert taken[0] is not None
+        await slots.release(taken[0], done=False)
+
+
+async def test_a_slot_that_was_cut_off_goes_on_where_it_was_with_another_daemon(nights: Nights, other: Nights) -> None:
+    ran: list[str] = []
+
+    async def dies(night: Night) -> None:
+        await night.stores.runs.begin(night.run)
+        if ran:
+            raise KeyboardInterrupt
+        ran.append(str(night.audience))
+
+    async def goes_on(night: Night) -> None:
+        ran.append(f"then {night.audience}")
+
+    await nights.knows("Ann likes tea")
+    await nights.knows("Ann likes dogs", audience=EVERYBODY, channel="C1", conversation=str(GENERAL))
+    nights.parts, other.parts = {"part": dies}, {"part": goes_on}
+    with pytest.raises(KeyboardInterrupt):
+        await nights.pass_one()
+    await other.daemon.look()
+    assert len(ran) == 1
+    await other.clock.sleep(120)
+    await other.daemon.look()
+    assert len(ran) == 2
+    assert ran[1] != f"then {ran[0]}"
+    await other.daemon.look()
+    assert len(ran) == 2
+
+
+async def test_a_run_that_was_cut_off_can_be_undone_once_another_slot_has_begun(nights: Nights, path: Path) -> None:
+    await nights.knows("Ann likes tea")
+    await nights.knows("Ann likes tea")
+    merges = nights.parts
+
+    async def dies(_: Night) -> None:
+        raise KeyboardInterrupt
+
+    nights.parts = {"merges_facts": merges["merges_facts"], "dies": dies}
+    with pytest.raises(KeyboardInterrupt):
+        await nights.pass_one()
+    [run] = await nights.runs()
+    with pytest.raises(StoreError, match="under way"):
+        await nights.undone(run["id"])
+    nights.parts = merges
+    await nights.clock.sleep(120)
+    await nights.stores.slots.order()
+    await nights.daemon.look()
+    assert len((await nights.undone(run["id"])).restored) == 2
+    assert len(await nights.standing()) == 2
+
+
+async def test_an_audience_that_fails_is_tried_again_and_stops_no_other(nights: Nights) -> None:
+    tried: list[str] = []
+
+    async def part(night: Night) -> None:
+        tried.append(night.audience.kind)
+        if night.audience == EVERYBODY:
+            raise ModelUnavailable("it is down", hint="wait")
+
+    await nights.knows("Ann likes tea")
+    await nights.knows("Ann likes dogs", audience=EVERYBODY, channel="C1", conversation=str(GENERAL))
+    nights.parts = {"part": part}
+    await nights.pass_one()
+    assert sorted(tried) == ["dm", "workspace"]
+    for _ in range(6):
+        await nights.clock.sleep(3600)
+        await nights.daemon.look()
+    assert tried.count("workspace") == 3
+    [run] = [one for one in await nights.runs() if one["audience"] == str(EVERYBODY)]
+    assert (run["state"], run["error"]) == ("failed", "part: it is down")
+
+
+async def test_a_memory_at_which_a_part_fails_is_parked_and_holds_up_no_other(nights: Nights, path: Path) -> None:
+    poison = await nights.knows("Ann likes tea", significance=5)
+    await nights.knows("Ann likes dogs", significance=5)
+    poke(path, "UPDATE records SET extra = 'no json' WHERE id = ?", poison)
+    for _ in range(5):
+        await nights.pass_one(61)
+    assert look(path, "SELECT significance FROM records ORDER BY seq") == [(5,), (1,)]
+    parked = look(path, "SELECT object, parked FROM consolidation_items WHERE part = 'lets_sink' AND faults > 0")
+    assert parked == [(poison, 1)]
+
+
+async def test_the_budget_of_tokens_holds_and_the_next_night_goes_on(nights: Nights) -> None:
+    for person in ("U1", "U2", "U3"):
+        await nights.knows("Ann likes green tea in the morning", person=person)
+        await nights.knows("In the morning Ann likes to have green tea", person=person)
+    nights.llm = ScriptedLLM(default=SAME, usage=Completion("scripted/test", tokens_in=900, tokens_out=100))
+    nights.plan = replace(PLAN, tokens=2_600)
+    await nights.pass_one()
+    [run] = await nights.runs()
+    assert run["state"] == "cut"
+    assert isinstance(run["tokens"], int)
+    assert 0 < run["tokens"] <= 2_600
+    for _ in range(3):
+        await nights.pass_one()
+    assert len(await nights.standing()) == 3
+
+
+async def test_it_waits_while_the_disk_is_nearly_full_and_says_so_once(nights: Nights) -> None:
+    await nights.knows("Ann likes tea")
+    await nights.knows("Ann likes tea")
+    nights.has_room = False
+    daemon = nights.daemon
+    await daemon.look()
+    await nights.clock.sleep(DAY_S)
+    await daemon.look()
+    await daemon.look()
+    assert len(await nights.standing()) == 2
+    assert nights.events.names.count("consolidation.waits") == 1
+    nights.has_room = True
+    await daemon.look()
+    assert len(await nights.standing()) == 1
+
+
+async def test_a_person_who_paused_remembering_is_left_out(nights: Nights, path: Path) -> None:
+    for person in (ANN, "U2"):
+        for _ in range(2):
+            await nights.knows(f"{person} likes tea", person=person, audience=EVERYBODY, channel="C1")
+    poke(
+        path,
+        "INSERT INTO remembering (soul, workspace, person, paused_ms) VALUES (?, ?, ?, 1)",
+        SOUL,
+        TEAM,
+        ANN,
+    )
+    await nights.pass_one()
+    assert await nights.standing() == ["U1 likes tea", "U1 likes tea", "U2 likes tea"]
+
+
+async def test_undo_restores_a_merge_and_the_next_night_leaves_it(nights: Nights, path: Path) -> None:
+    await nights.knows("Ann likes tea", confidence=0.5)
+    await nights.knows("Ann likes tea")
+    before = look(path, "SELECT confidence, valid_until_ms, why_ended FROM facts ORDER BY id")
+    await nights.pass_one()
+    [run] = await nights.runs()
+    undone = await nights.undone(run["id"])
+    assert len(undone.restored) == 2
+    assert undone.kept == ()
+    assert look(path, "SELECT confidence, valid_until_ms, why_ended FROM facts ORDER BY id") == before
+    assert look(path, "SELECT count(*) FROM links") == [(0,)]
+    await nights.pass_one()
+    assert len(await nights.standing()) == 2
+
+
+async def test_undo_leaves_what_was_changed_or_forgotten_since(nights: Nights, path: Path) -> None:
+    kept = await nights.knows("Ann likes tea")
+    gone = await nights.knows("Ann likes tea")
+    quoted = await nights.noted("Ann keeps bees", "I keep bees in my garden")
+    await nights.pass_one()
+
+    async def wrong(transaction: Transaction) -> None:
+        await change(transaction, kept, nights.clock.now_ms(), "wrong", valid_until_ms=1, why_ended="wrong")
+        await forget(transaction, [quoted], nights.clock.now_ms(), "asked")
+
+    await nights.database.write(wrong)
+    [run] = await nights.runs()
+    undone = await nights.undone(run["id"])
+    assert undone.restored == ()
+    assert {one.id: one.why for one in undone.kept} == {
+        kept: "it was changed since",
+        gone: "it was changed since",
+        quoted: "it was forgotten since",
+    }
+    assert look(path, "SELECT count(*) FROM facts WHERE valid_until_ms IS NULL") == [(0,)]
+    assert look(path, "SELECT count(*) FROM records WHERE id = ?", quoted) == [(0,)]
+
+
+async def test_no_word_is_kept_for_an_undo(nights: Nights, path: Path) -> None:
+    await nights.knows("Ann likes zanzibar")
+    await nights.knows("Ann likes zanzibar")
+    await nights.noted("Ann keeps zanzibars", "I keep zanzibars in my garden")
+    await nights.pass_one()
+    changes = look(path, "SELECT * FROM consolidation_changes") + look(path, "SELECT * FROM consolidations")
+    assert changes
+    assert "zanzibar" not in str(changes)
+
+
+@pytest.mark.parametrize("after_ms", [0, 15, 60, 150])
+async def test_a_night_that_was_killed_goes_on_and_comes_to_the_same(
+    nights: Nights, path: Path, clock: FakeClock, after_ms: int
+) -> None:
+    await nights.daemon.look()
+    for number in range(30):
+        for _ in range(2):
+            await nights.knows(f"Ann keeps {number} bees")
+    for number in range(10):
+        await nights.noted(f"Ann keeps {number} goats", f"By now I keep {number} goats at home")
+    await clock.sleep(DAY_S)
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.store.night_child", str(path), str(clock.now_ms())),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    await child.stdout.readline()
+    await asyncio.sleep(after_ms / 1000)
+    with suppress(ProcessLookupError):
+        child.kill()
+    await child.wait()
+    poke(path, "UPDATE consolidation_slots SET lease_until = 0")  # as the next daemon does where one has died
+    nights.llm.default = '{"same": [], "found": []}'
+    await nights.daemon.look()
+    assert len(await nights.standing()) == 40
+    assert look(path, "SELECT count(*) FROM links WHERE relation = 'supersedes'") == [(30,)]
+    assert look(path, "SELECT count(*) FROM records WHERE trust = 'noted'") == [(0,)]
+    [run] = await nights.runs()
+    assert run["state"] == "done"
+    assert json.loads(str(run["did"])) == {"merges_facts": 60, "seeks_quotations": 10}
+    assert await broken_at(nights.database) is None
+    assert len((await nights.undone(run["id"])).restored) == 70
+    assert len(await nights.standing()) == 70
+
+
+async def test_three_in_the_night_is_where_most_people_live(nights: Nights, path: Path) -> None:
+    zones = {"U1": "Asia/Tokyo", "U2": "Asia/Tokyo", "U3": "Europe/Berlin"}
+    for person, zone in zones.items():
+        poke(
+            path,
+            "INSERT INTO person_zones (workspace, person, zone, updated_ms) VALUES (?, ?, ?, 1)",
+            TEAM,
+            person,
+            zone,
+        )
+    assert await nights.stores.slots.zone() == "Asia/Tokyo"
+    begun: list[int] = []
+
+    async def part(_: Night) -> None:
+        begun.append(nights.clock.now_ms())
+
+    await nights.knows("Ann likes tea")
+    nights.parts = {"part": part}
+    await nights.daemon.look()
+    for _ in range(24):
+        await nights.clock.sleep(3600)
+        await nights.daemon.look()
+    [at] = begun
+    hour = datetime.fromtimestamp(at / 1000, UTC).hour
+    assert hour == (3 - 9) % 24
+
+
+async def test_missed_slots_count_as_one_and_off_means_never(nights: Nights) -> None:
+    begun: list[int] = []
+
+    async def part(night: Night) -> None:
+        begun.append(night.run.slot.at_ms)
+
+    await nights.knows("Ann likes tea")
+    nights.parts = {"part": part}
+    await nights.pass_one(10)
+    for _ in range(3):
+        await nights.daemon.look()
+    assert len(begun) == 1
+    nights.plan = replace(PLAN, every="off")
+    await nights.pass_one(3)
+    assert len(begun) == 1
+    slot = await nights.stores.slots.order()
+    await nights.daemon.look()
+    assert begun[1:] == [slot]
+
+
+async def test_a_guess_that_nothing_renewed_for_a_month_goes_and_comes_back_undone(nights: Nights, path: Path) -> None:
+    await nights.knows("Ann likes tea")
+    poke(path, "UPDATE user_models SET whispers = 'I hope', version = 1")
+    poke(
+        path,
+        "INSERT INTO user_model_history SELECT soul, workspace, person, audience, 1, '[]', 'I hope', '{}', 't', ?"
+        " FROM user_models",
+        nights.clock.now_ms(),
+    )
+    await nights.pass_one(29)
+    assert look(path, "SELECT whispers FROM user_models") == [("I hope",)]
+    await nights.pass_one(2)
+    assert look(path, "SELECT whispers, version FROM user_models") == [("", 2)]
+    run = (await nights.runs())[-1]
+    await nights.undone(run["id"])
+    assert look(path, "SELECT whispers FROM user_models") == [("I hope",)]
+    await nights.pass_one()
+    assert look(path, "SELECT whispers FROM user_models") == [("I hope",)]

@@ -1,0 +1,161 @@
+"""No record is for more people than its sources are, and none stays so when a channel becomes private."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from daemon.core.hearing import Origin
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.words import terms_of
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.records.kinds import Episode, Fact, JournalEntry, Record, Trust
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.origins import HeardByMore, common_of
+from daemon.memory.knowledge.records.store import RECORD_INDEX, change, get, put
+from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.reader_codes import codes_for_readers
+from daemon.memory.records import Speaks, Turn
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import room
+
+NOW = 1_769_558_400_000
+EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
+MINE, CLOSED = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "G1")
+OPEN_ROOM, CLOSED_ROOM = (ConversationKey(SOUL, TEAM, one, "1.0") for one in ("C1", "G1"))
+PLACES = {"dm": (DM, MINE), "open": (OPEN_ROOM, EVERYBODY), "closed": (CLOSED_ROOM, CLOSED)}
+
+
+async def said(transaction: Transaction, place: str) -> str:
+    where, audience = PLACES[place]
+    turn = Turn(Speaks.PERSON, "U1", "Ann", "1.000", "the kraken sleeps")
+    await store_turns(transaction, [turn], conversation=where, audience=audience, trace_id="t", now=NOW)
+    newest = await transaction.one("SELECT max(seq) AS seq FROM turns")
+    assert newest is not None
+    return f"TU_{newest['seq']}"
+
+
+def journal(audience: Audience, channel: str) -> JournalEntry:
+    common = {"soul": SOUL, "workspace": TEAM, "at_ms": NOW, "trust": Trust.INFERRED}
+    return JournalEntry(text="I wonder", audience=audience, channel=channel, **common)  # type: ignore[arg-type]
+
+
+def episode(audience: Audience, channel: str) -> Episode:
+    common = {"soul": SOUL, "workspace": TEAM, "at_ms": NOW, "trust": Trust.INFERRED}
+    return Episode(text="of a kraken", audience=audience, channel=channel, **common)  # type: ignore[arg-type]
+
+
+async def in_one(database: Database, unit: Callable[[Transaction], Awaitable[object]]) -> None:
+    for where, audience in PLACES.values():
+        await room(database, where, audience)
+    await database.write(unit)
+
+
+def _sources(*turns: str) -> list[Link]:
+    return [Link("", Relation.SOURCES, one) for one in turns]
+
+
+@pytest.mark.parametrize(
+    ("places", "origin"),
+    [
+        (("open",), Origin(EVERYBODY, "C1")),
+        (("closed",), Origin(CLOSED, "G1")),
+        (("closed", "open"), Origin(CLOSED, "")),
+        (("dm", "open"), Origin(MINE, "")),
+        (("dm", "closed"), None),
+        ((), None),
+    ],
+)
+async def test_the_sources_say_who_may_hear_what_is_made_of_them(
+    database: Database, places: tuple[str, ...], origin: Origin | None
+) -> None:
+    async def unit(transaction: Transaction) -> None:
+        turns = [await said(transaction, one) for one in places]
+        assert await common_of(transaction, turns) == origin
+        if origin:
+            stored = await put(transaction, episode(origin.audience, origin.channel), NOW, _sources(*turns))
+            assert await common_of(transaction, [stored.id]) == origin
+        assert await common_of(transaction, [*turns, "EP_20200101_001"]) is None, "one is unknown"
+
+    await in_one(database, unit)
+
+
+@pytest.mark.parametrize(
+    ("place", "audience", "channel"),
+    [
+        ("closed", EVERYBODY, "G1"),
+        ("closed", MINE, "D1"),
+        ("dm", EVERYBODY, ""),
+        ("open", CLOSED, "G1"),  # a guest in the closed room may not know the open one
+        ("open", EVERYBODY, "C2"),
+    ],
+)
+async def test_a_record_for_more_people_than_its_source_is_refused(
+    database: Database, place: str, audience: Audience, channel: str
+) -> None:
+    async def unit(transaction: Transaction) -> None:
+        links = _sources(await said(transaction, place))
+        with pytest.raises(HeardByMore):
+            await put(transaction, episode(audience, channel), NOW, links)
+
+    await in_one(database, unit)
+
+
+async def test_no_change_gives_a_record_more_hearers_than_its_source(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        stored = await put(transaction, journal(CLOSED, "G1"), NOW, _sources(await said(transaction, "closed")))
+        with pytest.raises(HeardByMore):
+            await change(transaction, stored.id, NOW, "", audience=EVERYBODY)
+
+    await in_one(database, unit)
+
+
+async def test_what_was_learned_in_a_channel_that_became_private_is_for_its_members_alone(database: Database) -> None:
+    closed = Audience(AudienceKind.CHANNEL, "C1")
+
+    async def unit(transaction: Transaction) -> None:
+        here, there = await said(transaction, "open"), await said(transaction, "dm")
+        fact = await put(transaction, _fact(), NOW, _sources(here))
+        core = await put(transaction, episode(EVERYBODY, "C1"), NOW, _sources(fact.id))
+        mixed = await put(transaction, replace(episode(MINE, ""), text="both"), NOW, _sources(here, there))
+        await make_private(transaction, TEAM, "C1", closed, NOW)
+        assert [await _origin(transaction, one) for one in (fact, core)] == [Origin(closed, "C1")] * 2
+        assert await get(transaction, mixed.id) is None, "it would be made of two private rooms"
+        for readers, where, found in (
+            (Readers(MINE, members_only=True), DM, 0),
+            (Readers(MINE, members_only=True, rooms=frozenset({"C1"})), DM, 1),
+            (Readers(closed, members_only=False), OPEN_ROOM, 1),
+        ):
+            hits = await RECORD_INDEX.find(transaction, codes_for_readers(where, readers), terms_of("billing"))
+            assert len(hits.found) == found
+
+    await in_one(database, unit)
+
+
+async def test_what_comes_from_elsewhere_too_is_found_by_members_of_the_room_alone(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        turns = [await said(transaction, one) for one in ("open", "closed")]
+        await put(transaction, episode(CLOSED, ""), NOW, _sources(*turns))
+        for only in (True, False):
+            codes = codes_for_readers(CLOSED_ROOM, Readers(CLOSED, members_only=only))
+            assert len((await RECORD_INDEX.find(transaction, codes, terms_of("kraken"))).found) == only
+
+    await in_one(database, unit)
+
+
+def _fact() -> Fact:
+    common = {"soul": SOUL, "workspace": TEAM, "at_ms": NOW, "valid_from_ms": NOW, "audience": EVERYBODY}
+    return Fact(
+        text="Ann works on billing",
+        trust=Trust.OWN,
+        channel="C1",
+        subject="U1",
+        predicate="works on",
+        object="billing",
+        **common,  # type: ignore[arg-type]
+    )
+
+
+async def _origin(transaction: Transaction, record: Record) -> Origin | None:
+    return await common_of(transaction, [record.id])

@@ -1,0 +1,278 @@
+"""A passport also holds plans, what is known of users as a whole, the soul's own state and the bytes of pictures."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.core.perception import ConversationKey, Readers
+from daemon.memory.database import Database, open_database
+from daemon.memory.knowledge.forgetting import forget_derived
+from daemon.memory.knowledge.sense_bytes import SenseBytes, digest_of
+from daemon.memory.passport.beside_putting import Bounds
+from daemon.memory.passport.entries import Owner
+from daemon.memory.passport.exporting import export_passport
+from daemon.memory.passport.importing import Imported, import_passport
+from daemon.memory.passport.pictures import LARGEST_PICTURE, PictureRoom
+from daemon.memory.passport.verifying import verify_passport
+from daemon.memory.people.forgetting import ForgettingPeople
+from daemon.memory.people.known import KnownOfPerson
+from daemon.memory.queues.intentions import Intentions
+from tests.fakes import Events, FakeClock
+from tests.store.beside import HOUR, PICTURE, WHISPER, WORKER, fill
+from tests.store.passports import HERE, WHERE, bytes_in
+
+OWNER = Owner("minoan", "T1")
+
+
+@pytest.fixture
+async def passport(database: Database, clock: FakeClock, tmp_path: Path) -> Path:
+    await fill(database, clock, tmp_path)
+    await export_passport(database, tmp_path / "out", SenseBytes(tmp_path))
+    return tmp_path / "out"
+
+
+async def bring(database: Database, folder: Path, clock: FakeClock, home: Path, most: int = 100) -> Imported:
+    bounds = Bounds(most_intentions=most, room=PictureRoom(SenseBytes(home), 2**20))
+    return await import_passport(database, folder, OWNER, clock, bounds)
+
+
+def one_file(folder: Path, pattern: str, says: str = "") -> Path:
+    [found] = [path for path in folder.rglob(pattern) if says in path.read_text()]
+    return found
+
+
+def rewrite(path: Path, **ours: object) -> None:
+    content = json.loads(path.read_text())
+    content["soul_daemon"] |= ours
+    path.write_text(json.dumps(content))
+
+
+def reasons(done: Imported) -> set[str]:
+    return {one.reason for one in done.refused}
+
+
+async def test_all_of_it_is_written_and_brought_elsewhere_byte_for_byte(
+    passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    before = bytes_in(passport)
+    names = {name.rpartition("/")[2].partition("_")[0] for name in before if name.endswith(".json")}
+    assert {"IN", "UM", "UV", "MOOD", "TOPIC", "ASK"} <= names
+    assert before[f"memory/senses/{digest_of(PICTURE)[:2]}/{digest_of(PICTURE)}.jpg"] == PICTURE
+    found = await verify_passport(passport, clock)
+    assert (found.refused, found.lossless, found.chain) == ((), True, True)
+    async with open_database(tmp_path / "two.db", clock) as two:
+        done = await bring(two, passport, clock, tmp_path / "two")
+        assert (done.refused, done.pictures) == ((), 1)
+        await export_passport(two, tmp_path / "second", SenseBytes(tmp_path / "two"))
+        assert bytes_in(tmp_path / "second") == before
+        again = await bring(two, passport, clock, tmp_path / "two")
+        assert (again.stored, again.unchanged, again.refused, again.pictures) == (0, done.stored, (), 0)
+
+
+async def test_unknown_fields_of_a_plan_are_kept_until_it_is_reworded(
+    passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    plan = one_file(passport, "IN_*.json", "Call Ben")
+    rewrite(plan, **{"x-colour": {"of": "bees"}})
+    assert (await verify_passport(passport, clock)).lossless
+    async with open_database(tmp_path / "two.db", clock) as two:
+        await bring(two, passport, clock, tmp_path / "two")
+        await export_passport(two, tmp_path / "second")
+        assert b"x-colour" in one_file(tmp_path / "second", "IN_*.json", "Call Ben").read_bytes()
+        await two.run("UPDATE intentions SET content = 'Call Cid' WHERE content = 'Call Ben'")
+        await export_passport(two, tmp_path / "second")
+        assert b"x-colour" not in one_file(tmp_path / "second", "IN_*.json", "Call Cid").read_bytes()
+
+
+async def test_a_plan_that_came_up_or_was_cancelled_here_stays_so(
+    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    await database.run("UPDATE intentions SET state = 'cancelled', settled_ms = 1 WHERE content = 'Release'")
+    await clock.sleep(2 * HOUR / 1000)
+    assert await Intentions(database, clock, WORKER).fall_due() >= 1
+    assert (await bring(database, passport, clock, tmp_path)).refused == ()
+    assert await Intentions(database, clock, WORKER).fall_due() == 0
+    await database.run("DELETE FROM intentions WHERE state <> 'waiting'")
+    assert reasons(await bring(database, passport, clock, tmp_path)) == {"it ended here"}
+
+
+async def test_a_plan_whose_time_has_passed_does_not_come_up_late(
+    passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    await clock.sleep(2 * HOUR / 1000)
+    async with open_database(tmp_path / "two.db", clock) as two:
+        assert (await bring(two, passport, clock, tmp_path / "two")).refused == ()
+        assert await Intentions(two, clock, WORKER).fall_due() == 0
+        rows = await two.rows("SELECT slot, state FROM intentions ORDER BY slot")
+        assert [tuple(row) for row in rows] == [
+            ("reminder-a", "cancelled"),
+            ("reminder-b", "cancelled"),
+            ("weekly", "waiting"),
+        ]
+        assert (await bring(two, passport, clock, tmp_path / "two")).refused == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"audience": ""}, "it does not say who may hear it"),
+        ({"audience": "operator:passport"}, "it is for others than those who read there"),
+        ({"audience": "dm:D9"}, "it is for others than those who read there"),
+        ({"conversation": None}, "it does not say to which conversation it belongs"),
+        ({"conversation": "minoan/T1/C1/", "channel": "C1", "place": "public_channel"}, "other people read"),
+        ({"conversation": "other/T1/D1/"}, "its conversation is of another soul or workspace"),
+        ({"slot": "idle"}, "its slot is none of a plan"),
+        ({"every": "* * * * *"}, "less than 15 minutes apart"),
+        ({"due_ms": 250_000_000_000_000}, "more than a year ahead"),
+        ({"state": "running"}, "it is no intention"),
+        ({"slot": "weekly"}, "another plan waits in its slot"),
+    ],
+)
+async def test_a_forged_plan_is_refused_by_name_and_the_rest_is_loaded(
+    passport: Path, clock: FakeClock, tmp_path: Path, changes: Mapping[str, object], reason: str
+) -> None:
+    rewrite(one_file(passport, "IN_*.json", "Call Ben"), **changes)
+    async with open_database(tmp_path / "two.db", clock) as two:
+        await two.run(
+            """
+            INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
+            VALUES ('minoan/T1/C1/', 'minoan', 'T1', 'C1', '', 'public_channel', 'channel:C1', 1)
+            """
+        )
+        done = await bring(two, passport, clock, tmp_path / "two")
+        assert len(done.refused) == 1
+        assert reason in done.refused[0].reason
+        assert len(await two.rows("SELECT 1 FROM intentions")) == 2
+
+
+async def test_no_more_plans_are_brought_than_may_wait(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+    async with open_database(tmp_path / "two.db", clock) as two:
+        done = await bring(two, passport, clock, tmp_path / "two", most=2)
+        assert reasons(done) == {"2 plans wait already: raise SOUL_SCHEDULE_MAX"}
+
+
+async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+    model = one_file(passport, "UM_*.json")
+    content = json.loads(model.read_text())
+    del content["soul_daemon"]["whispers"]
+    model.write_text(json.dumps(content))
+    rewrite(one_file(passport, "MOOD_*.json"), audience="workspace:T1")
+    async with open_database(tmp_path / "two.db", clock) as two:
+        done = await bring(two, passport, clock, tmp_path / "two")
+    assert reasons(done) == {
+        "it is no user_model: soul_daemon.whispers: Field required",
+        "its id is not that of what it is about",
+        "what is known of its user here has no such version",
+    }
+
+
+async def test_what_is_known_of_a_user_here_is_never_changed(
+    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    rewrite(one_file(passport, "UM_*.json"), whispers="She likes to be flattered")
+    done = await bring(database, passport, clock, tmp_path)
+    assert reasons(done) == {"it is here already and says something else"}
+    assert [row["whispers"] for row in await database.rows("SELECT whispers FROM user_models")] == [WHISPER]
+
+
+async def test_a_model_that_claims_to_know_later_turns_lets_them_be_learned_from(
+    passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    rewrite(one_file(passport, "UM_*.json"), modelled_to=2**50)
+    async with open_database(tmp_path / "two.db", clock) as two:
+        await bring(two, passport, clock, tmp_path / "two")
+        newest = await two.one("SELECT max(seq) AS seq, (SELECT modelled_to FROM user_models) AS to_ FROM turns")
+        assert newest is not None
+        assert newest["to_"] == newest["seq"]
+
+
+@pytest.mark.parametrize("turns", [{}, {"first": "x", "last": []}])
+async def test_a_version_that_names_no_turns_stops_no_deletion(
+    passport: Path, clock: FakeClock, tmp_path: Path, turns: dict[str, object]
+) -> None:
+    rewrite(one_file(passport, "UV_*.json"), change={"conversation": str(WHERE), **turns})
+    async with open_database(tmp_path / "two.db", clock) as two:
+        await bring(two, passport, clock, tmp_path / "two")
+        await two.write(lambda transaction: forget_derived(transaction, str(WHERE), "U1", 1, 5))
+        assert [row["whispers"] for row in await two.rows("SELECT whispers FROM user_models")] == [""]
+
+
+async def test_nothing_of_a_person_who_was_forgotten_is_brought_back(
+    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    people = ForgettingPeople(database, clock, Events(), tmp_path, tmp_path / "index")
+    await people.finish(await people.ask("T1", "U1"))
+    await bring(database, passport, clock, tmp_path)
+    for table in ("intentions", "user_models", "user_model_history", "soul_state", "conversation_topics"):
+        assert await database.rows(f"SELECT 1 FROM {table}") == [], table
+    assert await database.rows("SELECT 1 FROM standing_questions") == []
+
+
+async def test_a_person_s_own_export_holds_none_of_the_soul_s_private_words(
+    database: Database, passport: Path, clock: FakeClock
+) -> None:
+    own = await KnownOfPerson(database, clock, WORKER).export("U1", Readers(HERE, members_only=True), WHERE)
+    assert "Call Ben" in json.dumps(own)
+    for private in (WHISPER, "Why bees?", "count them", "calm"):
+        assert private not in json.dumps(own)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),  # no content: a terabyte
+    [
+        (f"{'a' * 64}.jpg", PICTURE, "its bytes are not those of its digest"),
+        ("evil.jpg", PICTURE, "it is no digest"),
+        (f"{digest_of(b'GIF89a')}.jpg", b"GIF89a", "it is no JPEG"),
+        (f"{digest_of(PICTURE + b'!')}.jpg", PICTURE + b"!", "no sense here shows it"),
+        (f"{'b' * 64}.jpg", None, f"it is larger than {LARGEST_PICTURE} bytes"),
+    ],
+)
+async def test_a_hostile_picture_is_refused_by_name_and_the_rest_is_loaded(
+    passport: Path, tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    clock = FakeClock(auto=True)
+    path = passport / "memory" / "senses" / name[:2] / name
+    path.parent.mkdir(exist_ok=True)
+    if content is None:
+        with path.open("wb") as file:
+            file.truncate(2**40)
+    else:
+        path.write_bytes(content)
+    async with open_database(tmp_path / "two.db", clock) as two:
+        done = await bring(two, passport, clock, tmp_path / "two")
+    assert (reasons(done), done.pictures) == ({reason}, 1)
+    assert SenseBytes(tmp_path / "two").names() == [digest_of(PICTURE)]
+
+
+async def test_pictures_beyond_the_room_for_them_stay_out(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+    async with open_database(tmp_path / "two.db", clock) as two:
+        bounds = Bounds(room=PictureRoom(SenseBytes(tmp_path / "two"), 3))
+        done = await import_passport(two, passport, OWNER, clock, bounds)
+    assert reasons(done) == {"there is no room for more pictures: raise SOUL_SENSES_MB"}
+
+
+async def test_a_link_in_place_of_a_picture_is_not_followed(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+    path = one_file_of_picture(passport)
+    path.unlink()
+    (tmp_path / "elsewhere").write_bytes(PICTURE)
+    path.symlink_to(tmp_path / "elsewhere")
+    async with open_database(tmp_path / "two.db", clock) as two:
+        done = await bring(two, passport, clock, tmp_path / "two")
+    assert (len(done.refused), done.pictures) == (1, 0)
+
+
+def one_file_of_picture(folder: Path) -> Path:
+    [found] = folder.rglob("*.jpg")
+    return found
+
+
+async def test_a_conversation_of_another_thread_keeps_its_topic(
+    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
+    other = replace(WHERE, thread="7.0")
+    assert isinstance(other, ConversationKey)
+    rewrite(one_file(passport, "TOPIC_*.json"), conversation=str(other))
+    assert reasons(await bring(database, passport, clock, tmp_path)) == {"its id is not that of what it is about"}

@@ -1,0 +1,449 @@
+"""Records keep their links whole: none points at nothing, and what is made from forgotten words goes with them."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
+
+from daemon.memory.database import Database, Transaction, migrate, sqlite
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.transaction import run_unit
+from daemon.memory.knowledge.records import ledger
+from daemon.memory.knowledge.records.crosslinks import cross_link
+from daemon.memory.knowledge.records.forget import SUPERSEDED, forget
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import (
+    Core,
+    Episode,
+    Fact,
+    JournalEntry,
+    Qualia,
+    Record,
+    Sense,
+    StructuredSummary,
+    Topic,
+    Trust,
+    WorkflowState,
+)
+from daemon.memory.knowledge.records.links import BrokenLink, Link, Relation, link, links_from
+from daemon.memory.knowledge.records.store import NoSuchRecord, change, get, put, select
+from daemon.memory.knowledge.turn_index import delete_turns, store_turns
+from daemon.memory.records import Speaks, Turn
+from tests.given import DM, HERE
+from tests.store.parts import look, poke, room
+
+DAY = 1_769_558_400_000  # 28 January 2026, 00:00 UTC
+COMMON = {"soul": "minoan", "workspace": "T1", "audience": HERE, "channel": "D1", "at_ms": DAY}
+
+
+def fact(line: str = "Ann works on billing") -> Fact:
+    return Fact(
+        text=line,
+        trust=Trust.OWN,
+        person="U1",
+        subject="U1",
+        predicate="works on",
+        object="billing",
+        topic=Topic.WORK,
+        valid_from_ms=DAY,
+        **COMMON,  # type: ignore[arg-type]
+    )
+
+
+def episode(**values: object) -> Episode:
+    return Episode(text="A talk about billing", trust=Trust.INFERRED, **COMMON, **values)  # type: ignore[arg-type]
+
+
+def sense(**values: object) -> Sense:
+    return Sense(text="A red door", trust=Trust.DOCUMENT, data_type="image", **COMMON, **values)  # type: ignore[arg-type]
+
+
+async def said(transaction: Transaction, text: str = "I work on billing") -> str:
+    turn = Turn(Speaks.PERSON, "U1", "Ann", "1.000", text)
+    await store_turns(transaction, [turn], conversation=DM, audience=HERE, trace_id="t", now=DAY)
+    newest = await transaction.one("SELECT max(seq) AS seq FROM turns")
+    assert newest is not None
+    return turn_id(Speaks.PERSON, newest["seq"])
+
+
+async def in_one(database: Database, unit: Callable[[Transaction], Awaitable[object]]) -> None:
+    await room(database)
+    await database.write(unit)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        fact(),
+        episode(
+            summary=StructuredSummary("a", "b", "c", "d"), workflow=WorkflowState("x", ("y",), ("z",)), tags=("one",)
+        ),
+        sense(
+            qualia=Qualia("#e6e6fa", "soft", intensity=0.8), features={"words": ["ü", 1]}, physio_snapshot={"d": 0.7}
+        ),
+        JournalEntry(text="I wonder", trust=Trust.INFERRED, tone="calm", tags=("q",), **COMMON),  # type: ignore[arg-type]
+        replace(fact(), extra={"unknown": {"deep": [None, 1.5]}}, valid_until_ms=DAY + 1, why_ended=SUPERSEDED),
+    ],
+)
+async def test_a_record_is_read_as_it_was_stored(database: Database, record: Record) -> None:
+    async def unit(transaction: Transaction) -> None:
+        stored = await put(transaction, record, DAY)
+        assert stored == replace(record, id=stored.id, seq=stored.seq, created_ms=DAY)
+        assert await get(transaction, stored.id) == stored
+
+    await in_one(database, unit)
+
+
+async def test_ids_count_through_the_day_and_are_never_given_twice(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        first, second = await put(transaction, episode(), DAY), await put(transaction, episode(), DAY)
+        assert (first.id, second.id) == ("EP_20260128_001", "EP_20260128_002")
+        await forget(transaction, [second.id], DAY, "asked")
+        assert (await put(transaction, episode(), DAY)).id == "EP_20260128_003"
+        later = await put(transaction, replace(episode(), at_ms=DAY + 86_400_000), DAY)
+        assert later.id == "EP_20260129_001"
+        assert (await put(transaction, sense(), DAY)).id == "SMEM_20260128_001"
+        assert (await put(transaction, Core(text="c", trust=Trust.INFERRED, **COMMON), DAY)).id == "core_001"  # type: ignore[arg-type]
+        assert (await put(transaction, fact(), DAY)).id.startswith("sem_")
+
+    await in_one(database, unit)
+
+
+async def test_ids_grow_past_999(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        await transaction.run("INSERT INTO record_ids VALUES ('EP_20260128', 999)")
+        assert (await put(transaction, episode(), DAY)).id == "EP_20260128_1000"
+
+    await in_one(database, unit)
+
+
+async def test_a_link_to_nothing_is_refused_and_nothing_is_written(database: Database, path: Path) -> None:
+    await room(database)
+    with pytest.raises(BrokenLink, match="no record TU_7"):
+        await database.write(
+            lambda transaction: put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, "TU_7", "I work")])
+        )
+    assert look(path, "SELECT id FROM records") == []
+    assert look(path, "SELECT object FROM ledger") == []
+
+
+async def test_a_changed_record_is_found_by_its_new_words_alone(database: Database, path: Path) -> None:
+    async def unit(transaction: Transaction) -> None:
+        stored = await put(transaction, fact(), DAY)
+        await change(transaction, stored.id, DAY, text="Ann works on shipping")
+
+    await in_one(database, unit)
+    assert look(path, "SELECT words FROM record_words") == [("ann works on shipping",)]
+
+
+async def test_what_is_unknown_cannot_be_changed(database: Database) -> None:
+    with pytest.raises(NoSuchRecord):
+        await database.write(lambda transaction: change(transaction, "sem_00000000", DAY, text="x"))
+
+
+async def test_the_journal_is_not_searched(database: Database, path: Path) -> None:
+    entry = JournalEntry(text="I wonder", trust=Trust.INFERRED, **COMMON)  # type: ignore[arg-type]
+    await in_one(database, lambda transaction: put(transaction, entry, DAY))
+    assert look(path, "SELECT words FROM record_words") == []
+
+
+async def test_a_fact_goes_with_its_last_quotation(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        first, second = await said(transaction), await said(transaction)
+        links = [Link("", Relation.EVIDENCE, one, "I work on billing") for one in (first, second)]
+        stored = await put(transaction, fact(), DAY, links)
+        assert await forget(transaction, [first], DAY, "deleted") == []
+        assert [one.target for one in await links_from(transaction, stored.id)] == [second]
+        assert await forget(transaction, [second], DAY, "deleted") == [stored.id]
+        assert await get(transaction, stored.id) is None
+
+    await in_one(database, unit)
+
+
+async def test_an_episode_that_loses_one_of_its_turns_loses_its_words_and_so_does_its_core(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        first, second = await said(transaction), await said(transaction)
+        refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
+        visit = await put(transaction, episode(state="distilled", cues=("billing",)), DAY, refs)
+        core = Core(text="All about billing", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
+        made = await put(transaction, core, DAY, [Link("", Relation.SOURCES, visit.id)])
+        assert await forget(transaction, [first], DAY, "deleted") == []
+        emptied = await select(transaction, Episode, "r.text = ''")
+        assert [(one.id, one.state, one.cues) for one in emptied] == [(visit.id, "closing", ())]
+        assert [one.text for one in await select(transaction, Core, "1")] == [""]
+        assert set(await forget(transaction, [second], DAY, "deleted")) == {visit.id, made.id}
+
+    await in_one(database, unit)
+
+
+async def test_what_a_forgotten_core_was_made_of_may_be_distilled_again(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        refs = [Link("", Relation.TURN_REFS, await said(transaction))]
+        visit = await put(transaction, episode(state="distilled"), DAY, refs)
+        core = Core(text="All about billing", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
+        made = await put(transaction, core, DAY, [Link("", Relation.SOURCES, visit.id)])
+        assert await forget(transaction, [made.id], DAY, "undone") == [made.id]
+        assert [(one.state, one.text) for one in await select(transaction, Episode, "1")] == [("closed", visit.text)]
+
+    await in_one(database, unit)
+
+
+async def test_a_reworded_turn_stays_in_its_visit_and_proves_nothing_any_more(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        turn = await said(transaction)
+        visit = await put(transaction, episode(state="closed"), DAY, [Link("", Relation.TURN_REFS, turn)])
+        proved = await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, turn, "I work on billing")])
+        assert await forget(transaction, [turn], DAY, "edited", reworded=True) == [proved.id]
+        assert [one.target for one in await links_from(transaction, visit.id)] == [turn]
+        assert [(one.state, one.text) for one in await select(transaction, Episode, "1")] == [("closing", "")]
+
+    await in_one(database, unit)
+
+
+async def test_facts_and_senses_are_tied_to_their_visit_and_to_each_other_by_the_turns(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        first, second = await said(transaction), await said(transaction)
+        visit = await put(transaction, episode(), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, second)])
+        seen = await put(transaction, sense(), DAY, [Link("", Relation.EVIDENCE, first)])
+        known = await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, first, "I work on billing")])
+        await link(transaction, [Link(known.id, Relation.EVIDENCE, await said(transaction), "I work on billing")], DAY)
+        assert [one.target for one in await links_from(transaction, known.id, Relation.EPISODE_REFS)] == [visit.id]
+        assert [one.target for one in await links_from(transaction, seen.id, Relation.EPISODE_ID)] == [visit.id]
+        await cross_link(transaction, [first], DAY)
+        assert [one.target for one in await links_from(transaction, seen.id, Relation.CONCEPT_REFS)] == [known.id]
+        await forget(transaction, [first], DAY, "deleted")
+        assert await links_from(transaction, known.id, Relation.EPISODE_REFS) == []
+
+    await in_one(database, unit)
+
+
+async def test_a_chain_of_visits_of_years_is_emptied_link_by_link(database: Database) -> None:
+    """Each visit inherited from the one before; so deep a recursion would end the daemon."""
+
+    async def unit(transaction: Transaction) -> None:
+        first, other = await said(transaction), await said(transaction)
+        before = await put(
+            transaction, episode(state="closed"), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, other)]
+        )
+        for _ in range(1_200):
+            links = [Link("", Relation.SOURCES, before.id), Link("", Relation.TURN_REFS, other)]
+            before = await put(transaction, episode(state="closed"), DAY, links)
+        await forget(transaction, [first], DAY, "deleted")
+        assert await select(transaction, Episode, "r.text <> ''") == []
+
+    await in_one(database, unit)
+
+
+async def test_a_superseded_fact_holds_again_when_the_newer_one_is_forgotten(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        old, middle, new = [await put(transaction, fact(line), DAY) for line in ("old", "middle", "new")]
+        for newer, older in ((middle, old), (new, middle)):
+            await change(transaction, older.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
+            await put(transaction, fact(), DAY, [Link(newer.id, Relation.SUPERSEDES, older.id)])
+        await forget(transaction, [middle.id], DAY, "wrong")
+        assert [one.target for one in await links_from(transaction, new.id)] == [old.id]
+        await forget(transaction, [new.id], DAY, "wrong")
+        assert await get(transaction, old.id) == old
+
+    await in_one(database, unit)
+
+
+async def test_what_a_retired_fact_had_superseded_does_not_hold_again_when_that_one_goes(database: Database) -> None:
+    async def unit(transaction: Transaction) -> None:
+        old, new = [await put(transaction, fact(line), DAY) for line in ("lives in Rome", "lives in Oslo")]
+        ended = await change(transaction, old.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
+        await put(transaction, fact(), DAY, [Link(new.id, Relation.SUPERSEDES, old.id)])
+        await change(transaction, new.id, DAY, valid_until_ms=DAY + 1, why_ended="retired")
+        await forget(transaction, [new.id], DAY, "deleted")
+        assert await get(transaction, old.id) == ended
+
+    await in_one(database, unit)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE records SET extra = '{' WHERE id = :id",
+        "UPDATE records SET audience = 'nobody' WHERE id = :id",
+        "DELETE FROM facts WHERE id = :id",
+    ],
+)
+async def test_a_record_that_can_not_be_read_hides_no_other_and_can_be_forgotten(
+    database: Database, path: Path, harm: str
+) -> None:
+    async def unit(transaction: Transaction) -> None:
+        turn = await said(transaction)
+        proof = Link("", Relation.EVIDENCE, turn, "I work on billing")
+        first, second = await put(transaction, fact(), DAY, [proof]), await put(transaction, fact("sings"), DAY)
+        await transaction.run(harm, id=first.id)
+        assert await select(transaction, Fact, "true") == [second]
+        assert await forget(transaction, [turn], DAY, "deleted") == [first.id]
+
+    await in_one(database, unit)
+    assert look(path, "SELECT text FROM records") == [("sings",)]
+    assert look(path, "SELECT words FROM record_words") == [("sings",)]
+
+
+async def test_a_visit_that_can_not_be_read_goes_with_any_of_its_words_and_its_core_is_emptied(
+    database: Database,
+) -> None:
+    async def unit(transaction: Transaction) -> None:
+        first, second = await said(transaction), await said(transaction)
+        refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
+        visits = [await put(transaction, episode(state="distilled"), DAY, refs) for _ in range(2)]
+        core = Core(text="All about billing", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
+        made = await put(transaction, core, DAY, [Link("", Relation.SOURCES, one.id) for one in visits])
+        await transaction.run("UPDATE episodes SET situation = '{' WHERE id = :id", id=visits[0].id)
+        await forget(transaction, [first], DAY, "deleted")
+        assert [(one.id, one.text) for one in await select(transaction, Episode, "true")] == [(visits[1].id, "")]
+        assert [(one.id, one.text) for one in await select(transaction, Core, "true")] == [(made.id, "")]
+
+    await in_one(database, unit)
+
+
+async def test_a_deleted_message_takes_its_facts_along(database: Database, path: Path) -> None:
+    async def unit(transaction: Transaction) -> None:
+        turn = await said(transaction)
+        await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, turn, "I work on billing")])
+        await delete_turns(transaction, str(DM), "1.000", DAY)
+        await forget(transaction, [turn], DAY, "deleted")
+
+    await in_one(database, unit)
+    for table in ("records", "facts", "links", "record_words"):
+        assert look(path, f"SELECT * FROM {table}") == [], table
+    assert [row[0] for row in look(path, "SELECT act FROM ledger WHERE act NOT LIKE '%turn'")] == [
+        "put fact",
+        "erase fact",
+    ]
+
+
+async def test_a_tampered_ledger_shows_and_a_forgotten_record_does_not(database: Database, path: Path) -> None:
+    async def unit(transaction: Transaction) -> None:
+        stored = await put(transaction, fact(), DAY)
+        await put(transaction, fact("another"), DAY)
+        await forget(transaction, [stored.id], DAY, "asked")
+
+    await in_one(database, unit)
+    assert await ledger.broken_at(database) is None
+    assert look(path, "SELECT count(*) FROM ledger WHERE salt <> ''") == [(1,)]
+    poke(path, "UPDATE ledger SET object = 'sem_11111111' WHERE seq = 2")
+    assert await ledger.broken_at(database) == 2
+
+
+@cache
+def empty_file() -> sqlite3.Connection:
+    """A file of the newest schema, to be copied into memory for each run."""
+    folder = Path(mkdtemp())
+    migrate.migrate(folder / "memory.db")
+    with closing(sqlite.connect(folder / "memory.db")) as connection:
+        kept = sqlite3.connect(":memory:")
+        connection.backup(kept)
+    rmtree(folder)
+    return kept
+
+
+class LinkedRecords(RuleBasedStateMachine):
+    """Any order of writes, links and forgetting leaves no link to nothing, and nothing that was made from nothing."""
+
+    turns = Bundle("turns")
+    facts = Bundle("facts")
+    composed = Bundle("composed")
+
+    @initialize()
+    def open_file(self) -> None:
+        self.connection = sqlite3.connect(":memory:", isolation_level=None)
+        empty_file().backup(self.connection)
+        self.connection.row_factory = sqlite3.Row
+        self.connection.execute("PRAGMA foreign_keys = ON")
+        self.connection.execute(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES (?, ?, ?, ?, ?, 'dm', 'dm:D1', 0)",
+            (str(DM), DM.soul, DM.workspace, DM.channel, DM.thread),
+        )
+
+    def teardown(self) -> None:
+        self.connection.close()
+
+    def do(self, unit: Callable[[Transaction], Awaitable[object]]) -> object:
+        return run_unit(unit, self.connection)
+
+    @rule(target=turns)
+    def say(self) -> object:
+        return self.do(said)
+
+    @rule(target=facts, sources=st.lists(turns, min_size=1, max_size=3))
+    def believe(self, sources: list[str]) -> object:
+        return self.store(fact(), sources, Relation.EVIDENCE)
+
+    @rule(target=composed, sources=st.lists(turns, min_size=1, max_size=4))
+    def visit(self, sources: list[str]) -> object:
+        return self.store(episode(state="closed"), sources, Relation.TURN_REFS)
+
+    @rule(target=composed, sources=st.lists(composed, min_size=1, max_size=3))
+    def distil(self, sources: list[str]) -> object:
+        core = Core(text="core", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
+        return self.store(core, sources, Relation.SOURCES)
+
+    @rule(newer=facts, older=facts)
+    def supersede(self, newer: str, older: str) -> None:
+        if newer and older and newer != older:
+            self.link(Link(newer, Relation.SUPERSEDES, older))
+
+    @rule(gone=st.one_of(consumes(turns), consumes(facts), consumes(composed)))
+    def forget(self, gone: str) -> None:
+        async def unit(transaction: Transaction) -> None:
+            if gone.startswith("TU_"):
+                await transaction.run("DELETE FROM turns WHERE seq = :seq", seq=int(gone[3:]))
+            await forget(transaction, [gone], DAY, "asked")
+
+        self.do(unit)
+
+    def store(self, record: Record, sources: list[str], relation: Relation) -> object:
+        async def unit(transaction: Transaction) -> object:
+            try:
+                stored = await put(transaction, record, DAY, [Link("", relation, one) for one in set(sources)])
+            except BrokenLink:
+                return multiple()
+            return stored.id
+
+        self.connection.execute("BEGIN")
+        made = self.do(unit)
+        self.connection.execute("COMMIT" if isinstance(made, str) else "ROLLBACK")
+        return made
+
+    def link(self, one: Link) -> None:
+        async def unit(transaction: Transaction) -> None:
+            try:
+                await link(transaction, [one], DAY)
+            except BrokenLink:
+                return
+
+        self.do(unit)
+
+    @invariant()
+    def every_link_has_both_ends(self) -> None:
+        ids = {row[0] for row in self.connection.execute("SELECT id FROM records")}
+        ids |= {f"TU_{row[0]}" for row in self.connection.execute("SELECT seq FROM turns")}
+        ends = {end for row in self.connection.execute("SELECT origin, target FROM links") for end in row}
+        assert ends <= ids
+
+    @invariant()
+    def each_record_has_a_source(self) -> None:
+        made = {row[0] for row in self.connection.execute("SELECT id FROM records")}
+        sourced = {row[0] for row in self.connection.execute("SELECT origin FROM links WHERE relation <> 'supersedes'")}
+        assert made <= sourced
+
+    @invariant()
+    def the_index_holds_the_words_of_the_records(self) -> None:
+        held = {row[0] for row in self.connection.execute("SELECT seq FROM record_words")}
+        assert held == {row[0] for row in self.connection.execute("SELECT seq FROM records WHERE text <> ''")}
+
+
+TestLinkedRecords = LinkedRecords.TestCase

@@ -1,0 +1,203 @@
+"""What surfaces to a reply: by several lanes, never twice at once, and the fact that holds before the old one."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from daemon.core.perception import Readers
+from daemon.core.ports import Near, NearQuery
+from daemon.core.turn_fields import Heard
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.records.kinds import Episode, Fact, Trust
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.store import change, put
+from daemon.memory.knowledge.turn_index import delete_turns, reword_turns, store_turns
+from daemon.memory.records import Speaks, Turn
+from daemon.memory.retrieval.passages import passage_of
+from daemon.memory.retrieval.surfaced import keep_surfaced
+from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
+from tests.fake_embedder import WordEmbedder
+from tests.fakes import FakeClock
+from tests.given import DM, HERE
+from tests.store.parts import room
+
+READERS = Readers(HERE, members_only=True)
+NOON = 1_795_262_400_000
+
+
+@pytest.fixture
+async def surfacing(database: Database, clock: FakeClock) -> Surfacing:
+    await room(database)
+    return Surfacing(database, clock)
+
+
+async def said(
+    database: Database, *texts: str, speaker: Speaks = Speaks.PERSON, trace: str = "t", at: int = NOON
+) -> None:
+    turns = [Turn(speaker, "U1", "Ada", str(place), text) for place, text in enumerate(texts)]
+    await database.write(partial(store_turns, turns=turns, conversation=DM, audience=HERE, trace_id=trace, now=at))
+
+
+async def found(surfacing: Surfacing, *lanes: str, limit: int = 6) -> list[str]:
+    return [one.text for one in await surfacing.surface(DM, READERS, lanes, limit, AlreadyShown())]
+
+
+async def test_thanks_surface_nothing_although_there_were_thanks_before(
+    database: Database, surfacing: Surfacing
+) -> None:
+    await said(database, "thanks for the kiln", "Thanks a lot, Ben, that helped")
+    assert await found(surfacing, "thanks!", "the kiln") == []
+
+
+async def test_the_answer_is_found_by_the_words_of_the_question_before_it(
+    database: Database, surfacing: Surfacing
+) -> None:
+    await said(database, "who has the signing key of the shop?", "Beatrix, second floor")
+    await said(database, "lunch was fine", at=NOON + 86_400_000)
+    assert "Beatrix, second floor" in await found(surfacing, "the signing key of the shop")
+
+
+@pytest.mark.parametrize("gone", ["deleted", "edited"])
+async def test_a_neighbour_that_is_gone_helps_no_more(database: Database, surfacing: Surfacing, gone: str) -> None:
+    await said(database, "who has the signing key of the shop?", "Beatrix, second floor", "good to know")
+    change_it = (
+        partial(delete_turns, conversation=str(DM), ts="0", now=1)
+        if gone == "deleted"
+        else partial(reword_turns, conversation=str(DM), ts="0", text="never mind", now=1)
+    )
+    await database.write(change_it)
+    assert await found(surfacing, "the signing key of the shop") == []
+    [(before, after)] = [(row["before"], row["after"]) for row in await database.rows(_SECOND)]
+    assert (before, after) == ((None, 3) if gone == "deleted" else (1, 3))
+
+
+_SECOND = "SELECT before, after FROM turn_places WHERE seq = 2"
+
+
+async def test_each_lane_has_seats_and_the_newest_words_have_half(database: Database, surfacing: Surfacing) -> None:
+    await said(database, *(f"the kiln has crack number{number}" for number in range(6)))
+    await said(database, *(f"the parrot sang song number{number}" for number in range(6)), at=NOON + 10**8)
+    texts = await found(surfacing, "which crack has the kiln?", "what the parrot sang", limit=4)
+    assert [sum(word in text for text in texts) for word in ("kiln", "parrot")] == [2, 2]
+
+
+async def test_nothing_comes_again_within_three_replies(database: Database, surfacing: Surfacing) -> None:
+    await said(database, "the kraken sleeps in the vault")
+    asked = "where does the kraken sleep?"
+    [hit] = (await surfacing.find(DM, READERS, [asked], 5)).hits
+    await database.write(
+        partial(keep_surfaced, trace_id="r0", found=[("m1", passage_of(hit, DM, asked))], known=["sem_1"], now=NOON)
+    )
+    for number in range(4):
+        await said(database, "well", speaker=Speaks.SOUL, trace=f"r{number}")
+        assert bool(await found(surfacing, asked)) == (number == 3), number
+
+
+async def test_a_superseded_fact_follows_the_one_that_holds(database: Database, surfacing: Surfacing) -> None:
+    async def unit(transaction: Transaction) -> None:
+        old = await put(transaction, _fact("Ada lives in Turin", NOON), NOON)
+        await put(transaction, _fact("Ada lives in Porto", NOON + 1), NOON, [Link("", Relation.SUPERSEDES, old.id)])
+        await change(transaction, old.id, NOON, valid_until_ms=NOON + 1, why_ended="superseded")
+
+    await database.write(unit)
+    hits = (await surfacing.find(DM, READERS, ["is it Turin where Ada lives?"], 5)).hits
+    assert [(one.text, one.ended) for one in hits] == [("Ada lives in Porto", False), ("Ada lives in Turin", True)]
+
+
+async def test_a_fact_that_was_wrong_never_surfaces(database: Database, surfacing: Surfacing) -> None:
+    async def unit(transaction: Transaction) -> None:
+        fact = await put(transaction, _fact("Ada lives in Turin", NOON), NOON)
+        await change(transaction, fact.id, NOON, valid_until_ms=NOON + 1, why_ended="wrong")
+
+    await database.write(unit)
+    assert await found(surfacing, "does Ada live in Turin?") == []
+
+
+class Fixed:
+    """Vectors by which one memory is near; implements `VectorIndex`."""
+
+    def __init__(self, near: Sequence[str]) -> None:
+        self.near_ids = near
+
+    async def near(self, partitions: object, queries: Sequence[NearQuery], most: int) -> list[Near]:
+        """See `VectorIndex.near`."""
+        del partitions, most
+        return [Near(dict.fromkeys(self.near_ids, 0.6), mean=0.1, deviation=0.1, kind="exact") for _ in queries]
+
+
+async def test_what_means_the_same_surfaces_without_a_word_in_common(database: Database, clock: FakeClock) -> None:
+    await room(database)
+    await said(database, "I carve little wooden birds", "the tax is due in May", "lunch at noon")
+    surfacing = Surfacing(database, clock, Meaning(WordEmbedder(), Fixed(["TU_1"])))
+    surfaced = await surfacing.find(DM, READERS, ["how does he relax after a stressful day?"], 5)
+    assert [one.text for one in surfaced.hits][:1] == ["I carve little wooden birds"]
+    assert surfaced.vectors == "exact"
+
+
+async def test_a_turn_shows_the_feeling_in_it_and_weighs_what_its_episode_does(
+    database: Database, surfacing: Surfacing
+) -> None:
+    worried = Turn(Speaks.PERSON, "U1", "Ada", "1", "the kiln has a crack").heard_as(Heard("worried", ("kiln",)))
+    await database.write(partial(store_turns, turns=[worried], conversation=DM, audience=HERE, trace_id="t", now=NOON))
+    await said(database, "the kiln has a crack, or two of them", at=NOON - 86_400_000)
+
+    async def unit(transaction: Transaction) -> None:
+        visit = Episode(
+            soul=DM.soul,
+            workspace=DM.workspace,
+            audience=HERE,
+            channel=DM.channel,
+            text="lunch with Ben",
+            at_ms=NOON,
+            trust=Trust.OWN,
+            significance=9,
+            state="closed",
+        )
+        await put(transaction, visit, NOON, [Link("", Relation.TURN_REFS, "TU_1")])
+
+    await database.write(unit)
+    first, second = (await surfacing.find(DM, READERS, ["which crack has the kiln?"], 5)).hits[:2]
+    assert (first.id, first.tone, first.significance) == ("TU_1", "worried", 9)
+    assert (second.tone, second.significance) == ("", 0)
+    assert second.score < first.score < 1.11 * second.score
+    shown = passage_of(first, DM, "kiln")
+    assert (shown.tone, shown.significance) == ("worried", 9)
+
+
+async def test_an_id_that_vectors_give_is_read_again_for_its_readers(database: Database, clock: FakeClock) -> None:
+    await room(database)
+    await said(database, "I carve little wooden birds")
+    await database.run("UPDATE conversations SET audience = 'channel:G9'")
+    surfacing = Surfacing(database, clock, Meaning(WordEmbedder(), Fixed(["TU_1", "TU_99", "sem_0", "nonsense"])))
+    assert (await surfacing.find(DM, READERS, ["how does he relax after a stressful day?"], 5)).hits == ()
+
+
+async def test_without_an_embedder_words_serve_and_say_so(database: Database, clock: FakeClock) -> None:
+    await room(database)
+    await said(database, "the kraken sleeps in the vault")
+    embedder = WordEmbedder()
+    embedder.down = OSError("no model")
+    surfaced = await Surfacing(database, clock, Meaning(embedder, Fixed(["TU_1"]))).find(
+        DM, READERS, ["the kraken?"], 5
+    )
+    assert [one.text for one in surfaced.hits] == ["the kraken sleeps in the vault"]
+    assert surfaced.vectors == "none"
+
+
+def _fact(text: str, at: int) -> Fact:
+    return Fact(
+        soul=DM.soul,
+        workspace=DM.workspace,
+        audience=HERE,
+        channel=DM.channel,
+        text=text,
+        at_ms=at,
+        trust=Trust.OWN,
+        person="U1",
+        subject="Ada",
+        predicate="lives in",
+        object=text.rpartition(" ")[2],
+        valid_from_ms=at,
+    )

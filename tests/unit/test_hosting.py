@@ -1,0 +1,156 @@
+"""Daemons on one memory.db accept for each other's souls, in the channels that those name, as long as they live."""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.app.hosting import Hosting
+from daemon.core.bell_sockets import hang
+from daemon.memory.database import Database, open_database
+from daemon.memory.queues.presence import Presence, ProcessIdentity, bells_beside
+from daemon.shared.bells import Bells
+from daemon.soul import Souls
+from tests.fakes import Events, FakeClock
+from tests.journeys.souls import write_soul
+from tests.store.parts import look, poke
+
+OURS = "U0SOUL"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(auto=True)
+
+
+@pytest.fixture
+async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
+    async with open_database(tmp_path / "memory.db", clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def souls(tmp_path: Path) -> Souls:
+    write_soul(tmp_path, more='channels = ["C0OURS"]\n')
+    return Souls(lambda _: tmp_path / "souls", "tess", (), Events())
+
+
+@pytest.fixture
+def presence(database: Database, clock: FakeClock) -> Presence:
+    return Presence(database, clock, soul="tess", workspace="T1", kind="slack", version="0", lease=30)
+
+
+@pytest.fixture
+def hosting(presence: Presence, souls: Souls, tmp_path: Path, clock: FakeClock) -> Hosting:
+    return Hosting(presence, souls, Bells(tmp_path, clock), OURS, lambda: "http://127.0.0.1:1")
+
+
+@contextmanager
+def neighbour(
+    path: Path, presence: Presence, souls: Mapping[str, Sequence[str]], account: str = OURS
+) -> Iterator[ProcessIdentity]:
+    """The row and the bell of another daemon on this machine, until it dies."""
+    identity = replace(presence.identity, namespace="4026530000", pid=presence.identity.pid + len(look(path, _IDS)))
+    hung = hang(bells_beside(path), identity.bell)
+    assert hung is not None
+    detail = json.dumps({"active": 0, "souls": souls, "account": account})
+    poke(path, f"UPDATE presence SET id = '{identity}', detail = '{detail}'")
+    yield identity
+    hung[0].close()
+
+
+_IDS = "SELECT id FROM presence"
+
+
+async def test_a_heartbeat_says_which_souls_are_hosted_with_their_channels_and_where_http_listens(
+    hosting: Hosting, database: Database
+) -> None:
+    await hosting.say("connected", {"active": 2})
+    [(detail,)] = look(database.path, "SELECT detail FROM presence")
+    assert json.loads(str(detail)) == {
+        "active": 2,
+        "souls": {"tess": ["C0OURS"]},
+        "account": OURS,
+        "http": "http://127.0.0.1:1",
+    }
+
+
+async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_lives(
+    hosting: Hosting, presence: Presence, souls: Souls, database: Database
+) -> None:
+    await hosting.say("connected", {})
+    with neighbour(database.path, presence, {"ben": ["C0THEIRS", "C0OURS"], "eva": []}):
+        assert souls.for_channel("C0THEIRS") == "tess"
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "ben"
+        assert souls.for_channel("C0OURS") == "tess", "a soul that is hosted here comes first"
+        assert souls.for_channel("C0OTHER") == "tess", "no soul names it"
+        assert souls.hosted("ben").name == "tess"
+    await hosting.heed()
+    assert souls.for_channel("C0THEIRS") == "tess", "no living daemon hosts its soul"
+
+
+async def test_a_daemon_of_another_account_hears_its_own_messages(
+    hosting: Hosting, presence: Presence, souls: Souls, database: Database
+) -> None:
+    await hosting.say("connected", {})
+    with neighbour(database.path, presence, {"ben": ["C0THEIRS"]}, account="U0OTHER"):
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "tess"
+
+
+async def test_a_silent_daemon_hosts_no_soul(
+    hosting: Hosting, presence: Presence, souls: Souls, database: Database, clock: FakeClock
+) -> None:
+    await hosting.say("connected", {})
+    with neighbour(database.path, presence, {"ben": ["C0THEIRS"]}):
+        await clock.sleep(61)
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "tess"
+        assert not await hosting.has_neighbours()
+
+
+async def test_a_daemon_of_an_older_program_says_nothing_of_its_souls(
+    hosting: Hosting, presence: Presence, souls: Souls, database: Database
+) -> None:
+    await hosting.say("connected", {})
+    with neighbour(database.path, presence, {}):
+        poke(database.path, "UPDATE presence SET detail = '{\"active\": 0}'")
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "tess"
+        assert await hosting.has_neighbours()
+
+
+async def test_one_channel_that_souls_of_two_daemons_name_is_reported_once(tmp_path: Path) -> None:
+    write_soul(tmp_path, more='channels = ["C0OURS"]\n')
+    events = Events()
+    souls = Souls(lambda _: tmp_path / "souls", "tess", (), events)
+    for _ in range(2):
+        souls.heed({"C0OURS": "ben"})
+    assert [event["reason"] for event in events.named("soul.broken")] == [
+        "souls of two daemons both name C0OURS (tess and ben)"
+    ]
+
+
+async def test_others_are_rung_only_when_what_is_hosted_changes(
+    presence: Presence, souls: Souls, tmp_path: Path, clock: FakeClock
+) -> None:
+    bells = _Counting(tmp_path, clock)
+    hosting = Hosting(presence, souls, bells, OURS, str)
+    for _ in range(3):
+        await hosting.say("connected", {"active": bells.rung})
+        await hosting.heed()
+    assert bells.rung == 1
+    write_soul(tmp_path, more='channels = ["C0OURS", "C0MORE"]\n')
+    await hosting.say("connected", {})
+    assert bells.rung == 2
+
+
+class _Counting(Bells):
+    rung = 0
+
+    def ring_for_work(self) -> None:
+        self.rung += 1

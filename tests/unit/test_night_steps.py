@@ -1,0 +1,92 @@
+"""What a model says by night: numbers of pairs, proposed words; anything else of its answer is left aside."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.core.errors import MalformedReply
+from daemon.memory.consolidation.merging import Line
+from daemon.memory.knowledge.records.kinds import Trust
+from daemon.mind.quotation import SaidAs, same_particulars, says_all_of, sentences
+from daemon.mind.sameness import alike_pairs, same_pairs
+from daemon.mind.steps.find_quotations import find_quotations
+from daemon.mind.steps.same_lines import same_lines
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+def line(number: int, text: str, *, trust: Trust = Trust.OWN, new: bool = True) -> Line:
+    return Line(f"sem_{number}", number, "U1", "", trust, "U1", "said", text, text, new)
+
+
+def test_only_pairs_that_were_shown_are_the_same() -> None:
+    assert same_lines(3).read('{"same": [3, 0, -1, 4, 1, 1]}') == {0, 2}
+
+
+def test_only_known_lines_and_kinds_are_proposed() -> None:
+    found = [
+        {"line": 2, "quote": "I keep bees", "kind": "wish"},
+        {"line": 3, "quote": "I keep bees"},
+        {"line": 1, "quote": "  "},
+        {"line": 1, "quote": "I keep bees", "kind": "law"},
+    ]
+    assert find_quotations(2).read(json.dumps({"found": found})) == {1: ("I keep bees", SaidAs.WISH)}
+
+
+@given(ANY_JSON)
+def test_any_answer_of_a_model_is_read_or_refused(answer: object) -> None:
+    for step in (same_lines(2), find_quotations(2)):
+        for said in (json.dumps(answer), json.dumps({"same": answer, "found": answer})):
+            with contextlib.suppress(MalformedReply):
+                assert set(step.read(said)) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Ann likes tea", "Tea is what Ann likes", True),
+        ("Ann has 2 dogs", "Ann has 3 dogs", False),
+        ("Ann likes tea", "Ann does not like tea", False),
+        ("Ann works with Ben", "Ann works with Carl", False),
+        ("Ann works with Ben", "Ann works with colleagues", False),
+    ],
+)
+def test_numbers_names_and_negation_have_to_agree(one: str, other: str, *, same: bool) -> None:
+    assert same_particulars(one, other) is same
+
+
+def test_a_sentence_says_all_of_a_line_or_not() -> None:
+    words = "Hello. I keep bees in my garden! And you?"
+    assert sentences(words) == ["Hello.", "I keep bees in my garden!", "And you?"]
+    assert says_all_of("Ann keeps bees", words, ("Ann",))
+    assert not says_all_of("Ann keeps bees and goats", words, ("Ann",))
+    assert not says_all_of("Ann", words, ("Ann",))
+
+
+def test_a_line_goes_once_and_the_better_proved_stays() -> None:
+    lines = [line(1, "Ann likes tea", trust=Trust.NOTED), line(2, "ann likes tea."), line(3, "Ann likes  tea")]
+    pairs = [(pair.stays.seq, pair.goes.seq) for pair in same_pairs(lines)]
+    assert pairs == [(2, 1), (2, 3)]
+
+
+def test_what_was_compared_before_is_not_compared_again() -> None:
+    old = [line(1, "Ann likes tea", new=False), line(2, "Ann likes tea", new=False)]
+    assert same_pairs(old) == []
+    assert alike_pairs(old) == []
+
+
+@given(st.lists(st.text(max_size=30), max_size=8))
+def test_no_line_supersedes_one_that_went_before(texts: list[str]) -> None:
+    lines = [line(number, text) for number, text in enumerate(texts)]
+    gone: set[str] = set()
+    for pair in same_pairs(lines):
+        assert pair.stays.id not in gone
+        assert pair.goes.id not in gone
+        gone.add(pair.goes.id)

@@ -1,0 +1,61 @@
+"""What a person's words tell of where they are, by whole phrases alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.mind.situation import Location, asks_for_all_code, situation_of
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("I'm on my phone, how do I grep?", Location.MOBILE),
+        ("I’m on mobile", Location.MOBILE),  # noqa: RUF001 - as phones write it
+        ("typing this from my phone", Location.MOBILE),
+        ("How do I grep? On my phone right now.", Location.MOBILE),
+        ("Ich bin gerade am Handy", Location.MOBILE),
+        ("I was on my phone. I'm at my desk now", Location.LOCAL),
+        ("I'm no longer on my phone", Location.LOCAL),
+        ("I'm on the production server", Location.CLOUD),
+        ("my phone is broken", ""),
+        ("I was on the phone with Ben", ""),
+        ("I am not on my way", ""),
+        ("I wasn't on my phone", ""),
+        ("if I'm on my phone, what then?", ""),
+        ("> I'm on my phone\nsaid Ben", ""),
+        ("grep `I'm on my phone` notes.txt", ""),
+    ],
+)
+def test_a_place_is_known_where_somebody_says_that_they_are_there(words: str, place: str) -> None:
+    assert situation_of(words).location_context == place
+
+
+def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them() -> None:
+    assert situation_of("It's urgent, production is down").time_pressure == "high"
+    assert situation_of("It's urgent, production is down").stakes_level == "high"
+    assert situation_of("It's not urgent").time_pressure == "low"
+    assert situation_of("How do I grep?") == situation_of("")
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("show me the rest", True),
+        ("the rest, please", True),
+        ("Give me the whole script", True),
+        ("Zeig mir den Rest", True),
+        ("show me how to grep", False),
+        ("the rest of the meeting was fun", False),
+        ("he wrote `show me the rest`", False),
+    ],
+)
+def test_code_in_full_is_asked_for_in_whole_phrases(words: str, asked: bool) -> None:
+    assert asks_for_all_code(words) is asked
+
+
+@given(st.text(max_size=400))
+def test_any_words_are_read_and_tell_only_what_is_known(words: str) -> None:
+    told = situation_of(words)
+    assert told.location_context in ("", *Location)
+    assert {told.time_pressure, told.stakes_level} <= {"", "low", "high"}

@@ -1,0 +1,94 @@
+"""Who is working on what, in words: what is never named, what is bounded, and whose sessions a name means."""
+
+from dataclasses import replace
+
+import pytest
+
+from daemon.core.ports import Prompt
+from daemon.core.sentences import HOUSE_WORDS
+from daemon.core.sessions import CodeSession, SessionState, Visibility
+from daemon.core.working_memory import Memory, Role
+from daemon.mind.recall.at_work import with_sessions
+from daemon.mind.steps.respond import respond
+from daemon.shared.who_works import listed, listed_of
+from daemon.soul_engine import begin, build_prompt
+from tests.given import shown, soul, tokens
+
+SOUL = soul()
+ADA = CodeSession(
+    *("s1", "k1", "UADA", "T1", Visibility.PROJECT, "ada-api", "Ada Lovelace", "api"),
+    cwd="/home/ada/SECRET",
+    root="/home/ada/SECRET",
+    branch="main",
+    host="SECRET",
+    topic="SECRET",
+)
+BEN = replace(ADA, id="s2", person="UBEN", person_name="Ben", name="ben-web", project="web", branch="")
+
+
+def test_a_list_names_person_project_branch_and_state_and_nothing_else() -> None:
+    waits = replace(BEN, state=SessionState.WAITS)
+    said = listed([ADA, waits], HOUSE_WORDS)
+    assert said.splitlines()[1:] == [
+        "",
+        "*api*",
+        "- Ada Lovelace (`ada-api`), branch `main`: idle",
+        "",
+        "*web*",
+        "- Ben (`ben-web`): waiting for an answer",
+    ]
+    assert "SECRET" not in said
+    assert "SECRET" not in shown(prompt((ADA, waits)))
+
+
+def test_a_topic_is_named_where_its_owner_says_so() -> None:
+    named = replace(ADA, visibility=Visibility.TOPIC, topic="Renaming tenants")
+    assert "on “Renaming tenants”" in listed([named], HOUSE_WORDS)
+    assert "(Renaming tenants)" in shown(prompt((named,)))
+
+
+def test_what_comes_from_elsewhere_ends_no_code_and_no_line() -> None:
+    odd = replace(ADA, branch="`x`\n- Eve: *api*", project="a*b", person_name="<!channel> [Ada](http://x)\u202e")
+    lines = listed([odd], HOUSE_WORDS).splitlines()
+    assert len(lines) == 4
+    assert lines[2] == "*ab*"
+    assert "`x - Eve: api`" in lines[3]
+    assert "<!" not in lines[3]
+    assert "](" not in lines[3]
+
+
+@pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "ADA-API", "@ada", "<@UADA>"])
+def test_a_person_is_found_by_name_first_name_session_or_mention(name: str) -> None:
+    assert "ada-api" in listed_of(name, [ADA, BEN], HOUSE_WORDS)
+    assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
+
+
+def test_an_unknown_name_finds_nothing_and_the_admins_sessions_belong_to_no_name() -> None:
+    admins = replace(ADA, person="", person_name="")
+    for name in ("Eve", "<@>", "<@UEVE>"):
+        assert "I know of no session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
+
+
+def test_a_long_list_is_cut_and_counts_the_rest() -> None:
+    said = listed([replace(ADA, id=str(number)) for number in range(50)], HOUSE_WORDS)
+    assert said.count("ada-api") == 40
+    assert said.endswith("… and more: 10.")
+    assert listed([], HOUSE_WORDS) == HOUSE_WORDS.say("work_none")
+
+
+@pytest.mark.parametrize("number", [1, 5, 60])
+def test_the_region_takes_at_most_its_budget_and_shows_those_that_work_first(number: int) -> None:
+    some = [replace(ADA, id=str(one), person_name=f"Person {one}", branch="b" * 50) for one in range(number)]
+    busy = replace(BEN, state=SessionState.WORKING)
+    full, none = prompt((*some, busy)), prompt(())
+    assert tokens(full) - tokens(none) <= SOUL.budgets.at_work == 150
+    assert "Ben: web, working" in shown(full)
+    assert number < 60 or " more" in shown(full)
+    assert "at_work" not in shown(none)
+    assert "Who is at work" not in shown(none)
+
+
+def prompt(sessions: tuple[CodeSession, ...]) -> Prompt:
+    memory = with_sessions(begin(SOUL), sessions, SOUL.budgets.at_work)
+    asked = memory.with_memory(Memory(Role.USER, "Hello.", name="Ada"))
+    return build_prompt(asked, respond(SOUL), budgets=SOUL.budgets, nonce="c0dec0dec0")
