@@ -15,12 +15,13 @@ import os
 import socket
 import time
 
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # which -I leaves out
+
 SENT_FIELDS = (
     "session_id", "hook_event_name", "cwd", "source", "model", "permission_mode", "reason", "error",
     "notification_type", "session_title", "prompt_id",
 )  # fmt: skip  # prompts and answers stay on this machine, but for the answer to what people asked the session
 READS_THE_ANSWER = ("SessionStart", "UserPromptSubmit", "Stop")
-DEFAULT_URL = "http://127.0.0.1:8766"
 NET_S = 0.15  # from the start of this script to the last moment of the network
 END_S = 0.18
 PRINT_S = 0.03  # after that, for an answer that came in time
@@ -38,52 +39,6 @@ STARTED = time.monotonic()
 
 class Unsent(Exception):
     """The daemon could not be reached, or what answered was no daemon."""
-
-
-def settings():
-    """Where the daemon is, and the key: from SOUL_…, then the plugin's options, then a file of the user's own.
-
-    Both come from one place: an address that a repository sets is not sent the key of the user's own file.
-    """
-    env = os.environ
-    url, key = env.get("SOUL_URL") or "", env.get("SOUL_KEY") or ""
-    if not key and not url:
-        url, key = env.get("CLAUDE_PLUGIN_OPTION_URL") or "", env.get("CLAUDE_PLUGIN_OPTION_KEY") or ""
-    if not key and not url:
-        try:
-            path = os.path.join(os.path.expanduser("~"), ".config", "soul", "session.json")
-            with open(path, encoding="utf-8") as file:
-                private = not os.fstat(file.fileno()).st_mode & 0o077
-                kept = json.load(file) if private else {}
-            url, key = str(kept.get("url") or ""), str(kept.get("key") or "")
-        except (OSError, ValueError, AttributeError, RecursionError):
-            pass
-    return (url or DEFAULT_URL).strip().rstrip("/"), key.strip()
-
-
-def address(url):
-    """(tls, host, port, path) of a URL. Raises ValueError for one over which no key may go."""
-    scheme, mark, rest = url.partition("://")
-    if not mark or scheme not in ("http", "https"):
-        raise ValueError("SOUL_URL has to begin with http:// or https://")
-    place, _, path = rest.partition("/")
-    if "@" in place or not place or any(ord(char) < 33 or ord(char) > 126 for char in rest):
-        raise ValueError("SOUL_URL is no plain address")
-    if place.startswith("["):
-        host, _, port = place[1:].partition("]")
-        port = port.lstrip(":")
-    else:
-        host, _, port = place.partition(":")
-    number = int(port) if port else (443 if scheme == "https" else 80)
-    if scheme == "http" and not is_loopback(host):
-        raise ValueError("over plain http the key goes to this machine alone: use https, or a tunnel")
-    return scheme == "https", "127.0.0.1" if host == "localhost" else host, number, "/" + path if path else ""
-
-
-def is_loopback(host):
-    parts = host.split(".")
-    four = len(parts) == 4 and all(part.isdigit() and int(part) < 256 for part in parts)
-    return host in ("localhost", "::1") or (four and parts[0] == "127")
 
 
 class Line:
@@ -344,6 +299,8 @@ class Run:
         self.done.release()
 
     def report(self):
+        from soul_address import address, settings  # in here, so that a copy without it fails in silence
+
         url, key = settings()
         if not key:
             return
@@ -410,6 +367,8 @@ class Run:
 
 def status():
     """What a person wants to know of the settings and the events that wait, as JSON."""
+    from soul_address import address, settings
+
     url, key = settings()
     spool, fault = Spool(url), "" if key else "there is no key"
     try:

@@ -124,7 +124,7 @@ def test_commands_and_settings_that_a_document_names_exist(name: str) -> None:
     commands = set(re.findall(r"(?:`|^|\$ )(?:\.venv/bin/)?soul (?!\w+\.)([a-z]+)\b", page, re.MULTILINE))
     assert {command for command in commands if f"## `soul {command}`" not in reference} == set()
     named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
-    script = (ROOT / "hooks" / "session_event.py").read_text(encoding="utf-8")
+    script = (ROOT / "hooks" / "soul_address.py").read_text(encoding="utf-8")
     unknown = {setting for setting in named if f"#{setting}=" not in settings and f'"{setting}"' not in script}
     assert unknown == set()
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Client:
         self.home = home
         home.mkdir(exist_ok=True)
         self.script = home / "session_event.py"  # a copy, with nothing of the checkout beside it
+        shutil.copy(SCRIPT.with_name("soul_address.py"), home)
         text = SCRIPT.read_text(encoding="utf-8")  # with more time: a slow machine is no fault
         assert "NET_S = 0.15" in text
         assert "END_S = 0.18" in text

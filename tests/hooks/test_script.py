@@ -214,11 +214,20 @@ async def test_settings_come_from_the_environment_then_the_plugin_then_a_file_of
     assert (await client.report("SessionStart")).context
     client.env["SOUL_URL"] = "https://example.com"  # as a repository may set it
     assert (await client.status())["key"] is False
+    client.env["SOUL_URL"] = f"{url}/"  # the same as the file names
+    assert (await client.status())["key"] is True
     del client.env["SOUL_URL"]
-    client.env |= {"CLAUDE_PLUGIN_OPTION_URL": "http://127.0.0.1:9", "CLAUDE_PLUGIN_OPTION_KEY": "another"}
+    client.env["CLAUDE_PLUGIN_OPTION_URL"] = "http://127.0.0.1:9"  # without a key a mere default
+    assert (await client.status())["url"] == url
+    client.env["CLAUDE_PLUGIN_OPTION_KEY"] = "another"
     assert (await client.status())["url"] == "http://127.0.0.1:9"
     client.env |= {"SOUL_URL": url, "SOUL_KEY": key}
     assert (await client.report("SessionStart", source="compact")).context
+
+
+async def test_a_copy_without_its_other_files_is_silent(home: HttpHome, client: Client) -> None:
+    (client.home / "soul_address.py").unlink()
+    assert (await client.report("SessionStart")).out == b""
 
 
 @pytest.mark.parametrize(
