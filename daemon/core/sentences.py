@@ -202,6 +202,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "ask_others_read": "There is news of a session that was asked here, but others read here by now, so I don't "
         "show it.",
         "ask_a_session": "the session",
+        "ask_taken_back": "What was asked here was taken back or changed by who asked it. Nothing of it goes to your "
+        "session.",
+        "ask_edited": "You have changed the message that a session was to read, so it gets nothing of it. Ask again if "
+        "it still matters.",
         # -- why something was said -------------------------------------------------------------------------------
         "because_head": "Where it comes from, sentence by sentence:",
         "because_fact": "I had noted: {what}",

@@ -14,6 +14,7 @@ from daemon.memory.shared.sessions import SessionStore
 from daemon.shared.living_sessions import LivingSessions, as_they_are
 
 _NEAREST: Final = 3
+_LIKE: Final = 0.6
 _FROM_ANOTHER: Final = (
     "{asker} asks this session something through the soul of this team's Slack. {asker} is not your user, who has "
     "allowed just these words. "
@@ -75,11 +76,22 @@ class SessionQuestions:
 
 def nearest(name: str, sessions: Sequence[CodeSession]) -> tuple[str, ...]:
     """The names that are most like a wrong one, the nearest first."""
+    return tuple(sorted({one.name for one in sessions}, key=lambda one: (-_likeness(name, one), one))[:_NEAREST])
 
-    def likeness(one: str) -> float:
-        return SequenceMatcher(None, name.casefold(), one.casefold()).ratio()
 
-    return tuple(sorted({one.name for one in sessions}, key=lambda one: (-likeness(one), one))[:_NEAREST])
+def is_near(name: str, sessions: Sequence[CodeSession]) -> bool:
+    """Whether a name may be meant for that of a session: much like it, or beginning with the same person.
+
+    *Anne-Marie* has a hyphen as well, so that a name alone doesn't say that a session is meant.
+    """
+    person = name.casefold().partition("-")[0]
+    return any(
+        _likeness(name, one.name) >= _LIKE or one.name.casefold().partition("-")[0] == person for one in sessions
+    )
+
+
+def _likeness(name: str, other: str) -> float:
+    return SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
 
 
 def handed(note: SharedMessage) -> Handed:

@@ -233,16 +233,27 @@ async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless
     assert await house.answered("Ben", "general", f"@soul ask ada-apy: {WORDS}") == (
         "I know of no session `ada-apy` that could be asked. Did you mean `ada-api`?"
     )
+    assert house.prompts == []
     session.client.env["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     await session.client.report("UserPromptSubmit")
-    assert await asks(house) == "I know of no session `ada-api` that could be asked."
+    thought = f"Echo: ask ada-api: {WORDS}"
+    assert await asks(house) == thought, "no session is near: they are words like any other"
     session.client.env |= {
         "CLAUDE_CODE_SESSION_ATTENDED": "1",
         "SOUL_KEY": await new_key(house, visibility=Visibility.HIDDEN),
     }
     await session.client.report("UserPromptSubmit")
-    assert await asks(house) == "I know of no session `ada-api` that could be asked."
+    assert await asks(house) == thought
     assert await house.rows("SELECT * FROM shared_messages") == []
+
+
+async def test_a_name_with_a_hyphen_that_no_session_bears_is_a_word_like_any_other(
+    house: House, session: AskedSession
+) -> None:
+    words = "ask Anne-Marie: what do you think?"
+    assert await house.answered("Ben", "general", f"@soul {words}") == f"Echo: {words}"
+    assert "Did you mean `ada-api`?" in await house.answered("Ben", "general", "@soul ask ada-web: which one?")
+    assert await states(house) == []
 
 
 async def test_where_a_guest_reads_no_session_is_asked(house: House, session: AskedSession) -> None:

@@ -183,7 +183,59 @@ async def close_question(transaction: Transaction, asked: Approval, state: str, 
         at_ms=now,
         now=now,
     )
-    await _remove_buttons(transaction, asked, f"\n\n_{_WORDS[state]}_", now)
+    if state == "expired" and await _was_taken_back(transaction, asked):
+        await _empty_question(transaction, asked, now)
+    else:
+        await _remove_buttons(transaction, asked, f"\n\n_{_WORDS[state]}_", now)
+
+
+async def take_back(transaction: Transaction, question: str, now: int) -> None:
+    """End the asking for what was to go to a session and is dropped: from now on no click counts.
+
+    Its message says so as soon as it is surely posted; see `Approvals.expire`.
+    """
+    await transaction.run(
+        "UPDATE approvals SET expires_ms = min(expires_ms, :now) WHERE id = :id AND state = 'waiting'",
+        now=now,
+        id=f"{BUTTON}{question}",
+    )
+
+
+async def _was_taken_back(transaction: Transaction, asked: Approval) -> bool:
+    row = await transaction.one(
+        "SELECT 1 FROM shared_messages WHERE id = :id AND state = 'dropped'", id=asked.id.removeprefix(BUTTON)
+    )
+    return row is not None
+
+
+async def _empty_question(transaction: Transaction, asked: Approval, now: int) -> None:
+    """Put one line in the place of a question that was taken back, whose words are to be read no more."""
+    whole = f"{asked.conversation}!{asked.id}"
+    await transaction.run(
+        """
+        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
+                            audience, state, created_ms, revises, note)
+        SELECT id || '!decided', conversation, soul, workspace, part, 1, :line, reply_to, recipient, newer_than_ts,
+               audience, 'pending', :now, platform_ts, 1
+        FROM outbox WHERE id >= :whole || '#' AND id < :whole || '#:' AND platform_ts IS NOT NULL
+          AND revises IS NULL
+        ON CONFLICT (id) DO NOTHING
+        """,
+        line=SENTENCES["ask_taken_back"],
+        whole=whole,
+        now=now,
+    )
+    await transaction.run(
+        """
+        UPDATE outbox SET approval = NULL, body = :line, note = 1,
+          settled_ms = CASE WHEN state = 'pending' AND platform_ts IS NULL THEN :now ELSE settled_ms END,
+          state = CASE WHEN state = 'pending' AND platform_ts IS NULL THEN 'dropped' ELSE state END
+        WHERE id >= :whole || '#' AND id < :whole || '#:' AND revises IS NULL
+        """,
+        line=SENTENCES["ask_taken_back"],
+        whole=whole,
+        now=now,
+    )
 
 
 async def _remove_buttons(transaction: Transaction, asked: Approval, note: str, now: int) -> None:

@@ -14,6 +14,7 @@ from daemon.memory.knowledge.forgetting import forget_derived, forget_heard
 from daemon.memory.knowledge.shared_files import drop_files, store_files
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.queues.asked_back import forget_asked_in, reword_asked_in
 from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_what_was_asked
 from daemon.memory.queues.cues import queue_words
 from daemon.memory.queues.jobs import LOOK, enqueue_job
@@ -52,6 +53,7 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
         await drop_files(transaction, edit.workspace, edit.channel, edit.ts)
     for row in rows:
         await reword_what_was_asked(transaction, row["conversation"], edit.ts, edit.text, now)
+        await reword_asked_in(transaction, row["conversation"], edit.ts, edit.text, now)
         await queue_words(transaction, row["id"], {"soul": row["soul"], "workspace": row["workspace"]})
         turns = await reword_turns(transaction, row["conversation"], edit.ts, edit.text, now)
         await _forget_derived_from(transaction, row["conversation"], turns, now, reworded=True)
@@ -93,6 +95,7 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
         turns = await delete_turns(transaction, row["conversation"], deletion.ts, now)
         await _forget_derived_from(transaction, row["conversation"], turns, now)
         await forget_what_was_asked(transaction, row["conversation"], deletion.ts, now)
+        await forget_asked_in(transaction, row["conversation"], deletion.ts, now)
     return (Acceptance.ACCEPTED, "withdrawn") if rows else (Acceptance.IGNORED, "message not known")
 
 

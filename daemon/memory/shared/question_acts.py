@@ -76,6 +76,7 @@ class PutToSession:
             called=self.called,
             asker=self.asker,
             reply_to=self.reply_to,
+            said_ts=asker.ts,
             let_ms=None if self.asks else now,
         )
         if self.asks is not None:

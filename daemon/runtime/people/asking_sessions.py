@@ -25,7 +25,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.own_words import say
 from daemon.runtime.sharing import tell_others
-from daemon.shared.asking import nearest
+from daemon.shared.asking import is_near, nearest
 
 _UNWATCHED: Final = "bypassPermissions"
 _LONGEST_NAME: Final = 60
@@ -65,6 +65,17 @@ async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     delivery = await services.commits.commit(effect)
     tell_others(cycle, effect)
     return delivery
+
+
+async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
+    """Whether the name in a phrase may be that of a session; else the message is for the soul like any other.
+
+    Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
+    StoreError.
+    """
+    if cycle.readers.apart or not cycle.readers.members_only:
+        return True
+    return is_near(phrase.name, await cycle.services.asking.those_to_ask())
 
 
 class _Refused(Exception):

@@ -29,7 +29,7 @@ from daemon.memory.records import Delivery, ProcessState, VisitState
 from daemon.mind.remembering import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
-from daemon.runtime.people.asking_sessions import ask_session
+from daemon.runtime.people.asking_sessions import ask_session, means_session
 from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
@@ -85,6 +85,8 @@ async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
         soul = cycle.services.soul()
         is_soul = phrase.words.casefold() in (soul.name.casefold(), soul.display_name.casefold())
         return not is_soul and await asks_for_sessions(cycle, phrase)
+    if phrase.command in (Command.ASK, Command.HAND):
+        return await means_session(cycle, phrase)
     return phrase.command is not Command.REMEMBER or _may_note(cycle, phrase)
 
 

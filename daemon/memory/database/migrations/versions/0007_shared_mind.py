@@ -172,6 +172,7 @@ NOTES: tuple[str, ...] = (
       called TEXT NOT NULL DEFAULT '',           -- the session's name when it was asked
       asker TEXT NOT NULL DEFAULT '',            -- the name of the person who asks
       reply_to TEXT NOT NULL DEFAULT '',         -- the thread in which the answer is read
+      said_ts TEXT NOT NULL DEFAULT '',          -- of the message in which it was asked
       prompt TEXT NOT NULL DEFAULT '',           -- the turn of the session at whose end it was handed out
       let_ms INTEGER,                            -- since when it may be read there; NULL: not yet
       said_late INTEGER NOT NULL DEFAULT 0 CHECK (said_late IN (0, 1)), -- whether it was said that no answer came
