@@ -175,6 +175,10 @@ class WorkspaceClient:
         """How many sockets the app has open."""
         return len((await self.get("sockets"))["sockets"])
 
+    async def met(self, method: str) -> bool:
+        """Whether calls have met every fault that was ordered for a method; such a call may still be under way."""
+        return method not in (await self.get("faults"))["faults"]
+
     # -- waiting ----------------------------------------------------------------------------------------------------
 
     async def wait_for(

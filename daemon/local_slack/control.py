@@ -19,6 +19,7 @@ Reading (GET). `person` is an id or a name; a named person gets only what Slack 
 - `calls?method=&after=` -> `{calls: [{number, method, args, at, status, answer}]}`: Web API calls, oldest first.
   `deliveries?event_id=` -> `{deliveries: [{envelope_id, event_id, type, event_type, attempt, reason, socket, sent_at,
   acked_at, ack_payload}]}`: attempts to deliver envelopes, oldest first. `sockets` -> `{sockets: [number]}`.
+  `faults` -> `{faults: {method: calls}}`: how many calls of each method still meet a fault.
 
 People acting (POST): `say {person, channel, text, thread?, broadcast?, files?: [{name, text | base64, mimetype?}]}`,
 `edit {person, channel, ts, text}` -> `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name,

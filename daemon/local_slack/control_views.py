@@ -27,6 +27,7 @@ class ControlViews:
             "calls": self._calls,
             "deliveries": self._deliveries,
             "sockets": self._sockets,
+            "faults": self._faults,
         }
 
     def file(self, args: ControlArgs) -> tuple[bytes, str]:
@@ -106,6 +107,9 @@ class ControlViews:
 
     def _sockets(self, args: ControlArgs) -> Json:  # every view takes the request
         return {"sockets": [socket.number for socket in self._workspace.sockets.open]}
+
+    def _faults(self, args: ControlArgs) -> Json:  # every view takes the request
+        return {"faults": self._workspace.faults.left()}
 
     def _room(self, args: ControlArgs) -> tuple[WorkspaceChannel, WorkspaceUser | None]:
         if args.text("person"):

@@ -78,6 +78,10 @@ class Faults:
                 return waiting.popleft()
         return None
 
+    def left(self) -> dict[str, int]:
+        """How many calls of each method still meet a fault."""
+        return {method: len(waiting) for method, waiting in self._methods.items() if waiting}
+
     def spend(self, name: str) -> bool:
         """Use up one count of a fault such as `dead_tickets`; false when none is left."""
         left = int(getattr(self, name))

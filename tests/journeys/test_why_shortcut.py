@@ -112,7 +112,7 @@ async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_i
     house, ts = studio
     await house.people.fault("conversations.open", delay=30.0, times=1)
     await _ask(house, "Ben", "studio", ts)
-    await house.when(lambda: _claimed(house))
+    await house.when(lambda: house.people.met("conversations.open"))
     [sent] = [one for one in await house.people.deliveries() if one["event_type"] == "message_action"]
     assert house.daemon is not None
     await house.daemon.cut()
@@ -137,10 +137,6 @@ async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_i
     await house.events.until("slack.duplicate")
     await house.idle()
     assert len(await house.replies("D0BEN")) == 1
-
-
-async def _claimed(house: House) -> bool:
-    return bool(await house.rows("SELECT * FROM inbox WHERE modality = 'decision' AND state = 'claimed'"))
 
 
 async def test_where_no_direct_message_can_be_opened_the_answer_is_shown_to_them_alone_in_the_room(

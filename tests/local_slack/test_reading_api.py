@@ -249,11 +249,13 @@ async def test_faults_answer_delay_and_drop(api: AsyncWebClient, people: Workspa
     await people.fault("chat.postMessage", mode="accept_then_answer", body={"ok": False, "error": "internal_error"})
     assert await post("seen, denied") == "internal_error"
     await people.fault("chat.postMessage", delay=60)
+    assert not await people.met("chat.postMessage")
     async with asyncio.TaskGroup() as tasks:
         late = tasks.create_task(post("late"))
         while not late.done():
             await people.advance(30)
     assert late.result() == "accepted"
+    assert await people.met("chat.postMessage")
     assert [m["text"] for m in await people.posts_by_bot("D0ADA")] == ["seen, unanswered", "seen, denied", "late"]
     statuses = [call["status"] for call in await people.calls("chat.postMessage")]
     assert statuses == [429, 200, 0, 0, 200, 200]
