@@ -6,6 +6,7 @@ import click
 
 from daemon.app import run_daemon
 from daemon.cli.output import say
+from daemon.core import long_lived
 from daemon.core.config import forget_secrets, load_settings
 from daemon.core.secrecy import close_process
 
@@ -19,4 +20,5 @@ def command() -> None:
     close_process()
     settings = load_settings()
     forget_secrets()
+    long_lived.begin()
     asyncio.run(run_daemon(settings, announce=say))

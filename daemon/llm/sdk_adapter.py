@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
+from daemon.core import long_lived
 from daemon.core.ports import Completion, Prompt
 from daemon.llm import prices
 from daemon.llm.endpoint import Endpoint
@@ -91,7 +92,9 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     def _prepare(self) -> Client:
         """Read the price list and build the client; runs in a thread."""
         prices.load()
-        return self._connect()
+        client = self._connect()
+        long_lived.imported()
+        return client
 
     @abstractmethod
     def _connect(self) -> Client:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from daemon.core import long_lived
 from daemon.core.errors import ModelRefused
 from daemon.core.ports import Unrelated
 from daemon.llm.embedder.wordpiece import WordPiece
@@ -94,6 +95,7 @@ def _open(model: bytes, words: WordPiece) -> _Embed:
     options.log_severity_level = 4  # warnings go to standard error and may quote what is embedded
     options.enable_cpu_mem_arena = False  # it would keep what the longest text took
     session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    long_lived.imported()
 
     def embed(text: str) -> "Vector":
         tokens = np.array(words.tokens(text[:_MOST_LETTERS], _MOST_TOKENS), np.int64)

@@ -1,0 +1,57 @@
+"""What is imported stays out of full garbage collections, in the process of the daemon alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_DAEMON = """
+import asyncio, gc, sys
+from pydantic import SecretStr
+from daemon.cli import run
+from daemon.llm.anthropic_messages import AnthropicMessages
+from daemon.llm.endpoint import Endpoint
+from daemon.llm.model_id import Vendor
+
+async def run_daemon(settings, announce):
+    began = len(gc.get_objects())
+    adapter = AnthropicMessages(Endpoint(Vendor.ANTHROPIC, "http://127.0.0.1:9", SecretStr("key"), "", ""))
+    client = await asyncio.to_thread(adapter._prepare)
+    print(began, len(gc.get_objects()), "anthropic" in sys.modules)
+    await client.close()
+
+run.run_daemon, run.close_process = run_daemon, lambda: None
+run.command.main([], standalone_mode=False)
+"""
+_COMMAND = """
+import gc
+from daemon.core import long_lived
+import daemon.cli
+long_lived.imported()
+print(gc.get_freeze_count())
+"""
+_A_FEW = 10_000  # objects; the modules are ten times as many, and so are those of the SDK
+
+
+def _printed(program: str, home: Path) -> list[str]:
+    """What a Python of its own prints, in an empty folder and without any setting."""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=home,
+        env={"PYTHONPATH": str(ROOT), "SOUL_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ended.stdout.split()
+
+
+def test_a_full_collection_of_the_daemon_leaves_its_modules_and_the_sdk_alone(tmp_path: Path) -> None:
+    began, with_sdk, imported = _printed(_DAEMON, tmp_path)
+    assert imported == "True"
+    assert int(began) < _A_FEW
+    assert int(with_sdk) < _A_FEW
+
+
+def test_a_command_leaves_the_collector_as_it_is(tmp_path: Path) -> None:
+    assert _printed(_COMMAND, tmp_path) == ["0"]
