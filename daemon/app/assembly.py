@@ -368,7 +368,6 @@ def _capabilities(  # noqa: PLR0917 - one of each
         approvers=settings.approvers,
         approval_seconds=settings.approval_seconds,
         own_memory=partial(own_memory, store.known),
-        sessions=LivingSessions(store.sessions, clock).seen,
         open_library=library.open_part(),
     )
 

@@ -182,6 +182,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "ask_words": "Write what it has to read in plain text, {most} characters at most.",
         "ask_full": "`{session}` can be asked no more for now: {waiting} open questions and {hourly} an hour are the "
         "most. Ask again later.",
+        "ask_unclear": "I could not make out what is to go to which session. Write *ask NAME: …* for a question, or "
+        "*hand NAME: …* for a task.",
+        "ask_own_words": "A session gets only what you have written yourself. If this is what you mean, write it to me "
+        "so:",
         "ask_put": "`{session}` reads it at the end of its turn. Its answer comes here.",
         "ask_asked": "I ask {owner} in a direct message whether `{session}` may have that. Either way I say so here.",
         "ask_unreachable": "I can't write to {owner} now, who would have to allow it for `{session}`. Try again in a "

@@ -1,11 +1,12 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
+from daemon.core.phrases import Phrase
 from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
 from daemon.core.sentences import Words
 from daemon.core.sessions import CodeSession
@@ -22,7 +23,9 @@ from daemon.mind.recall.visit import Visit
 from daemon.shared.messages import Correspondence
 from daemon.soul import Soul
 
-SPOKEN = frozenset({"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving"})
+SPOKEN = frozenset(
+    {"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving", "liaising"}
+)
 """Processes in which the soul answers messages; timeouts lead to the others."""
 
 MOST_HOPS = 10
@@ -38,8 +41,8 @@ class Capabilities:
     know. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
     `approvers` may permit what a tool would change; without approvers the user who is answered may, for
     `approval_seconds`. `own_memory` gives what the author of a perception may see of what is known of them, and what is
-    stored with it. `sessions` gives those of Claude Code that run now, for full members alone. `open_library` is the
-    part of the library that everybody may read; `before` gives what may be used before a conversation's readers.
+    stored with it. `open_library` is the part of the library that everybody may read; `before` gives
+    what may be used before a conversation's readers.
     """
 
     library: Library | None
@@ -52,7 +55,6 @@ class Capabilities:
     approvers: tuple[str, ...]
     approval_seconds: float
     own_memory: Callable[[Perception, Readers, Words], Awaitable[tuple[str, tuple[MemoryAct, ...]]]]
-    sessions: Callable[[], Awaitable[Sequence[CodeSession]]]
     open_library: Library | None = None
 
     @property
@@ -76,7 +78,7 @@ class Wish:
     be entered only as its table of entries allows. `reason` stands in the path. `hint` finds messages that may hold the
     wish, where a model answers without elements: for those a wish for a process costs one question to the model.
     `in_thought` is the wish as a statement that such a model's thought before the reply weighs along the way, so that
-    it costs no call.
+    it costs no call. A wish that is carried out is offered only where it `has_ground`.
     """
 
     word: str
@@ -88,6 +90,7 @@ class Wish:
     mode: str = ""
     hint: re.Pattern[str] | None = None
     in_thought: str = ""
+    has_ground: "Callable[[ProcessContext], bool]" = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ class CurrentCycle:
     `recollect` searches what the soul may remember before `readers`, who read the reply. `cite` allows links to the
     hosts that a source names. `emit` logs an event. `wishes` are those that may be followed at all. `paused`: the
     person who is answered wants nothing remembered. `shared_keys` are those of the contexts that the soul shares.
-    `notes` is what it may do with notes to other souls, None where it may not.
+    `notes` is what it may do with notes to other souls, None where it may not. `at_work` are the sessions of Claude
+    Code that all who read may know of. `put_to_session` takes a question or task for one of them as if it were typed:
+    it gives what is said of it and, where it goes, what is to be stored; None where no session may be asked from here.
     """
 
     limits: Limits | None
@@ -113,6 +118,8 @@ class CurrentCycle:
     paused: bool = False
     shared_keys: tuple[str, ...] = ()
     notes: Correspondence | None = None
+    at_work: tuple[CodeSession, ...] = ()
+    put_to_session: Callable[[Phrase], Awaitable[tuple[str, MemoryAct | None]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

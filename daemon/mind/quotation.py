@@ -103,6 +103,30 @@ def meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> Evidence | Un
     return found if isinstance(found, Unproved) else found[0]
 
 
+def own_words_from(quote: str, messages: Sequence[str]) -> str:
+    """What a user wrote from the words of a quotation on, to the end of the sentence in which these end; else empty.
+
+    It stands as they wrote it, newest message first. A sentence that denies what the rest of it would say, as *don't
+    drop it*, holds none: where a quotation begins is a model's choice.
+    """
+    wanted = _level(_composed(quote)).words.strip(f"{_RIM}?…")
+    for message in map(_composed, reversed(messages)) if wanted else ():
+        own = _level(message)
+        for start in _places(wanted, own.words):
+            first, end = _sentences_around(own.words, start, start + len(wanted))
+            if denies(own.words[first:end]) == denies(own.words[start:end]):
+                stop = own.origins[end] if end < len(own.words) else len(message)
+                return message[own.origins[start] : stop].strip()
+    return ""
+
+
+def _sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentences begin and end that hold a place of the text."""
+    spans = [match.span() for match in _SENTENCE.finditer(text) if match.group()]
+    holding = [(low, high) for low, high in spans if low < end and start < high]
+    return (min(holding[0][0], start), max(holding[-1][1], end)) if holding else (start, end)
+
+
 def same_particulars(line: str, other: str) -> bool:
     """Whether two lines have the same numbers, each says the names of the other, and both deny or neither does."""
     numbers, others = ({word for number in _NUMBER.findall(one) for word in words_of(number)} for one in (line, other))

@@ -28,6 +28,7 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
         "they ask about it. A piece stands bare: nothing before it, nothing after it. Whoever is in real distress gets "
         "plain attention first and no verse.",
         "problem_solving": "",
+        "liaising": "",
         "dormant": "Nobody has said anything for a while, and you are about to speak unasked. Say in one or two "
         "sentences what moves the open matter forward. Ask for nothing, and don't repeat yourself.",
         "exiting": "The talk has ended. Take your leave in one sentence, without a question; if something was agreed, "

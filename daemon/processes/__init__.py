@@ -10,6 +10,7 @@ from daemon.processes.dormant import dormant
 from daemon.processes.engaged import engaged
 from daemon.processes.exiting import exiting
 from daemon.processes.greeting import greeting
+from daemon.processes.liaising import liaising
 from daemon.processes.poetic import poetic
 from daemon.processes.problem_solving import problem_solving
 from daemon.processes.ready import ready
@@ -27,5 +28,6 @@ PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
         "academic": academic,
         "poetic": poetic,
         "problem_solving": problem_solving,
+        "liaising": liaising,
     }
 )

@@ -6,7 +6,7 @@ from daemon.mind.mental_process import Wish
 from daemon.mind.own_memory import show_own_memory
 from daemon.mind.remembering import heed_remembering
 from daemon.mind.reminders import heed_reminders
-from daemon.mind.who_works import show_who_works
+from daemon.mind.who_works import knows_of_sessions, show_who_works
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -47,10 +47,23 @@ WISHES = (
         "they ask who works on what now, or what a colleague is at",
         "they ask who is working on what",
         carry_out=show_who_works,
+        has_ground=knows_of_sessions,
         hint=_words(
             r"\b(?:who|what|whats|what.s)\b.{1,40}\bwork(?:s|ing) (?:on|at)\b",
             r"\b(?:wer|woran|an was)\b.{0,30}\barbeite(?:t|n)\b",
             r"\bcoding sessions?\b",
+        ),
+    ),
+    Wish(
+        "session",
+        'they want a session under "Who is at work" asked something, or given a task',
+        "they want something put to a session",
+        to="liaising",
+        hint=_words(
+            r"\b(?:ask|tell|hand|give)\b.{1,60}\bsessions?\b",
+            r"\b(?:ask|tell|hand|give|frage?|sage?|gib)\s+[`*_]?[^\W_]+-[^\W_]",
+            r"\b(?:frage?|sage?|gib|übergib)\b.{1,60}\b(?:session|sitzung)\b",
+            r"\b(?:session|sitzung)\b.{1,60}\b(?:fragen|geben)\b",
         ),
     ),
     Wish(

@@ -7,6 +7,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.limits import Limits
 from daemon.core.perception import Modality
 from daemon.core.ports import Passage, ThreadMessage
+from daemon.core.sessions import CodeSession
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -15,6 +16,7 @@ from daemon.memory.records import Speaks
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
+from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.mood import status_of
 from daemon.mind.recall.visit import Visit, located, visit_of
 from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
@@ -22,8 +24,9 @@ from daemon.mind.senses.seeing import seeing
 from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.looking_up import look_up
+from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
-from daemon.runtime.sharing import correspondence, shared_keys, with_what_is_shared, with_who_is_at_work
+from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.soul import Soul
 from daemon.soul_engine import integrate
 
@@ -52,15 +55,11 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     memory = recall(soul, cycle.newest, transcript, known=known, now_ms=now)
     memory = await look_up(cycle, soul, transcript, known, memory)
     memory = await with_what_is_shared(cycle, soul, memory)
-    memory = await with_who_is_at_work(cycle, soul, memory)
+    at_work = await who_is_at_work(cycle)
+    memory = with_sessions(memory, at_work, soul.budgets.at_work)
     memory, pictures = await sense_files(cycle, soul, transcript, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
-
-    async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
-        if cycle.newest.author in cycle.paused:
-            return ()
-        return await services.surfacing.search(claim.conversation, readers, query, limit)
 
     audiences = (readers.audience, *readers.room_audiences)
     return ProcessContext(
@@ -75,19 +74,33 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=_visit(cycle, known, transcript, now),
         own_state=known.own_state,
         capabilities=services.capabilities.before(readers),
-        cycle=CurrentCycle(
-            limits=_limits(cycle, soul),
-            usage=cycle.usage,
-            absorb_new_messages=cycle.absorb_new_messages,
-            recollect=recollect,
-            cite=cycle.hosts.learn,
-            readers=readers,
-            emit=services.emit,
-            wishes=services.wishes,
-            paused=cycle.newest.author in cycle.paused,
-            shared_keys=shared_keys(cycle, soul),
-            notes=await correspondence(cycle, soul),
-        ),
+        cycle=await _current(cycle, soul, at_work),
+    )
+
+
+async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -> CurrentCycle:
+    """What a mental process may ask of the cycle. Raises StoreError."""
+    services, readers = cycle.services, cycle.readers
+
+    async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
+        if cycle.newest.author in cycle.paused:
+            return ()
+        return await services.surfacing.search(cycle.claim.conversation, readers, query, limit)
+
+    return CurrentCycle(
+        limits=_limits(cycle, soul),
+        usage=cycle.usage,
+        absorb_new_messages=cycle.absorb_new_messages,
+        recollect=recollect,
+        cite=cycle.hosts.learn,
+        readers=readers,
+        emit=services.emit,
+        wishes=services.wishes,
+        paused=cycle.newest.author in cycle.paused,
+        shared_keys=shared_keys(cycle, soul),
+        notes=await correspondence(cycle, soul),
+        at_work=at_work,
+        put_to_session=way_to_sessions(cycle, at_work),
     )
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from daemon.core.errors import DaemonError
 from daemon.core.notes import SOUL_CHANNEL
+from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Dismissal, Speaks
 from daemon.memory.shared.note_acts import SaidToSoul, SentNote
 from daemon.memory.shared.question_acts import Decided, PutToSession
-from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.shared import with_shared
 from daemon.runtime.cycle_state import Cycle
 from daemon.shared.messages import Correspondence
@@ -77,16 +77,15 @@ def among_souls(cycle: Cycle) -> bool:
     return cycle.claim.conversation.channel == SOUL_CHANNEL
 
 
-async def with_who_is_at_work(cycle: Cycle, soul: Soul, memory: WorkingMemory) -> WorkingMemory:
-    """Working memory with the sessions that run now, before full members alone; without them where that fails."""
+async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
+    """The sessions that run now, before full members alone; none where that fails."""
     if not cycle.readers.members_only:
-        return memory
+        return ()
     try:
-        found = await cycle.services.sessions.seen()
+        return await cycle.services.sessions.seen()
     except DaemonError as error:
         cycle.services.emit("sessions.failed", trace=cycle.trace_id, error=error)
-        return memory
-    return with_sessions(memory, found, soul.budgets.at_work)
+        return ()
 
 
 def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:

@@ -58,12 +58,12 @@ _REST_TOKENS: Final = 8  # for the line that counts the rest
 
 
 def _in_short(one: CodeSession) -> str:
-    """What a model reads of a session."""
+    """What a model reads of a session; in its name stands its project."""
     who = _bare(one.person_name) if one.person else "the admin"
-    where = f" on branch {_bare(one.branch)}" if one.branch else ""
+    where = f", branch {_bare(one.branch)}" if one.branch else ""
     state = "waits for an answer" if one.state is SessionState.WAITS else str(one.state)
     topic = f" ({_topic(one)})" if _topic(one) else ""
-    return f"{who}: {_bare(one.project) or 'no project'}{where}, {state}{topic}"
+    return f"{_bare(one.name)}: {who}{where}, {state}{topic}"
 
 
 def _line(one: CodeSession, words: Words) -> str:

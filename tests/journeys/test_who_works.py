@@ -87,7 +87,7 @@ async def test_other_words_lead_to_the_list_and_the_model_has_it_in_mind(house: 
     assert "- Ada Lovelace (`ada-api`), branch `main`: working" in said
     prompt = house.last_prompt()
     assert "stands in a list below your reply" in prompt
-    assert "Ada Lovelace: api on branch main, working" in prompt.partition("## Who is at work")[2]
+    assert "ada-api: Ada Lovelace, branch main, working" in prompt.partition("## Who is at work")[2]
     assert "TOPIC" not in prompt
     assert "quagga" not in prompt
 
@@ -100,7 +100,8 @@ async def test_where_a_guest_reads_none_is_shown_and_none_is_in_mind(house: Hous
     refused = "I show who is working on what only where no one but full members of the workspace reads."
     assert await house.answered("Ada", "general", "@soul who is working on what?") == refused
     assert await house.answered("Ada", "general", "@soul what is Ada working on?") == refused
-    house.model.replies += [wanting("who_works"), tagged("Not here.")]
-    assert await house.answered("Ada", "general", "@soul what are the others at?") == f"Not here.\n\n{refused}"
+    house.model.replies.append(tagged("Not here.", calls_for="who_works"))
+    assert await house.answered("Ada", "general", "@soul what are the others at?") == "Not here."
     assert "Who is at work" not in house.last_prompt()
+    assert "- who_works:" not in house.last_prompt(), "it is not offered"
     assert "ada-api" in await house.answered("Ada", "dm", "sessions")

@@ -22,6 +22,7 @@ _ANSWERS: Mapping[str, str] = {
     "use_tool": '{"tool": "none", "arguments": {}}',
     "note_down": '{"line": "Looks after the valves", "quote": "I look after the valves now", "significance": 6}',
     "intend": '{"when": "2025-11-22T09:00", "what": "look at the valve", "drop": []}',
+    "liaise": '{"session": "ada-api", "words": "welche Migration tenant_id umbenennt?", "task": false}',
     "close_episode": '{"content": "Ada leads the pump team.", "pending_items": ["draw the plan by Monday"]}',
     "distil": '{"claims": [{"text": "Ada read the counter of pump two for a week.", "notes": [1, 8]}]}',
     "find_quotations": '{"found": []}',

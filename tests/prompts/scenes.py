@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from daemon.core.perception import Modality, Perception, Readers
+from daemon.core.phrases import Phrase
 from daemon.core.ports import Prompt
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.memory.database import open_database
@@ -77,7 +78,7 @@ class ProcessScene:
         )
         memory = recall(who, self.perception, self.transcript, known=self.known, now_ms=NOW_MS)
         memory = with_sessions(memory, self.at_work, who.budgets.at_work)
-        able, cycle = replace(capabilities(), sessions=self._sessions), current_cycle(LIMITS if self.solves else None)
+        able, cycle = capabilities(), current_cycle(LIMITS if self.solves else None)
         if self.solves:
             able = replace(able, library=Books(FOUND, under="valve"), toolbox=Shelf(TOOLS))
         context = ProcessContext(
@@ -90,14 +91,20 @@ class ProcessScene:
             visit=self.visit,
             own_state=self.known.own_state,
             capabilities=able,
-            cycle=replace(cycle, readers=self.known.readers),
+            cycle=replace(
+                cycle,
+                readers=self.known.readers,
+                at_work=self.at_work,
+                put_to_session=_put if self.at_work else None,
+            ),
             state=ProcessState(self.process, process_memory=self.kept),
         )
         await PROCESSES[self.process](context)
         return llm.prompts
 
-    async def _sessions(self) -> tuple[CodeSession, ...]:
-        return self.at_work
+
+async def _put(asked: Phrase) -> tuple[str, None]:
+    return f"`{asked.name}` reads it at the end of its turn.", None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,7 @@ _REMIND = replace(WORDS, content="Please remind me tomorrow at nine to look at t
 _WAIT = replace(WORDS, content="Please remind me when the valve is talked about again.")
 _WAITS_FOR_THE_VALVE = '{"what": "the valve", "about": "the valve"}'
 _WORKS = replace(WORDS, content="Ist eigentlich gerade jemand an der API?")
+_ASKS = replace(WORDS, content="Kannst du mal Adas Sitzung fragen, welche Migration tenant_id umbenennt?")
 _AT_WORK = (
     CodeSession("s1", "k1", "U0ADA", "T1", Visibility.TOPIC, "ada-api", "Ada", "api", branch="main", topic="Tenants"),
     CodeSession("s2", "", "", "T1", Visibility.PROJECT, "admin-web", project="web", state=SessionState.WAITS),
@@ -190,6 +198,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight] = {
     "engaged, who is at work": ProcessScene(
         "engaged", _WORKS, answers=lambda: Answers(first=[wanting("who_works")]), at_work=_AT_WORK
     ),
+    "liaising": ProcessScene("liaising", _ASKS, at_work=_AT_WORK),
     "engaged, what fell due": ProcessScene("engaged", DUE),
     "engaged, a reminder that waits": ProcessScene(
         "engaged", _WAIT, answers=lambda: Answers(first=[wanting("reminder"), _WAITS_FOR_THE_VALVE])

@@ -23,6 +23,7 @@ from daemon.mind.steps.find_quotations import find_quotations
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.intend import intend
 from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.liaise import liaise
 from daemon.mind.steps.look import look
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.note_down import note_down
@@ -72,6 +73,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(mental_query(words)),
             _made(intend(words, 3)),
             _made(note_down()),
+            _made(liaise()),
             _made(decision(words, [f"{words} yes", f"{words} no"])),
             _made(brainstorm(words, count=3)),
             _made(summarize("Kothar")),

@@ -4,7 +4,6 @@ from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage, Room
-from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intentions import Intention
@@ -56,10 +55,6 @@ async def _nothing_known(*_: object) -> tuple[str, tuple[MemoryAct, ...]]:
     return "", ()
 
 
-async def _no_sessions() -> tuple[CodeSession, ...]:
-    return ()
-
-
 def capabilities() -> Capabilities:
     """No library, no tools, no approvals; room for every intention, no contact within reach."""
     return Capabilities(
@@ -73,7 +68,6 @@ def capabilities() -> Capabilities:
         approvers=(),
         approval_seconds=900.0,
         own_memory=_nothing_known,
-        sessions=_no_sessions,
     )
 
 

@@ -1,12 +1,13 @@
 """No line is noted without the person's own words for it, and what was not meant as a statement is no such word."""
 
+import unicodedata
 from string import ascii_letters
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.mind.quotation import Evidence, SaidAs, Unproved, proof
+from daemon.mind.quotation import Evidence, SaidAs, Unproved, own_words_from, proof
 
 SAID = SaidAs.STATEMENT
 
@@ -86,3 +87,31 @@ def test_the_proof_always_stands_in_a_message(line: str, quote: str, messages: l
     if isinstance(found, Evidence):
         squeezed = "".join(letter for letter in messages[found.message].casefold() if letter in ascii_letters)
         assert "".join(letter for letter in found.quote.casefold() if letter in ascii_letters) in squeezed
+
+
+@pytest.mark.parametrize(
+    ("quote", "message", "own"),
+    [
+        ("which migration renames it?", "Ask ada-api which  Migration\nrenames it", "which  Migration\nrenames it"),
+        ("which migration renames it", "Ask: which migration renames it? Thanks!", "which migration renames it?"),
+        ("drop the table", "tell it: drop the table, but not now. Thanks", "drop the table, but not now."),
+        ("drop the table", "tell it: drop the table, on staging only. Thanks", "drop the table, on staging only."),
+        ("drop the table", "tell ada-api: don't drop the table", ""),
+        ("drop the table", "nobody said it. Drop the table!", "Drop the table!"),
+        ("ask <@U1>", "please ask <@U0BEN> first", "ask <@U0BEN> first"),
+        ("ping <@U1>", "please ping <@U0BEN>", "ping <@U0BEN>"),
+        ("welche Gr\u00f6\u00dfe", "frag sie, welche GRO\u0308SSE", "welche GR\u00d6SSE"),
+        ("able", "drop the table", ""),
+        ("something else", "which migration?", ""),
+        (" ?!", "which migration?", ""),
+        ("", "", ""),
+    ],
+)  # fmt: skip
+def test_own_words_go_from_a_quotation_to_the_end_of_the_sentence(quote: str, message: str, own: str) -> None:
+    assert own_words_from(quote, ["an older one", message]) == own
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=120), max_size=3))
+def test_own_words_always_stand_in_a_message(quote: str, messages: list[str]) -> None:
+    found = own_words_from(quote, messages)
+    assert not found or any(found in unicodedata.normalize("NFC", one) for one in messages)

@@ -7,6 +7,8 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.limits import Limits
 from daemon.core.perception import Modality
+from daemon.core.phrases import Phrase
+from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import SPOKEN, ProcessContext, Wish
 from daemon.mind.recall.visit import Visit
@@ -105,6 +107,10 @@ def test_a_visit_begins_with_greeting_or_returning_or_goes_on(visit: Visit, targ
 # -- wishes ------------------------------------------------------------------------------------------------------------
 
 
+async def put_nowhere(asked: Phrase) -> tuple[str, None]:
+    return f"There is no {asked.name}.", None
+
+
 async def context_of(words: str, *scripts: Script, process: str = "engaged") -> tuple[ProcessContext, Head]:
     """The context of a process that may follow every wish, with a model that plays these scripts."""
     play = Play({"engaged": stay})
@@ -117,7 +123,7 @@ async def context_of(words: str, *scripts: Script, process: str = "engaged") -> 
         mind=thinking.mind,
         soul=SOUL,
         visit=TALKING,
-        cycle=current_cycle(LIMITS),
+        cycle=replace(current_cycle(LIMITS), at_work=(SESSION,), put_to_session=put_nowhere),
         state=ProcessState(process),
     )
     return context, thinking
@@ -126,15 +132,17 @@ async def context_of(words: str, *scripts: Script, process: str = "engaged") -> 
 CARRIED_OUT = ("reminder", "remember", "own_memory", "who_works")
 """Led to from every state, which goes on."""
 
+SESSION = CodeSession("s1", "k1", "U0ADA", "T1", Visibility.PROJECT, "ada-api")
+
 
 @pytest.mark.parametrize(
     ("process", "followed"),
     [
-        ("engaged", {*CARRIED_OUT, "poem", "person", "scholarship", "research"}),
-        ("greeting", {*CARRIED_OUT, "poem", "person", "scholarship", "research"}),
-        ("academic", {*CARRIED_OUT, "poem", "person", "research", "other_matters"}),
-        ("poetic", {*CARRIED_OUT, "person", "scholarship", "research", "other_matters"}),
-        ("ready", {*CARRIED_OUT, "poem", "scholarship", "research"}),
+        ("engaged", {*CARRIED_OUT, "session", "poem", "person", "scholarship", "research"}),
+        ("greeting", {*CARRIED_OUT, "session", "poem", "person", "scholarship", "research"}),
+        ("academic", {*CARRIED_OUT, "session", "poem", "person", "research", "other_matters"}),
+        ("poetic", {*CARRIED_OUT, "session", "person", "scholarship", "research", "other_matters"}),
+        ("ready", {*CARRIED_OUT, "session", "poem", "scholarship", "research"}),
     ],
 )
 async def test_each_state_follows_its_own_wishes(process: str, followed: set[str]) -> None:
@@ -149,13 +157,26 @@ async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on
         for visit in (FIRST, BACK, TALKING):
             assert offered(replace(context, state=ProcessState(process), visit=visit)) == offered(context)
     without_loop = replace(context, cycle=current_cycle())
-    assert [wish.word for wish in offered(without_loop)] == [word for word in BY_WORD if word != "research"]
+    lacking = {"research", "who_works", "session"}
+    assert [wish.word for wish in offered(without_loop)] == [word for word in BY_WORD if word not in lacking]
     bare = replace(without_loop, soul=BARE)
     assert "poem" not in Lead(bare).meanings
     assert "other_matters" not in Lead(bare).meanings
     assert "reminder" in Lead(bare).meanings
     one_state = SOUL.model_copy(update={"processes": ("engaged",)})
     assert list(Lead(replace(context, soul=one_state)).meanings) == [*CARRIED_OUT]
+
+
+async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked() -> None:
+    context, _ = await context_of("hello")
+    for cycle, words in (
+        (replace(context.cycle, put_to_session=None), {"who_works"}),
+        (replace(context.cycle, at_work=(), put_to_session=None), set()),
+    ):
+        elsewhere = replace(context, cycle=cycle)
+        assert {"who_works", "session"} & set(Lead(elsewhere).meanings) == words
+        assert not Lead(elsewhere).leads("session")
+        assert "no session" in why_refused("engaged", "liaising", situation_of(elsewhere))
 
 
 async def test_a_message_is_led_once_and_no_wish_is_followed_twice() -> None:
@@ -214,6 +235,10 @@ FALSE: Script = ['{"holds": false}', END]
         ("the etymology of tin", "scholarship"),
         ("find out why it fails", "research"),
         ("what is the root cause", "research"),
+        ("could you ask Ada's session what it renames", "session"),
+        ("ask ada-api whether it is done", "session"),
+        ("kannst du mal Adas Sitzung fragen, was sie umbenennt", "session"),
+        ("gib ada-api die Aufgabe", "session"),
     ],
 )
 async def test_a_hint_is_followed_if_the_model_confirms_it(words: str, word: str) -> None:

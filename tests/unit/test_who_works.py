@@ -82,7 +82,7 @@ def test_the_region_takes_at_most_its_budget_and_shows_those_that_work_first(num
     busy = replace(BEN, state=SessionState.WORKING)
     full, none = prompt((*some, busy)), prompt(())
     assert tokens(full) - tokens(none) <= SOUL.budgets.at_work == 150
-    assert "Ben: web, working" in shown(full)
+    assert "ben-web: Ben, working" in shown(full)
     assert number < 60 or " more" in shown(full)
     assert "at_work" not in shown(none)
     assert "Who is at work" not in shown(none)

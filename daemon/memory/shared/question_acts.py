@@ -36,7 +36,8 @@ class PutToSession:
     """A question or task goes to a session; `asks` its owner first, unless the owner said it themselves.
 
     `called` is the session's name and `owner` the person whose it is, as they were when the words were made that tell
-    of it: where one of them has changed, or too many questions wait by now, those are made anew.
+    of it: where one of them has changed, or too many questions wait by now, those are made anew. `audience` read along
+    where it was asked.
     """
 
     session: str
@@ -46,6 +47,7 @@ class PutToSession:
     words: str
     asker: str
     reply_to: str
+    audience: Audience
     asks: AskedOwner | None = None
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
@@ -67,7 +69,7 @@ class PutToSession:
             heard_in="",
             inbox="",
             behalf=asker.person,
-            audience=str(asker.audience),
+            audience=str(self.audience),
             hops=1,
             state=NoteState.HELD if self.asks else NoteState.WAITING,
             created_ms=now,

@@ -20,11 +20,12 @@ from daemon.soul import Soul
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of entry conditions: visit, soul, and whether autonomous work has anything to do."""
+    """The input of entry conditions: visit, soul, whether autonomous work has anything to do, sessions may be asked."""
 
     visit: Visit
     soul: Soul
     autonomous: bool = False
+    sessions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ def _refused_problem_solving(situation: Situation) -> str:
     return "" if situation.autonomous else "the autonomous loop is not enabled, or has nothing to look in here"
 
 
+def _refused_liaising(situation: Situation) -> str:
+    return "" if situation.sessions else "there is no session that could be asked from here"
+
+
 _GETTING_TO_KNOW = 3  # replies after which a first visit is no longer a beginning
 
 # A transition that the table refuses does not happen; the refusal is recorded.
@@ -76,6 +81,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
         "academic": Entry(SPOKEN, _refused_without_mode("academic")),
         "poetic": Entry(SPOKEN, _refused_without_mode("poetic")),
         "problem_solving": Entry(SPOKEN, _refused_problem_solving),
+        "liaising": Entry(SPOKEN, _refused_liaising),
         "dormant": Entry(SPOKEN, _allowed),
         "exiting": Entry(SPOKEN | {"dormant"}, _allowed),
     }
@@ -107,4 +113,6 @@ def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None
 
 def situation_of(context: ProcessContext) -> Situation:
     """The situation in a process's context."""
-    return Situation(context.visit, context.soul, autonomous=context.autonomous)
+    return Situation(
+        context.visit, context.soul, autonomous=context.autonomous, sessions=context.cycle.put_to_session is not None
+    )

@@ -63,7 +63,7 @@ class Lead:
 
 
 def offered(context: ProcessContext) -> tuple[Wish, ...]:
-    """The wishes that may ever be followed with this soul and these settings, whatever the moment."""
+    """The wishes that may be followed with this soul, these settings and the sessions that are there, at any moment."""
     lasting = replace(situation_of(context), visit=Visit())
     places = [place for place in sorted(SPOKEN) if place == "engaged" or not why_refused("engaged", place, lasting)]
 
@@ -72,7 +72,7 @@ def offered(context: ProcessContext) -> tuple[Wish, ...]:
             place in wish.origins and (not wish.to or not why_refused(place, wish.to, lasting)) for place in places
         )
 
-    return tuple(wish for wish in context.cycle.wishes if may_be_followed(wish))
+    return tuple(wish for wish in context.cycle.wishes if wish.has_ground(context) and may_be_followed(wish))
 
 
 def why_not_followed(context: ProcessContext, wish: Wish) -> str:

@@ -1,10 +1,11 @@
-"""Puts *ask ada-api: …* and *hand ada-api: …* to a session, without a model; its owner is asked first.
+"""Puts *ask ada-api: …* and *hand ada-api: …* to a session, without a model, and plain words likewise.
 
 Only what the owner says in Slack themselves needs no leave: a token or key proves a machine, never a person's will.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from daemon.core.errors import ChannelError
@@ -31,34 +32,23 @@ _UNWATCHED: Final = "bypassPermissions"
 _LONGEST_NAME: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What is said, and what goes to the session with it."""
-
-    text: str
-    act: PutToSession | None = None
-
-
 async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit; returns the first post, claimed for sending.
 
     Raises StoreError, LostLease, and ReadersChanged where others read along by now, or the session is another.
     """
     services, newest = cycle.services, cycle.newest
-    answer = await _answer(cycle, phrase)
-    services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id, goes=answer.act is not None)
-    if answer.act is None:
-        return await say(cycle, answer.text)
+    text, act = await _put(cycle, phrase)
+    if act is None:
+        return await say(cycle, text)
     cycle.paused = await services.standing.paused([newest.author])
     soul = services.soul()
-    reply = Turn(
-        Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=newest.author in cycle.paused
-    )
+    reply = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=newest.author in cycle.paused)
     await cycle.require_same_readers()
-    parts = services.channel.split(answer.text, cycle.claim.conversation, cycle.hosts)
+    parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts)
     effect = replace(
         effect_of_words(cycle, parts, (*turns_of(cycle), reply)),
-        acts=(answer.act,),
+        acts=(act,),
         asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
         rooms=cycle.readers.rooms,
     )
@@ -78,17 +68,33 @@ async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
     return is_near(phrase.name, await cycle.services.asking.those_to_ask())
 
 
+def way_to_sessions(
+    cycle: Cycle, at_work: Sequence[CodeSession]
+) -> Callable[[Phrase], Awaitable[tuple[str, PutToSession | None]]] | None:
+    """How plain words are put to one of the sessions at work; None where none may be asked from here."""
+    if _why_none(cycle) or not any(one.may_be_asked and one.person for one in at_work):
+        return None
+    return partial(_put, cycle)
+
+
 class _Refused(Exception):
     """Nothing goes to a session; the sentence says why."""
 
 
-async def _answer(cycle: Cycle, phrase: Phrase) -> _Answer:
+async def _put(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
+    """What is said, and what goes to the session with it. Raises StoreError."""
+    text, act = await _answer(cycle, phrase)
+    cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id, goes=act is not None)
+    return text, act
+
+
+async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
     say, newest = cycle.words.say, cycle.newest
     try:
         session = await _session(cycle, phrase.name)
         words = _words(cycle, phrase.words, own=session.person == newest.author)
     except _Refused as refused:
-        return _Answer(str(refused))
+        return str(refused), None
     act = PutToSession(
         session.id,
         session.name,
@@ -97,24 +103,31 @@ async def _answer(cycle: Cycle, phrase: Phrase) -> _Answer:
         words,
         clean_name(newest.name),
         cycle.services.channel.reply_to(newest),
+        cycle.readers.audience,
     )
     if session.person == newest.author:
-        return _Answer(say("ask_put", session=session.name), act)
+        return say("ask_put", session=session.name), act
     owner = clean_name(session.person_name)
     try:
         asks = await _asks_owner(cycle, session, act)
     except ChannelError:
-        return _Answer(say("ask_unreachable", owner=owner, session=session.name))
-    return _Answer(say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks))
+        return say("ask_unreachable", owner=owner, session=session.name), None
+    return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
+
+
+def _why_none(cycle: Cycle) -> str:
+    """The sentence by which no session is asked from here at all; empty where one may be."""
+    say, newest, readers = cycle.words.say, cycle.newest, cycle.readers
+    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
+        return say("ask_in_slack")
+    return say("work_not_here") if readers.apart or not readers.members_only else ""
 
 
 async def _session(cycle: Cycle, name: str) -> CodeSession:
     """The session that is meant, if it may be asked from here now. Raises _Refused."""
-    say, newest, readers = cycle.words.say, cycle.newest, cycle.readers
-    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
-        raise _Refused(say("ask_in_slack"))
-    if readers.apart or not readers.members_only:
-        raise _Refused(say("work_not_here"))
+    say = cycle.words.say
+    if why := _why_none(cycle):
+        raise _Refused(why)
     sessions = await cycle.services.asking.those_to_ask()
     session = next((one for one in sessions if one.name.casefold() == name.casefold()), None)
     if session is None:

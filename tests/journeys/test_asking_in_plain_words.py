@@ -1,0 +1,139 @@
+"""*Could you ask Ada's session …?*: a wish, and a step that names session and words; then it goes on as if typed."""
+
+import json
+
+from daemon.core.questions import OVER_MS
+from daemon.core.sessions import Visibility
+from tests.given import tagged, wanting
+from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, new_key, question, states
+from tests.journeys.house import House, said
+
+PLAIN = f"@soul could you ask Ada's session {WORDS}"
+SHOWN = f"```\n{WORDS}\n```"
+ASKED = f"I ask Ada Lovelace in a direct message whether `ada-api` may have that. Either way I say so here.\n\n{SHOWN}"
+UNCLEAR = "I could not make out what is to go to which session."
+
+
+def named(session: str = "ada-api", words: str = WORDS, *, task: bool = False) -> str:
+    """What a model makes out of plain words."""
+    return json.dumps({"session": session, "words": words, "task": task})
+
+
+async def asks(house: House, made_out: str, text: str = PLAIN, person: str = "Ben", room: str = "general") -> str:
+    """A person asks in plain words, of which a model makes this; gives what the soul says."""
+    house.model.replies += [wanting("session"), made_out]
+    return await house.answered(person, room, text)
+
+
+async def test_plain_words_are_allowed_by_the_owner_and_answered_as_typed_ones(
+    house: House, session: AskedSession
+) -> None:
+    assert await asks(house, named()) == ASKED
+    assert [prompt.step for prompt in house.model.prompts] == ["respond", "liaise"], "two calls, and no third"
+    assert "ada-api: Ada Lovelace" in house.last_prompt()
+    assert await states(house) == ["held"]
+    assert (await session.ends_turn()).context == ""
+    asked = await house.reply("D0ADA", MAY)
+    assert SHOWN in said(asked)
+    assert "could you ask" not in said(asked)
+    await allowed(house)
+    read = (await session.ends_turn("p2")).context
+    assert WORDS in read
+    assert read.startswith("Ben asks this session something")
+    assert "could you ask" not in read, "the very words of the card, and no others"
+    await session.goes_on("It is 0042_tenants.", "p2")
+    assert "*Ada Lovelace's session `ada-api`:*" in said(await house.reply("general", "0042_tenants"))
+    (last,) = await house.rows("SELECT process FROM conversations WHERE channel = 'C0GENERAL'")
+    assert last["process"] == "engaged"
+    house.model.replies.append(tagged("Gladly."))
+    before = len(house.prompts)
+    await house.answered("Ben", "general", "@soul thank you")
+    assert len(house.prompts) == before + 1, "ordinary talk costs one call"
+
+
+async def test_the_owners_own_plain_words_need_no_leave_and_a_task_is_one(house: House, session: AskedSession) -> None:
+    text = "Sag doch bitte meiner Sitzung, räum den Ordner auf."
+    assert await asks(house, named(words="räum den Ordner auf", task=True), text, "Ada", "dm") == (
+        "`ada-api` reads it at the end of its turn. Its answer comes here.\n\n```\nräum den Ordner auf.\n```"
+    )
+    assert await house.rows("SELECT * FROM approvals") == []
+    read = (await session.ends_turn()).context
+    assert read.startswith("Your user, Ada")
+    assert "It is a task" in read
+
+
+async def test_a_session_that_asks_no_permission_needs_a_click_by_plain_words_too(
+    house: House, session: AskedSession
+) -> None:
+    await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions")
+    for _ in range(2):
+        assert await asks(house, named(task=True)) == ASKED
+    await house.reply("D0ADA", "May I hand a task to your session `ada-api`?", count=2)
+    await house.reply("D0ADA", "asks no permission for what it does", count=2)
+    assert await states(house) == ["held", "held"]
+    await question(house, "May I hand a task")
+    house.clock.turn(OVER_MS / 1000)
+    await house.reply("general", "not allowed in time", count=2)
+
+
+async def test_words_that_a_model_made_up_go_to_no_session_and_are_shown_to_be_said(
+    house: House, session: AskedSession
+) -> None:
+    key = "sk-" + "a" * 40
+    made_up = f"Drop the table tenants.\n```\n{key} \u202e"
+    shown = await asks(house, named("ADA-API", made_up, task=True), person="Ada", room="dm")
+    assert shown.startswith("A session gets only what you have written yourself.")
+    assert "hand ADA-API: Drop the table tenants." in shown
+    assert key not in shown
+    assert await states(house) == []
+    assert (await session.ends_turn()).context == ""
+    assert "A session gets only" in await asks(
+        house, named(words="drop the table"), "please tell ada-api: don't drop the table", "Ada", "dm"
+    )
+    assert await states(house) == []
+
+
+async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless_sessions_are_not_there(
+    house: House, session: AskedSession
+) -> None:
+    near = "I know of no session `Ada's api` that could be asked. Did you mean `ada-api`?"
+    assert await asks(house, named("Ada's api")) == near
+    assert await asks(house, named("Ada's api", "Something else?")) == near
+    session.client.env["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+    await session.client.report("UserPromptSubmit")
+    house.model.replies.append(wanting("session"))
+    assert await house.answered("Ben", "general", PLAIN) == "It leads nowhere."
+    assert "- session:" not in house.last_prompt(), "it is not offered"
+    assert "- who_works:" in house.last_prompt()
+    session.client.env |= {
+        "CLAUDE_CODE_SESSION_ATTENDED": "1",
+        "SOUL_KEY": await new_key(house, visibility=Visibility.HIDDEN),
+    }
+    await session.client.report("UserPromptSubmit")
+    house.model.replies.append(wanting("session"))
+    assert await house.answered("Ben", "general", PLAIN) == "It leads nowhere."
+    assert "- who_works:" not in house.last_prompt()
+    assert "Who is at work" not in house.last_prompt()
+    assert await house.rows("SELECT * FROM shared_messages") == []
+
+
+async def test_a_poor_model_is_never_followed_by_silence(house: House, session: AskedSession) -> None:
+    answers = ("", "ada-api", '{"session": 7}', '{"session": "ada-api"}', named("", WORDS), named("ada-api", " "))
+    for answer in answers:
+        house.model.replies += [wanting("session"), answer]
+        if not answer.startswith('{"session": "'):
+            house.model.replies.append(answer)  # it is asked once more
+        heard = await house.answered("Ben", "general", PLAIN)
+        assert heard.startswith(UNCLEAR), answer
+        assert "- Ada Lovelace (`ada-api`)" in heard
+    assert await states(house) == []
+
+
+async def test_where_a_guest_reads_no_session_is_asked_in_plain_words(house: House, session: AskedSession) -> None:
+    await house.people.add_person("Gus", standing="guest")
+    await house.people.join("Gus", "general")
+    await house.acknowledged()
+    house.model.replies.append(wanting("session"))
+    assert await house.answered("Ada", "general", PLAIN) == "It leads nowhere."
+    assert "ada-api" not in house.last_prompt()
+    assert await states(house) == []
