@@ -51,7 +51,7 @@ from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triage
-from daemon.runtime.visit_sweep import sweep_visits
+from daemon.runtime.visit_sweep import VisitSweep
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells, open_bells, wake_all
 from daemon.shared.context import SharedContexts
@@ -243,11 +243,11 @@ def _chores_of_soul(
 ) -> dict[str, Chore]:
     """What has to be done now and then for one soul, by its name in the log."""
     clock, emit, find_room = services.clock, services.emit, services.channel.find_room
-    sweep = partial(sweep_visits, store.ended_visits, clock, services.soul, services.timing.visit_timeout_ms, on_due)
+    sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due)
     telling = partial(tell_of_readings, store.readings, find_room, clock, emit, on_due)
     return {
         f"scheduler of {name}": scheduler.run,
-        f"visits of {name}": sweep,
+        f"visits of {name}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
         f"telling of {name}": telling,
         f"what {name} does": services.at_work.run,
     }

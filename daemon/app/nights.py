@@ -1,7 +1,6 @@
 """Builds what looks through a soul's memory while nobody speaks."""
 
 from collections.abc import Callable
-from functools import partial
 
 from daemon.core.config import Settings
 from daemon.memory.queues.jobs import LEARNS
@@ -13,7 +12,7 @@ from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.consolidation import Consolidator, NightPlan
 from daemon.runtime.cycle_services import CycleServices
-from daemon.runtime.visit_sweep import end_visits
+from daemon.runtime.visit_sweep import VisitSweep
 
 
 def build_consolidator(
@@ -36,7 +35,7 @@ def build_consolidator(
         store.night,
         PARTS,
         NightPlan(settings.consolidate, settings.consolidate_zone, settings.consolidate_tokens),
-        end_visits=partial(end_visits, store.ended_visits, services.soul, on_due),
+        sweep=VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due).once,
         learn=learn,
         has_room=lambda: free_bytes(settings.home) >= LEAST_ROOM,
     )

@@ -32,6 +32,7 @@ from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.readings_to_tell import ReadingsToTell
 from daemon.memory.queues.tool_records import StoredTools
+from daemon.memory.queues.unread_words import UnreadWords
 from daemon.memory.records import Worker
 from daemon.memory.shared.messages import NoteStore
 from daemon.memory.shared.questions import QuestionStore
@@ -58,6 +59,7 @@ class Store:
     process_memories: ProcessMemories
     episodes: Episodes
     ended_visits: EndedVisits
+    unread_words: UnreadWords
     intentions: Intentions
     cues: CueMatching
     names: PeopleNames
@@ -124,6 +126,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         process_memories=ProcessMemories(database, clock, worker),
         episodes=Episodes(database, clock, worker),
         ended_visits=EndedVisits(database, clock, worker),
+        unread_words=UnreadWords(database, clock, worker),
         intentions=Intentions(database, clock, worker),
         cues=CueMatching(database, clock, worker),
         names=PeopleNames(database, clock, worker),

@@ -49,9 +49,9 @@ class NightPlan:
 class Consolidator:
     """Consolidates the memory of one soul; several daemons may share one memory.db, and one of them does a slot.
 
-    `mind` makes a mind as `CycleServices.mind` does. `end_visits` ends visits that fell silent (ms) and queues the look
-    through them; `learn` does the next job by which something is learned, and is False when none is due. `has_room`:
-    the disk has space for more than people's words.
+    `mind` makes a mind as `CycleServices.mind` does. `sweep` ends visits that fell silent (ms) and queues the look
+    at all that waits to be looked through; `learn` does the next job by which something is learned, and is False when
+    none is due. `has_room`: the disk has space for more than people's words.
     """
 
     clock: Clock
@@ -61,7 +61,7 @@ class Consolidator:
     stores: NightStores
     parts: Parts
     plan: NightPlan
-    end_visits: Callable[[int], Awaitable[None]]
+    sweep: Callable[[int], Awaitable[None]]
     learn: Callable[[], Awaitable[bool]]
     has_room: Callable[[], bool]
     _told_of_disk: bool = False
@@ -139,7 +139,7 @@ class Consolidator:
         clock = self.clock
         if slot.by_hand:
             await self.stores.slots.hurry_learning()
-        await self.end_visits(QUIET_MS)
+        await self.sweep(QUIET_MS)
         until = clock.monotonic() + _LEARNING_S
         while clock.monotonic() < until and (await self.learn() or await self.stores.slots.is_learning()):
             await clock.sleep(_LOOK_S)

@@ -1,27 +1,39 @@
-"""Sees to it that no visit stays open and none waits to be looked through for long."""
+"""Sees to it that no visit stays open, and that nothing waits for long to be looked through."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.ports import Clock
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.queues.ended_visits import EndedVisits
+from daemon.memory.queues.unread_words import UnreadWords
 from daemon.processes.subprocesses import AFTER_A_VISIT
 from daemon.soul import Soul
 
 _EVERY_S: Final = 1800.0
 
 
-async def sweep_visits(
-    visits: EndedVisits, clock: Clock, soul: Callable[[], Soul], silent_ms: int, on_due: Callable[[], None]
-) -> None:
-    """Look every half hour until cancelled; `on_due` is called when there is work. Raises StoreError."""
-    while True:
-        await end_visits(visits, soul, on_due, silent_ms)
-        await clock.sleep(_EVERY_S)
+@dataclass(frozen=True, slots=True)
+class VisitSweep:
+    """Looks for one soul; `on_due` is called when there is work."""
 
+    visits: EndedVisits
+    unread: UnreadWords
+    soul: Callable[[], Soul]
+    on_due: Callable[[], None]
 
-async def end_visits(visits: EndedVisits, soul: Callable[[], Soul], on_due: Callable[[], None], silent_ms: int) -> None:
-    """End the visits that are silent for so long, and have all that ended looked through. Raises StoreError."""
-    for name in AFTER_A_VISIT:
-        if name in soul().subprocesses and await visits.sweep(silent_ms, name):
-            on_due()
+    async def run(self, clock: Clock, silent_ms: int) -> None:
+        """Look every half hour until cancelled. Raises StoreError."""
+        while True:
+            await self.once(silent_ms)
+            await clock.sleep(_EVERY_S)
+
+    async def once(self, silent_ms: int) -> None:
+        """End the visits that are silent for so long, and have all looked through that waits. Raises StoreError."""
+        soul = self.soul()
+        for name in AFTER_A_VISIT:
+            if name in soul.subprocesses and await self.visits.sweep(silent_ms, name):
+                self.on_due()
+        if LEARNS_OF_PEOPLE in soul.subprocesses and await self.unread.sweep(soul.notes.min_interactions):
+            self.on_due()

@@ -204,13 +204,13 @@ async def test_turns_of_another_conversation_are_not_used(bench: SubprocessBench
     assert ((await bench.model()).notes, (await bench.model("U1", IN_ROOM)).notes) == ((), ("likes chess",))
 
 
-async def test_at_most_three_users_are_modelled_after_one_reply_newest_first(bench: SubprocessBench) -> None:
+async def test_all_who_spoke_are_modelled_newest_first(bench: SubprocessBench) -> None:
     bench.soul = SOUL.model_copy(update={"notes": Notes(min_interactions=1, whispers=False)})
     for person in ("U1", "U2", "U3", "U4"):
         await bench.say(person, f"I am {person}", "hello", conversation=ROOM, audience=IN_ROOM)
-    bench.script(*(notes(f"is U{number}", quote=f"I am U{number}") for number in (4, 3, 2)))
+    bench.script(*(notes(f"is U{number}", quote=f"I am U{number}") for number in (4, 3, 2, 1)))
     await models_the_visitor(bench.context(ROOM, IN_ROOM))
-    assert [(await bench.model(f"U{number}", IN_ROOM)).version for number in (1, 2, 3, 4)] == [0, 1, 1, 1]
+    assert [(await bench.model(f"U{number}", IN_ROOM)).version for number in (1, 2, 3, 4)] == [1, 1, 1, 1]
     assert (await bench.model("U3", IN_ROOM)).notes == ("is U3",)
 
 

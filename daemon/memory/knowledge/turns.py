@@ -82,11 +82,17 @@ class Turns:
         return await self._database.read(unit)
 
     async def speakers(self, conversation: ConversationKey, most: int) -> tuple[str, ...]:
-        """The platform ids of those who spoke in the newest `most` turns of a conversation, newest first."""
+        """The platform ids of those who spoke in the newest `most` turns of a conversation, newest first.
+
+        Whose words before these wait to be looked through are among them.
+        """
         rows = await self._database.rows(
             """
-            SELECT author FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most)
-            WHERE speaker = 'person' AND passing <= :passing GROUP BY author ORDER BY max(seq) DESC
+            SELECT author FROM (
+              SELECT author, seq FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most)
+              WHERE speaker = 'person' AND passing <= :passing
+              UNION ALL SELECT person, wanted_to FROM looked_through WHERE conversation = :id AND wanted_to > up_to)
+            GROUP BY author ORDER BY max(seq) DESC
             """,
             passing=int(self._passing),
             id=str(conversation),

@@ -14,6 +14,9 @@ from daemon.memory.reader_codes import heard_by
 from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 
+LEARNS_OF_PEOPLE: Final = "models_the_visitor"
+"""The job that looks new words of people through."""
+
 MODEL_KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
 _CURRENT: Final = f"""
@@ -154,6 +157,21 @@ class UserModels(WorkerStore):
                 await note_looked_through(transaction, conversation, person, modelled_to)
 
         await self._database.write(unit)
+
+
+async def note_to_look_through(
+    transaction: Transaction, conversation: ConversationKey, said: Mapping[str, int]
+) -> None:
+    """Record that a job was queued for what users said in a conversation, each up to the turn with this seq."""
+    for person, seq in said.items():
+        await transaction.insert(
+            "looked_through",
+            "ON CONFLICT (conversation, person) DO UPDATE SET wanted_to = excluded.wanted_to",
+            conversation=str(conversation),
+            person=person,
+            up_to=0,
+            wanted_to=seq,
+        )
 
 
 async def note_looked_through(transaction: Transaction, conversation: ConversationKey, person: str, up_to: int) -> None:

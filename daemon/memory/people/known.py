@@ -10,12 +10,10 @@ from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.reader_codes import heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
-
-LEARNS: Final = "models_the_visitor"
-"""The job that looks new words through."""
 
 _ABOUT: Final = f"r.soul = :soul AND r.workspace = :workspace AND r.person = :person AND r.trust <> '{Trust.CLAIM}'"
 _ORDER: Final = ("role", "work", "preference", "answering", "other")
@@ -105,7 +103,7 @@ class KnownOfPerson(WorkerStore):
                  AND state = 'waiting' AND slot LIKE 'reminder-%') AS reminders,
               coalesce((SELECT zone FROM person_zones WHERE workspace = :workspace AND person = :person), '') AS zone,
               (SELECT count(*) {FRESH} AND {heard} AND ({TAUGHT} OR EXISTS (
-                 SELECT 1 FROM jobs j WHERE j.conversation = c.id AND j.kind = '{LEARNS}'
+                 SELECT 1 FROM jobs j WHERE j.conversation = c.id AND j.kind = '{LEARNS_OF_PEOPLE}'
                    AND j.state IN ('ready', 'running')))) AS unread
             """,  # noqa: S608 - constants of this package
             person=person,

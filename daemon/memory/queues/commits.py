@@ -8,7 +8,7 @@ from daemon.core.sessions import key_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.knowledge.user_models import record_encounter
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE, note_to_look_through, record_encounter
 from daemon.memory.knowledge.visits import note_visit
 from daemon.memory.knowledge.zones import keep_zones
 from daemon.memory.queues.approvals import store_approval
@@ -21,7 +21,7 @@ from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
-from daemon.memory.records import Claim, Delivery, Speaks, as_json, conversation_columns
+from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.worker_store import WorkerStore
 
@@ -52,7 +52,7 @@ class Commits(WorkerStore):
             await require_no_narrowing(transaction, self._worker.workspace, effect.claim.narrowed)
             await require_rooms(transaction, self._worker.workspace, effect.recipient, effect.rooms)
             await _settle_inbox(transaction, effect, now)
-            await store_turns(
+            seqs = await store_turns(
                 transaction,
                 effect.turns,
                 conversation=effect.claim.conversation,
@@ -68,6 +68,9 @@ class Commits(WorkerStore):
             for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):
                 turn, lull = effect.claim.version + 1, effect.lulls.get(kind, 0)
                 await enqueue_job(transaction, kind, effect.claim.conversation, turn, now, lull_ms=lull)
+            if LEARNS_OF_PEOPLE in effect.jobs:
+                said = {turn.author: seq for turn, seq in zip(effect.turns, seqs, strict=True) if _by_person(turn)}
+                await note_to_look_through(transaction, effect.claim.conversation, said)
             await store_calls(transaction, effect.calls)
             await keep_surfaced(transaction, effect.trace_id, effect.surfaced, effect.known_facts, now)
             await self._record_encounters(transaction, effect, now)
@@ -122,8 +125,7 @@ class Commits(WorkerStore):
             await _store_away_note(transaction, claim, len(effect.parts), effect.away, now)
 
     async def _record_encounters(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
-        said = [turn for turn in effect.turns if turn.speaker is Speaks.PERSON and not turn.passing]
-        names = {turn.author: turn.name for turn in said if key_of(turn.author) is None}  # a session is no person
+        names = {turn.author: turn.name for turn in effect.turns if _by_person(turn)}
         for person, name in names.items():
             await record_encounter(
                 transaction,
@@ -155,6 +157,11 @@ class Commits(WorkerStore):
             id=effect.claim.key(0),
         )
         return Delivery.from_row(row, doubtful=False) if row else None
+
+
+def _by_person(turn: Turn) -> bool:
+    """Whether a person said it and it lasts; a session is no person."""
+    return turn.speaker is Speaks.PERSON and not turn.passing and key_of(turn.author) is None
 
 
 async def _store_away_note(transaction: Transaction, claim: Claim, part: int, note: AwayNote, now: int) -> None:

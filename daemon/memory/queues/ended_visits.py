@@ -1,17 +1,12 @@
 """Ends visits that fell silent without a look at them, and queues all that wait to be looked through."""
 
-from typing import Final
-
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.visits import REMEMBERED, end_episode
-from daemon.memory.queues.jobs import enqueue_job
+from daemon.memory.queues.jobs import TRIED_AGAIN_MS, enqueue_job
 from daemon.memory.worker_store import WorkerStore
-
-_TRIED_AGAIN_MS: Final = 24 * 3600 * 1000
-"""After how long a look that failed for good is tried once more."""
 
 
 class EndedVisits(WorkerStore):
@@ -46,7 +41,7 @@ class EndedVisits(WorkerStore):
                     AND (j.state IN ('ready', 'running') OR (j.state = 'dead' AND j.settled_ms > :tried)))
                 """,  # noqa: S608 - a constant of this package
                 then=then,
-                tried=now - _TRIED_AGAIN_MS,
+                tried=now - TRIED_AGAIN_MS,
                 **self._worker.scope,
             )
             for row in rows:

@@ -9,6 +9,7 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -16,7 +17,10 @@ from daemon.memory.worker_store import WorkerStore
 TRIES = 5
 MOST_GATHERED = 8  # turns that wait for one job until it no longer waits for a lull
 
-LEARNS = ("models_the_visitor", "closes_the_visit")
+TRIED_AGAIN_MS = 24 * 3600 * 1000
+"""After how long a look that failed for good is tried once more."""
+
+LEARNS = (LEARNS_OF_PEOPLE, "closes_the_visit")
 """The jobs whose work a night waits for, and pays for."""
 
 LOOK = "looks_at_what_was_shown"

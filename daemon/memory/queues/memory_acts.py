@@ -15,7 +15,8 @@ from daemon.memory.knowledge.records.ledger import take_back
 from daemon.memory.knowledge.records.links import Link, Relation, links_from
 from daemon.memory.knowledge.records.store import change, get, put
 from daemon.memory.knowledge.turn_index import delete_these
-from daemon.memory.people.known import FRESH, LEARNS, TAUGHT, show
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
+from daemon.memory.people.known import FRESH, TAUGHT, show
 from daemon.memory.people.passing import ENDED, ITS_PARTS
 from daemon.memory.people.standing import decide
 from daemon.memory.queues.conversation_rows import open_conversation
@@ -267,11 +268,12 @@ async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], pe
         **scope,
     )
     for row in taught:
-        await enqueue_job(transaction, LEARNS, ConversationKey.parse(row["id"]), row["version"], now)
+        await enqueue_job(transaction, LEARNS_OF_PEOPLE, ConversationKey.parse(row["id"]), row["version"], now)
     await transaction.run(
         f"""
         UPDATE jobs SET not_before = 0
-        WHERE soul = :soul AND workspace = :workspace AND kind = '{LEARNS}' AND state = 'ready' AND attempts = 0
+        WHERE soul = :soul AND workspace = :workspace AND kind = '{LEARNS_OF_PEOPLE}'
+          AND state = 'ready' AND attempts = 0
           AND conversation IN (SELECT conversation FROM turns WHERE author = :person AND speaker = 'person')
         """,  # noqa: S608 - a constant
         person=person,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from daemon.core.errors import ModelError, ModelUnavailable, NoAccess
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.learning import Learned, TurnRange
 from daemon.memory.knowledge.user_models import UserModel
@@ -18,7 +19,6 @@ from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.soul_engine import begin
 
 _LOOKED_AT = 400  # newest turns among whose speakers it looks for what is new
-_AT_ONCE = 3  # users modelled after one reply; the others have their turn after the next
 _NEW, _BEFORE = 24, 6  # turns learned from in one call, and earlier turns shown as context
 _ROUNDS = 5  # such calls about one user
 
@@ -48,16 +48,21 @@ async def models_the_visitor(context: SubprocessContext) -> None:
 
     One who has said too little yet is left, unless they asked meanwhile what is known of them. Only the user's own
     turns and the soul's replies to them count: what others say about a user is not noted. A revision that lost a race,
-    or would lose too many notes, is dropped. Raises ModelError.
+    or would lose too many notes, is dropped. A user of whom a model makes nothing keeps it from no other: that error is
+    raised in the end. Raises ModelError.
     """
-    modelled = 0
+    failed: ModelError | None = None
     for person in await context.turns.speakers(context.conversation, _LOOKED_AT):
-        rounds = 0
-        while rounds < _ROUNDS and await _looks_through(context, person):
-            rounds += 1
-        modelled += bool(rounds)
-        if modelled == _AT_ONCE:
-            break
+        try:
+            rounds = 0
+            while rounds < _ROUNDS and await _looks_through(context, person):
+                rounds += 1
+        except (ModelUnavailable, NoAccess):
+            raise
+        except ModelError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 async def _looks_through(context: SubprocessContext, person: str) -> bool:

@@ -243,16 +243,19 @@ OPEN: tuple[str, ...] = (
 
 # Files that were read for a message that was never answered, by age.
 FILES: tuple[str, ...] = ("CREATE INDEX shared_files_read ON shared_files (heard_ms) WHERE state = 'read'",)
-# Up to which turn a person's words in one conversation were looked through; those in another have a lull of their own.
+# Up to which turn a person's words in one conversation were looked through, and up to which a job was to do it; those
+# in another conversation have a lull of their own.
 LEARNED: tuple[str, ...] = (
     """
     CREATE TABLE looked_through (
       conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
       person TEXT NOT NULL,                      -- platform id
-      up_to INTEGER NOT NULL,                    -- seq of a turn
+      up_to INTEGER NOT NULL,                    -- seq of a turn; 0: none yet
+      wanted_to INTEGER NOT NULL DEFAULT 0,      -- seq of the newest turn that a job was queued for
       PRIMARY KEY (conversation, person)
     ) STRICT, WITHOUT ROWID
     """,
+    "CREATE INDEX looked_through_not_yet ON looked_through (conversation, person) WHERE wanted_to > up_to",
     """
     INSERT INTO looked_through (conversation, person, up_to)
     SELECT t.conversation, t.author, max(t.seq) FROM turns t JOIN conversations c ON c.id = t.conversation
