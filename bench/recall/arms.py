@@ -69,7 +69,7 @@ async def stocked(talks: Sequence[Talk], folder: Path, most: int) -> AsyncIterat
             partitions = [code for group in codes_for_readers(here, readers) for code in group]
             ranked = []
             for vector in await meaning.vectors_of(lanes):
-                [near] = await meaning.near(partitions, [(vector, ())])
+                near = await meaning.near(partitions, vector)
                 ranked.append([keys[number][one] for one in sorted(near.own, key=lambda one: -near.own[one])])
             return _in_turns(ranked)
 

@@ -820,6 +820,7 @@ class VectorIndex(Protocol):
     async def near(self, partitions: Collection[str], queries: Sequence[NearQuery], most: int) -> Sequence[Near]:
         """For each query the `most` nearest memories in some partitions, and those of its `also`. Never raises.
 
+        With 0 for `most` nothing is scanned, and mean and deviation are not known.
         All queries of a moment in one call: each partition is walked through once for all of them.
         """
 

@@ -117,7 +117,7 @@ class LibraryIndex:
         words = await self._search_words(codes, terms)
         best = words.best(COMPARED, {})
         partitions = [code for group in codes for code in group]
-        [meant] = await self._meaning.near(partitions, [(vector, [_id(seq) for seq in best])], turns=False)
+        meant = await self._meaning.near(partitions, vector, [_id(seq) for seq in best], turns=False)
         near = Nearness({int(one[len(_ID) :]): far for one, far in meant.own.items() if one.startswith(_ID)})
 
         async def unit(transaction: Transaction) -> list[Passage]:

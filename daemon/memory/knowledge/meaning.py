@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import ModelError
@@ -27,6 +27,14 @@ class Meant:
     own: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, float] = field(default_factory=dict)
     kind: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A vector that was asked for, and the nearest memories of each view; neither where no vector serves."""
+
+    vector: "Vector | None"
+    nearest: Mapping[View, Near]
 
 
 class Meaning:
@@ -64,22 +72,37 @@ class Meaning:
         return [known[one] for one in texts]
 
     async def near(
-        self,
-        partitions: Collection[str],
-        asked: "Sequence[tuple[Vector | None, Collection[str]]]",
-        *,
-        turns: bool = True,
-    ) -> list[Meant]:
-        """For each vector how near memories are: the nearest in these partitions and those with its ids.
+        self, partitions: Collection[str], vector: "Vector | None", also: Collection[str] = (), *, turns: bool = True
+    ) -> Meant:
+        """How near memories are: the nearest in these partitions and those with the ids. Never raises."""
+        [meant] = await self.meant(partitions, await self.scan(partitions, [vector], turns=turns), [also])
+        return meant
 
-        Never raises.
-        """
+    async def scan(
+        self, partitions: Collection[str], vectors: "Sequence[Vector | None]", *, turns: bool = True
+    ) -> list[Scanned]:
+        """For each vector the nearest memories in these partitions. Never raises."""
         views = (View.OWN, View.BEFORE) if turns else (View.OWN,)
-        queries = [NearQuery(view, vector, also) for vector, also in asked if vector is not None for view in views]
+        queries = [NearQuery(view, vector) for vector in vectors if vector is not None for view in views]
         found = iter(await self._near(partitions, queries, _NEAREST))
+        return [Scanned(vector, {} if vector is None else {view: next(found) for view in views}) for vector in vectors]
+
+    async def meant(
+        self, partitions: Collection[str], scanned: Sequence[Scanned], also: Sequence[Collection[str]]
+    ) -> list[Meant]:
+        """What each scan says of its nearest, and of the memories with its ids, however far they are. Never raises."""
+        queries = {
+            (number, view): NearQuery(view, one.vector, missing)
+            for number, one in enumerate(scanned)
+            if one.vector is not None
+            for view, near in one.nearest.items()
+            if near.kind != "none" and (missing := [id_ for id_ in also[number] if id_ not in near.cosines])
+        }
+        measured = await self._near(partitions, list(queries.values()), 0)
+        more = {place: near.cosines for place, near in zip(queries, measured, strict=True)}
         return [
-            Meant() if vector is None else self._meant(next(found), next(found) if turns else _NOTHING)
-            for vector, _ in asked
+            self._meant({view: _with(near, more.get((number, view), {})) for view, near in one.nearest.items()})
+            for number, one in enumerate(scanned)
         ]
 
     async def likest(self, partition: str, text: str, most: int) -> Mapping[str, float]:
@@ -93,8 +116,9 @@ class Meaning:
         [near] = await self._near([partition], [NearQuery(View.OWN, vector)], most)
         return near.cosines
 
-    def _meant(self, own: Near, before: Near) -> Meant:
+    def _meant(self, nearest: Mapping[View, Near]) -> Meant:
         unrelated = self._embedder.unrelated if self._embedder else None
+        own, before = nearest.get(View.OWN, _NOTHING), nearest.get(View.BEFORE, _NOTHING)
         return Meant(_outstanding(own, unrelated), _outstanding(before, unrelated), own.kind)
 
     async def _near(self, partitions: Collection[str], queries: Sequence[NearQuery], most: int) -> Sequence[Near]:
@@ -105,6 +129,10 @@ class Meaning:
                 return await self._vectors.near(partitions, queries, most)
         except (TimeoutError, OSError, ValueError):
             return [_NOTHING for _ in queries]
+
+
+def _with(near: Near, more: Mapping[str, float]) -> Near:
+    return replace(near, cosines={**near.cosines, **more}) if more else near
 
 
 def _outstanding(near: Near, unrelated: Unrelated | None) -> dict[str, float]:

@@ -1,9 +1,9 @@
 """One text that memory is searched by: what words find, what vectors find, and how both are ranked together."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
@@ -54,6 +54,19 @@ class SearchLane:
         if hit.id in meant.own or hit.id in meant.before:
             return True
         return hit.id in self.also if hit.kind == TURN else hit.seq in self.recorded or hit.seq in self.about
+
+
+def narrowed(lane: SearchLane, meant: Meant, most: int) -> tuple[SearchLane, Meant]:
+    """The lane with no more than the best that words found, and the nearest of each view."""
+    also = [*lane.also][:most]
+
+    def best(far: Mapping[str, float]) -> dict[str, float]:
+        return {one: far[one] for one in (*nlargest(most, far, key=far.__getitem__), *also) if one in far}
+
+    return (
+        replace(lane, found=lane.found[:most], recorded=lane.recorded[:most], also=also),
+        Meant(best(meant.own), best(meant.before), meant.kind),
+    )
 
 
 async def search_words(

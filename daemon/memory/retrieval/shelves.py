@@ -8,8 +8,9 @@ and belong to one thread.
 import time
 from bisect import bisect
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import nlargest
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -62,12 +63,16 @@ class Search:
         """A cosine by id; a row may lie on two shelves."""
         self.cosines[one] = max(cosine, self.cosines.get(one, -1.0))
 
+    def keep_wanted(self, places: Mapping[str, int], measure: "Callable[[list[int]], NDArray[np.float32]]") -> None:
+        """The cosines of what is wanted by its id and has a place on a shelf."""
+        if found := list(places.keys() & self._missing):
+            self.cosines |= zip(found, measure([places[one] for one in found]).tolist(), strict=True)
+            self._missing.difference_update(found)
+
     def keep_all(self, ids: Sequence[str], places: Mapping[str, int], cosines: "NDArray[np.float32]") -> None:
         """The cosines of a whole shelf, whose nearest are chosen once all shelves are there."""
         self._measured.append((ids, cosines))
-        for one in places.keys() & self._missing:
-            self.cosines[one] = float(cosines[places[one]])
-            self._missing.remove(one)
+        self.keep_wanted(places, cosines.__getitem__)
 
     def nearest(self) -> dict[str, float]:
         """The nearest of all shelves, and what was asked for by its id."""
@@ -113,6 +118,13 @@ class _Matrix:
         found *= self.scales[:size]
         return found
 
+    def some_cosines(self, vector: "Vector", places: Sequence[int]) -> "NDArray[np.float32]":
+        """Those of some rows with a vector."""
+        import numpy as np
+
+        cosines: NDArray[np.float32] = (self.room[places].astype(np.float32) @ vector) * self.scales[places]
+        return cosines
+
 
 class Shelves:
     """Matrices of the shelves of one vectors.db within a budget of bytes."""
@@ -153,6 +165,12 @@ class Shelves:
                 search.add(cosines)
                 search.keep_all(matrix.ids, matrix.places, cosines)
         return True
+
+    def pick(self, shelf: Shelf, searches: Sequence[Search]) -> None:
+        """Measure what is wanted by its id, on a shelf that is loaded."""
+        if shelf in self._current and (matrix := self._loaded.get(shelf)) is not None:
+            for search in searches:
+                search.keep_wanted(matrix.places, partial(matrix.some_cosines, search.vector))
 
     def _matrix(self, shelf: Shelf, above: int) -> _Matrix | None:
         if above:  # what Chroma doesn't have yet: few, and soon fewer

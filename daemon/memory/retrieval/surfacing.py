@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import IndexDamaged
@@ -19,18 +19,16 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports import Clock, Passage
 from daemon.core.words import words_of
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.meaning import Meaning, Scanned
 from daemon.memory.knowledge.records.store import RECORD_INDEX
 from daemon.memory.knowledge.turn_index import TURN_INDEX
 from daemon.memory.reader_codes import codes_for_readers
 from daemon.memory.retrieval.lanes import Floor, SearchLane, Wanted, ranked, read_hits, says_more, search_words
+from daemon.memory.retrieval.lately_searched import Found, LatelySearched
 from daemon.memory.retrieval.passages import passage_of
 from daemon.memory.retrieval.questions import Sought, question
 from daemon.memory.retrieval.rows import Hit, current_of, evidence_of, read_records, records_about
 from daemon.memory.retrieval.surfaced import lately_surfaced, people_named
-
-if TYPE_CHECKING:
-    from daemon.core.ports import Vector
 
 _ALIKE: Final = 0.8  # the share of words in common from which on two memories say the same
 _STRONG: Final = 0.8  # of the best hit of a lane that isn't the newest words
@@ -61,6 +59,7 @@ class Surfacing:
         self._database = database
         self._clock = clock
         self._meaning = meaning or Meaning(None, None)
+        self._lately = LatelySearched(clock)
 
     async def search(
         self, conversation: ConversationKey, readers: Readers, query: str, limit: int
@@ -101,11 +100,7 @@ class Surfacing:
         codes = codes_for_readers(conversation, readers)
         if not asked or asked[0].small_talk or limit <= 0 or not codes:
             return Surfaced(())
-        searched, vectors = await self._search_words_and_embed(asked, codes, conversation)
-        partitions = [code for group in codes for code in group]
-        also = [lane.also for lane in searched]
-        meant = await self._meaning.near(partitions, list(zip(vectors, also, strict=True)))
-        pairs = list(zip(searched, meant, strict=True))
+        pairs = await self._search(asked, codes, conversation)
 
         async def unit(transaction: Transaction) -> tuple[Hit, ...]:
             hits = await read_hits(transaction, pairs, conversation, readers)
@@ -119,7 +114,7 @@ class Surfacing:
             evidence = await evidence_of(transaction, chosen)
             return tuple(replace(one, evidence=evidence[one.id]) for one in chosen)
 
-        kinds = {one.kind for one in meant} - {"none"}
+        kinds = {meant.kind for _, meant in pairs} - {"none"}
         return Surfaced(await self._database.read(unit), min(kinds, default="none"))
 
     async def lately(self, conversation: ConversationKey) -> frozenset[str]:
@@ -130,17 +125,33 @@ class Surfacing:
 
         return await self._database.read(unit)
 
-    async def _search_words_and_embed(
+    async def _search(
         self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
-    ) -> "tuple[list[SearchLane], Sequence[Vector | None]]":
-        """What words find, and the vectors of what is asked; both at once. Raises IndexDamaged."""
-        embedded: asyncio.Future[Sequence[Vector | None]] = asyncio.get_running_loop().create_future()
+    ) -> list[Found]:
+        """What each lane finds; all but the newest words may be known from a moment ago. Raises IndexDamaged."""
+        newest, *others = asked
+        known = {one.text: found for one in others if (found := self._lately.get(one.text, here, codes)) is not None}
+        fresh = await self._search_now([newest, *(one for one in others if one.text not in known)], codes, here)
+        whole = [one for one in fresh[1:] if one[1].kind != "none" or not self._meaning.serves]
+        self._lately.keep(here, codes, whole)
+        known |= {lane.question.text: (lane, meant) for lane, meant in fresh[1:]}
+        return [fresh[0], *(known[one.text] for one in others)]
 
-        async def embed() -> None:
-            embedded.set_result(await self._meaning.vectors_of([one.text for one in asked]))
+    async def _search_now(
+        self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
+    ) -> list[Found]:
+        """By words and by vectors, both at once. Raises IndexDamaged."""
+        partitions = [code for group in codes for code in group]
+        scanning: asyncio.Future[Sequence[Scanned]] = asyncio.get_running_loop().create_future()
 
-        async with alongside(embed()):
-            return await self._search_words(asked, codes, here), await embedded
+        async def scan() -> None:
+            vectors = await self._meaning.vectors_of([one.text for one in asked])
+            scanning.set_result(await self._meaning.scan(partitions, vectors))
+
+        async with alongside(scan()):
+            lanes, scanned = await self._search_words(asked, codes, here), await scanning
+        meant = await self._meaning.meant(partitions, scanned, [lane.also for lane in lanes])
+        return list(zip(lanes, meant, strict=True))
 
     async def _search_words(
         self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey

@@ -79,8 +79,11 @@ class Vectors:
             asked = [(search, one) for search, one in both if self._is_comparable(length, one)]
             for view in dict.fromkeys(one.view for _, one in asked):
                 of_view = [search for search, one in asked if one.view is view]
-                for partition in partitions:
-                    self._ask_shelf(file, exact, Shelf(partition, view), of_view)
+                for shelf in (Shelf(partition, view) for partition in partitions):
+                    if most:
+                        self._ask_shelf(file, exact, shelf, of_view)
+                    else:
+                        exact.pick(shelf, of_view)
                 _add_missing(file, view, of_view)
         except BaseException:
             self._close()
