@@ -346,7 +346,7 @@ def _services(
         bells=bells,
         wake=partial(wake_all, bells, tuple(own_bells.values())),
         sessions=LivingSessions(store.sessions, clock),
-        asking=SessionQuestions(store.questions, store.sessions, clock, soul().name),
+        asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
         at_work=SoulAtWork(store.contexts.awareness, bells, clock, soul().name),
         notes=SoulNotes(store.notes, clock, soul().name, tuple(own_bells), NoteBudget(settings.pair_hourly)),
         wishes=WISHES,

@@ -115,6 +115,7 @@ def sessions_of(
         contexts=shared,
         who=who,
         questions=built.store.questions,
+        bindings=built.store.bindings,
         bells=built.contexts.bells,
         wake=wake,
     )

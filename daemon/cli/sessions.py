@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Final, TypeVar
 
 import click
 
-from daemon.cli.database_access import existing_database, with_database
+from daemon.cli.database_access import existing_database, os_user, with_database
 from daemon.cli.options import json_option
 from daemon.cli.output import age, say, say_json, table
 from daemon.core.clock import SystemClock
@@ -16,6 +17,8 @@ from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
 from daemon.core.sessions import CodeSession
 from daemon.core.text import one_line
+from daemon.memory.admin.binding import BindingAdmin, BindingOrder
+from daemon.memory.bound_threads import bound_by_session
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.sessions import SessionStore
@@ -25,7 +28,7 @@ from daemon.shared.sessions import shown
 
 T = TypeVar("T")
 
-_HEADER: Final = ("name", "state", "project", "branch", "host", "seen", "reason")
+_HEADER: Final = ("name", "state", "project", "branch", "host", "seen", "reason", "waiting", "bound")
 
 
 @click.group("sessions", invoke_without_command=True)
@@ -46,14 +49,14 @@ def command(context: click.Context, ended: bool, as_json: bool, as_markdown: boo
         with suppress(KeyboardInterrupt):
             asyncio.run(_print_changes(as_json=as_json))
         return
-    found, waiting = _with_sessions(lambda store: _look(store, ended=ended))
+    seen = _with_sessions(lambda store, database: _look(store, database, ended=ended))
     if as_json:
-        say_json([shown(one, waiting.get(one.id, 0)) for one in found])
+        say_json([seen.shown(one) for one in seen.sessions])
     elif as_markdown:
-        _say_markdown(found)
+        _say_markdown(seen)
     else:
         now = SystemClock().now_ms()
-        table(_HEADER, [_cells(one, now) for one in found])
+        table(_HEADER, [seen.cells(one, now) for one in seen.sessions])
 
 
 @command.command("forget")
@@ -64,7 +67,7 @@ def forget(names: tuple[str, ...]) -> None:
     One that still runs is there again with its next event; revoke its key to keep it away.
     """
 
-    async def delete(store: SessionStore) -> None:
+    async def delete(store: SessionStore, _: Database) -> None:
         for name in names:
             await store.forget(name)
 
@@ -72,11 +75,107 @@ def forget(names: tuple[str, ...]) -> None:
     say(f"Forgotten: {', '.join(names)}.")
 
 
-async def _look(store: SessionStore, *, ended: bool) -> tuple[list[CodeSession], Mapping[str, int]]:
-    """The sessions, living ones first, and how many questions are open, by session."""
+@command.command("bind")
+@click.argument("name")
+@click.argument("conversation")
+@click.option("--for-everybody", "everybody", is_flag=True, help="What anybody says there goes to it, too.")
+@json_option
+def bind(name: str, conversation: str, everybody: bool, as_json: bool) -> None:
+    """Bind a thread of Slack to a session: what its owner says there goes to it in place of the soul.
+
+    The owner is asked in a direct message and decides. A session without a person is bound at once; only with
+    --for-everybody does anybody's word go to it. NAME is a session's name or id. CONVERSATION is an id,
+    soul/workspace/channel/thread, or any part of it that is unique.
+
+    JSON keys: session, conversation, everybody, bound.
+    """
+
+    async def bound(store: SessionStore, database: Database) -> BindingOrder:
+        session = await _named(store, name)
+        if not session.may_be_asked:
+            raise StoreError(f"{session.name} is hidden, headless or gone", hint="see `soul sessions`")
+        async with open_bells(load_settings().home.absolute(), SystemClock()) as bells:
+            done = await BindingAdmin(database, SystemClock(), os_user()).bind(
+                session, conversation, everybody=everybody
+            )
+            bells.ring_for_work()
+            return done
+
+    done = _with_sessions(bound)
+    if as_json:
+        say_json(asdict(done))
+    elif done.bound:
+        say(f"{done.conversation} is bound to {done.session}.")
+    else:
+        say(f"The owner of {done.session} is asked in a direct message.")
+
+
+@command.command("unbind")
+@click.argument("name")
+@json_option
+def unbind(name: str, as_json: bool) -> None:
+    """End the binding of a session, by its name or id: the soul answers in that thread again, and says so.
+
+    JSON keys: session, conversation, everybody, bound.
+    """
+
+    async def unbound(store: SessionStore, database: Database) -> BindingOrder:
+        session = await _named(store, name)
+        async with open_bells(load_settings().home.absolute(), SystemClock()) as bells:
+            done = await BindingAdmin(database, SystemClock(), os_user()).unbind(session)
+            bells.ring_for_work()
+            return done
+
+    done = _with_sessions(unbound)
+    if as_json:
+        say_json(asdict(done))
+    else:
+        say(f"{done.conversation} is bound to no session any more.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Sessions, and of each how many questions to it are open, and the conversation that is bound to it."""
+
+    sessions: Sequence[CodeSession]
+    waiting: Mapping[str, int]
+    bound: Mapping[str, str]
+
+    def shown(self, one: CodeSession) -> dict[str, object]:
+        """A session as JSON."""
+        return shown(one, self.waiting.get(one.id, 0), self.bound.get(one.id))
+
+    def cells(self, one: CodeSession, now: int) -> tuple[str, ...]:
+        """A session as a row of the table."""
+        empty = "-"
+        return (
+            one.name,
+            str(one.state),
+            one.project or empty,
+            one.branch or empty,
+            one.host or empty,
+            age(now, one.seen_ms),
+            one.reason or empty,
+            str(self.waiting.get(one.id, 0)),
+            self.bound.get(one.id, empty),
+        )
+
+
+async def _look(store: SessionStore, database: Database, *, ended: bool) -> _Seen:
+    """The sessions, living ones first."""
     now = SystemClock().now_ms()
     found = [as_found(one, now) for one in await store.all()]
-    return sorted((one for one in found if ended or one.living), key=lambda one: not one.living), await store.waiting()
+    ordered = sorted((one for one in found if ended or one.living), key=lambda one: not one.living)
+    return _Seen(ordered, await store.waiting(), await database.read(bound_by_session))
+
+
+async def _named(store: SessionStore, name: str) -> CodeSession:
+    """The session of this name or id, a living one first. Raises StoreError."""
+    now = SystemClock().now_ms()
+    found = [as_found(one, now) for one in await store.all() if name in {one.id, one.name}]
+    if not found:
+        raise StoreError(f"there is no session {name[:80]}", hint="see `soul sessions --all`")
+    return min(found, key=lambda one: not one.living)
 
 
 async def _print_changes(*, as_json: bool) -> None:
@@ -90,21 +189,20 @@ async def _print_changes(*, as_json: bool) -> None:
         while True:
             ringing = asyncio.ensure_future(bells.heard())
             try:
-                found, waiting = await _look(store, ended=True)
-                for one in found:
+                seen = await _look(store, database, ended=True)
+                for one in seen.sessions:
                     state = one.state, one.reason, one.branch, one.project
                     if before.get(one.id) != state and (one.living or one.id in before):
                         before[one.id] = state
-                        plain = shown(one, waiting.get(one.id, 0))
-                        say(json.dumps(plain) if as_json else "  ".join(_cells(one, clock.now_ms())))
+                        say(json.dumps(seen.shown(one)) if as_json else "  ".join(seen.cells(one, clock.now_ms())))
                 await ringing
             finally:
                 ringing.cancel()
 
 
-def _with_sessions(work: Callable[[SessionStore], Awaitable[T]]) -> T:
+def _with_sessions(work: Callable[[SessionStore, Database], Awaitable[T]]) -> T:
     async def worked(database: Database) -> T:
-        return await work(await _store(database))
+        return await work(await _store(database), database)
 
     return with_database(load_settings(), worked)
 
@@ -116,21 +214,8 @@ async def _store(database: Database) -> SessionStore:
     return SessionStore(database, workspace)
 
 
-def _cells(one: CodeSession, now: int) -> tuple[str, ...]:
-    empty = "-"
-    return (
-        one.name,
-        str(one.state),
-        one.project or empty,
-        one.branch or empty,
-        one.host or empty,
-        age(now, one.seen_ms),
-        one.reason or empty,
-    )
-
-
-def _say_markdown(found: Sequence[CodeSession]) -> None:
+def _say_markdown(seen: _Seen) -> None:
     now = SystemClock().now_ms()
-    rows = [_HEADER, ("---",) * len(_HEADER), *(_cells(one, now) for one in found)]
+    rows = [_HEADER, ("---",) * len(_HEADER), *(seen.cells(one, now) for one in seen.sessions)]
     for row in rows:
         say("| " + " | ".join(one_line(cell).replace("|", "\\|") for cell in row) + " |")

@@ -31,13 +31,15 @@ class NoteRefused(DaemonError):
 class NoteKind(StrEnum):
     """What a note is; an answer goes back to the conversation in which the question was sent.
 
-    A `QUESTION` and a `TASK` are for a session: a question changes nothing there.
+    A `QUESTION` and a `TASK` are for a session: a question changes nothing there. `SAID` is what a session says of
+    itself in the thread that is bound to it.
     """
 
     NOTE = "note"
     ANSWER = "answer"
     QUESTION = "question"
     TASK = "task"
+    SAID = "said"
 
 
 class NoteState(StrEnum):
@@ -76,6 +78,7 @@ class SharedMessage:
 
     The fields after `words` are of notes to a session, and of its answers: `owner` is whose it is, `called` its name
     when it was asked, `asker` the name of the person `behalf`, `reply_to` the thread in which the answer is read.
+    `bound`: it goes to the session because its thread is bound to it, and nobody was asked.
     """
 
     id: str
@@ -100,6 +103,7 @@ class SharedMessage:
     called: str = ""
     asker: str = ""
     reply_to: str = ""
+    bound: bool = False
 
 
 def checked_words(text: str) -> str:

@@ -139,7 +139,7 @@ class Perception:
     a permission. `zone` is the IANA name of the time zone they live in, empty if unknown. The inbox sets `received_ms`.
     `late` marks a message that is answered later than usual. `process` names the mental process that is visited with
     `params`; None means the current one. `language` is the tag of the user's own language, such as `de-DE`, as the gate
-    knows it; empty if it doesn't.
+    knows it; empty if it doesn't. `bot` says that the gate knows its author as a program.
     """
 
     id: str
@@ -157,6 +157,7 @@ class Perception:
     process: str | None = None
     params: Mapping[str, object] = field(default_factory=dict)
     language: str = ""
+    bot: bool = False
 
     @classmethod
     def of_message(

@@ -3,7 +3,7 @@
 A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks and the last
 punctuation mark don't matter, but for *why?*, which is a question like any other. `#` stands for a number; what follows
 a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
-name stands, in *ask ada-api: …* that of a session.
+name stands, in *ask ada-api: …* and *bind ada-api here* that of a session.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Final
 
 
 class Command(StrEnum):
-    """What a phrase asks for: what a person decides of what is known of them, who works on what, who is to answer."""
+    """What a phrase asks for: about what is known of a person, about sessions, and who is to answer."""
 
     KNOWN = "known"
     WHY = "why"
@@ -35,6 +35,9 @@ class Command(StrEnum):
     HAND_OVER = "hand over"
     ASK = "ask"
     HAND = "hand"
+    BIND = "bind"
+    BIND_FOR_ALL = "bind for everybody"
+    UNBIND = "unbind"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -83,6 +86,15 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         Command.HAND_OVER: (),  # and in this
         Command.ASK: (),  # the name of a session stands in it, and words follow, see `_TO_SESSION`
         Command.HAND: (),
+        Command.BIND: (),  # the same name stands in it, see `_BINDING`
+        Command.BIND_FOR_ALL: (),
+        Command.UNBIND: (
+            "unbind",
+            "unbind this thread",
+            "unbind the thread",
+            "löse die bindung",
+            "bindung lösen",
+        ),
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -120,8 +132,15 @@ _NAMING: Final = {
         re.IGNORECASE,
     ),
 }
+_SESSION: Final = r"(?P<name>[^\W_]+(?:-[^\W_]+)+)"
+_BINDING: Final = re.compile(
+    rf"(?:please )?bind {_SESSION} here(?P<all> for (?:everybody|everyone|all))?(?: please)?"
+    rf"|(?:bitte )?(?:binde|verbinde) {_SESSION.replace('name', 'wen')} hier(?P<alle> für alle)?(?: an)?(?: bitte)?",
+    re.IGNORECASE,
+)
 _TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself: why?* is a question to the soul
-    r"(?:please |bitte )?(?:(?P<ask>ask|frage?)|hand|gib|übergib)\s+[`*_\"]?(?P<name>[^\W_]+(?:-[^\W_]+)+)[`*_\"]?\s*:"
+    r"(?:please |bitte )?(?:(?P<ask>ask|frage?)|hand|gib|übergib)\s+[`*_\"]?"
+    rf"{_SESSION}[`*_\"]?\s*:"
     r"\s*(?P<words>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -160,6 +179,9 @@ def phrase_in(text: str) -> Phrase | None:
 
 
 def _naming(text: str) -> Phrase | None:
+    if (asked := _BINDING.fullmatch(text)) is not None:
+        command = Command.BIND_FOR_ALL if asked["all"] or asked["alle"] else Command.BIND
+        return Phrase(command, name=asked["name"] or asked["wen"])
     for command, pattern in _NAMING.items():
         if (asked := pattern.fullmatch(text)) is not None:
             return Phrase(command, words=next(filter(None, asked.groups())))

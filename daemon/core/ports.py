@@ -469,7 +469,7 @@ class GateDecision:
     `reason` is a short code for the inbox row; `say` a polite sentence of `core/sentences.py`, empty where no reply is
     right. `outsider` says that the user isn't known to be a full member of the workspace, whether admitted or not.
     `language` is the tag of the user's language, empty if unknown. `zone` is the IANA name of the user's time
-    zone, empty if the platform doesn't say.
+    zone, empty if the platform doesn't say. `bot` says that the author is a program.
     """
 
     admitted: bool
@@ -479,6 +479,7 @@ class GateDecision:
     outsider: bool = False
     language: str = ""
     zone: str = ""
+    bot: bool = False
 
 
 class Gate(Protocol):

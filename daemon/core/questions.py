@@ -31,7 +31,7 @@ NEWS_PARAM: Final = "news"
 
 
 class News(StrEnum):
-    """What became of a question, as the people hear who wait for its answer."""
+    """What became of a question, as the people hear who wait for its answer; and what is about bound threads."""
 
     ALLOWED = "allowed"
     REFUSED = "refused"
@@ -40,6 +40,9 @@ class News(StrEnum):
     GONE = "gone"
     OVER = "over"
     ANSWER = "answer"
+    SAID = "said"  # a session says something of itself
+    BIND = "bind"  # a thread is to be bound to a session, once its owner allows it
+    BOUND = "bound"  # its owner allowed it
 
 
 def is_news(perception: Perception) -> bool:

@@ -12,6 +12,8 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
+
 SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
         # -- while it works ---------------------------------------------------------------------------------------
@@ -210,6 +212,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "session.",
         "ask_edited": "You have changed the message that a session was to read, so it gets nothing of it. Ask again if "
         "it still matters.",
+        **ABOUT_BOUND_THREADS,
         # -- why something was said -------------------------------------------------------------------------------
         "because_head": "Where it comes from, sentence by sentence:",
         "because_fact": "I had noted: {what}",

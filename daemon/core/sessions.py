@@ -74,6 +74,14 @@ class NoteSettled(DaemonError):
     """The note takes no answer, or no more; nothing was stored."""
 
 
+class NotBound(DaemonError):
+    """No thread belongs to the session; nothing was said."""
+
+
+class SaidTooMuch(DaemonError):
+    """The sessions of a key said as much of themselves as they may for now; nothing was said."""
+
+
 class KeyEnded(DaemonError):
     """The key was ended since the request came; nothing was stored."""
 
@@ -224,6 +232,11 @@ class CodeSession:
     def may_be_asked(self) -> bool:
         """Whether people may put questions to it: it is there, it is shown, and a person sits before it."""
         return self.living and self.visibility is not Visibility.HIDDEN and self.attended is not False
+
+    @property
+    def unwatched(self) -> bool:
+        """Whether it asks no permission for what it does."""
+        return self.permission_mode == "bypassPermissions"
 
     def shown_to(self, person: str) -> bool:
         """Whether this person may know that it is there."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
@@ -164,7 +165,7 @@ class Claim:
     `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
     `unreadable` names rows that could not be read: they were parked, or a state began anew. `nonce` fences the words of
     others in the conversation's prompts. `forgotten` counts how often earlier words were edited or deleted there,
-    `narrowed` how often a channel of the workspace was made private.
+    `narrowed` how often a channel of the workspace was made private. `bound` names the session that it is bound to.
     """
 
     conversation: ConversationKey
@@ -182,6 +183,7 @@ class Claim:
     nonce: Nonce = NO_NONCE
     forgotten: int = 0
     narrowed: int = 0
+    bound: BoundThread | None = None
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""

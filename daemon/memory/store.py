@@ -38,6 +38,7 @@ from daemon.memory.shared.messages import NoteStore
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
+from daemon.memory.shared.thread_bindings import ThreadBindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Store:
     sessions: SessionStore
     notes: NoteStore
     questions: QuestionStore
+    bindings: ThreadBindings
     night: NightStores
 
 
@@ -141,5 +143,6 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         sessions=SessionStore(database, worker.workspace),
         notes=NoteStore(database, clock, worker.workspace),
         questions=QuestionStore(database, clock, worker.workspace),
+        bindings=ThreadBindings(database, clock, worker.workspace),
         night=night_stores(database, clock, worker),
     )

@@ -130,7 +130,7 @@ class ConversationHandler:
         for row in claim.unreadable:
             self._services.emit("inbox.dead", row=row, reason="the row can't be read")
         async with alongside(self._keep_lease(cycle)):
-            triaged = await self._services.triage.sort(claim.messages)
+            triaged = await self._services.triage.sort(claim.messages, claim.bound)
             cycle.messages, cycle.dismissed, cycle.unanswered = triaged.messages, triaged.dismissed, triaged.unanswered
             cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
             if cycle.messages:

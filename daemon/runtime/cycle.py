@@ -15,6 +15,7 @@ from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
+from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.recalling import process_context, rules_of_reply
 from daemon.runtime.sharing import tell_others, with_notes_heard
@@ -31,6 +32,8 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     services = cycle.services
     if (phrase := await phrase_of(cycle)) is not None:
         return await obey(cycle, phrase)
+    if cycle.for_session is not None:
+        return await say_to_session(cycle, cycle.for_session)
     soul = services.soul()
     cycle.paused = await services.standing.paused([one.author for one in cycle.perceptions])
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from daemon.core.bound_threads import BoundThread
 from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
@@ -17,7 +18,7 @@ from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Claim, Dismissal, InboxMessage
 from daemon.mind.interrupts import Interrupt
 from daemon.runtime.cycle_services import CycleServices
-from daemon.runtime.triage import before_a_phrase
+from daemon.runtime.triage import before_one_alone
 from daemon.shared.souls import Doing
 from daemon.soul_engine import integrate
 
@@ -83,6 +84,12 @@ class Cycle:
         """Who reads the reply, as `find_readers` found last; this decides what the soul may know in this cycle."""
         return self._readers or Readers(self.claim.audience, members_only=False)
 
+    @property
+    def for_session(self) -> BoundThread | None:
+        """The session that the newest message goes to in place of the soul, since its thread is bound."""
+        bound = self.claim.bound
+        return bound if bound is not None and bound.takes(self.newest) else None
+
     async def find_readers(self) -> None:
         """Ask who reads here, and give the claim the audience that is true now. Raises LostLease."""
         self._readers = await self._ask_readers()
@@ -117,7 +124,7 @@ class Cycle:
         self.claim = await self.services.conversations.absorb_new_messages(self.claim)
         try:
             unknown = [one for one in self.claim.messages if one.id not in known]
-            fresh = await self.services.triage.sort(before_a_phrase(unknown))
+            fresh = await self.services.triage.sort(before_one_alone(unknown, self.claim.bound))
         except NotDelivered as error:  # the gate can't decide now; these messages get a cycle of their own
             self.services.emit("gate.failed", conversation=str(self.claim.conversation), reason=error.message)
             return memory

@@ -9,21 +9,24 @@ from typing import Final
 
 from daemon.core.errors import NotDelivered
 from daemon.core.fencing import clean_name
-from daemon.core.notes import NOTE_PARAM, SharedMessage
+from daemon.core.notes import NOTE_PARAM, NoteKind, SharedMessage
 from daemon.core.perception import Modality
 from daemon.core.questions import NEWS_PARAM, News
 from daemon.core.sessions import CodeSession, KeyOwner
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.records import Delivery, Speaks, Turn
+from daemon.memory.records import Delivery, Dismissal, Speaks, Turn
+from daemon.memory.shared.binding_acts import BINDS, DecidedToBind
 from daemon.memory.shared.question_acts import Decided
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
+from daemon.runtime.people.binding import ask_to_bind, bind_as_allowed
 from daemon.runtime.sharing import tell_others
 
 _UNPROVEN_MS: Final = 600_000  # for so long others may only seem to read there: Slack can't be asked, or just began
 _PAUSE_S: Final = 15.0
 
+_ABOUT_BINDING: Final = {str(News.BIND): ask_to_bind, str(News.BOUND): bind_as_allowed}
 _SENTENCES: Final = {
     News.ALLOWED: "ask_allowed",
     News.REFUSED: "ask_refused",
@@ -41,6 +44,8 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
     proven that none do.
     """
     services, newest = cycle.services, cycle.newest
+    if (by_binding := _ABOUT_BINDING.get(str(newest.params.get(NEWS_PARAM)))) is not None:
+        return await by_binding(cycle)
     effect = _decided(cycle) if newest.modality is Modality.DECISION else await _said(cycle)
     delivery = await services.commits.commit(effect)
     tell_others(cycle, effect)
@@ -50,8 +55,9 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
 
 def _decided(cycle: Cycle) -> CycleEffect:
     """The event by which people hear of it is stored with it."""
-    newest, claim = cycle.newest, cycle.claim
-    act = Decided(str(newest.params["approval"]), bool(newest.params.get("expired")))
+    newest, claim, approval = cycle.newest, cycle.claim, str(cycle.newest.params["approval"])
+    expired = bool(newest.params.get("expired"))
+    act = DecidedToBind(approval) if approval.startswith(BINDS) else Decided(approval, expired)
     asker = Asker(newest.author, claim.conversation, claim.audience, newest.ts)
     return replace(effect_of_words(cycle, (), ()), acts=(act,), asker=asker)
 
@@ -62,6 +68,9 @@ async def _said(cycle: Cycle) -> CycleEffect:
     if found is None:  # forgotten meanwhile
         return effect_of_words(cycle, (), ())
     question, answer, session = found
+    if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
+        cycle.dismissed = {one.id: Dismissal("its thread is bound no more") for one in cycle.messages}
+        return effect_of_words(cycle, (), ())
     if not _may_hear(cycle, question) and services.clock.now_ms() - float(newest.ts) * 1000 < _UNPROVEN_MS:
         raise NotDelivered("it can't be proven who reads there", retry_after=_PAUSE_S)
     text, turns = _text(cycle, question, answer, session), tuple[Turn, ...]()
@@ -90,6 +99,8 @@ def _text(cycle: Cycle, question: SharedMessage, answer: str, session: CodeSessi
 
 
 def _owner(cycle: Cycle, session: CodeSession | None) -> str:
+    if session and not session.person:
+        return cycle.words.say("work_admin")
     return clean_name(session.person_name) if session and session.person_name else cycle.words.say("because_anyone")
 
 

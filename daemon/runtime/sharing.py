@@ -9,6 +9,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Dismissal, Speaks
+from daemon.memory.shared.binding_acts import AskedToBind, DecidedToBind
 from daemon.memory.shared.note_acts import SaidToSoul, SentNote
 from daemon.memory.shared.question_acts import Decided, PutToSession
 from daemon.mind.recall.shared import with_shared
@@ -95,7 +96,7 @@ def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:
 
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:
     """Ring those who wait, once an effect is committed that holds notes or a handoff, or what is shared `changed`."""
-    asks = any(isinstance(act, PutToSession | Decided) for act in effect.acts)
+    asks = any(isinstance(act, PutToSession | Decided | AskedToBind | DecidedToBind) for act in effect.acts)
     if changed or asks:  # a session may wait for it
         cycle.services.bells.ring()
     if asks or effect.handoff is not None or any(isinstance(act, SentNote | SaidToSoul) for act in effect.acts):

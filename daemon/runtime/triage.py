@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from daemon.core.bound_threads import BoundThread
 from daemon.core.perception import Modality
 from daemon.core.phrases import phrase_in
 from daemon.core.ports import Clock, Emit, Gate, Source
@@ -44,11 +45,14 @@ class Triage:
         self._emit = emit
         self.stale_after = stale_after
 
-    async def sort(self, messages: Sequence[InboxMessage]) -> Triaged:
-        """Sort claimed messages. Raises NotDelivered when the platform can't be asked about a user just now."""
+    async def sort(self, messages: Sequence[InboxMessage], bound: BoundThread | None = None) -> Triaged:
+        """Sort claimed messages; `bound` is the session to which the thread belongs.
+
+        Raises NotDelivered when the platform can't be asked about a user just now.
+        """
         admitted, unanswered, dismissed, refusal, language = [], [], _no_longer_idle(messages), "", ""
         outsider_spoke = False
-        for message in _of_one_kind([one for one in messages if one.id not in dismissed]):
+        for message in _of_one_kind([one for one in messages if one.id not in dismissed], bound):
             now = self._clock.now_ms()
             if (age := _age(message, now)) > self.stale_after and not is_news(message.perception):
                 unanswered += await self._to_be_told(message, age)
@@ -61,6 +65,7 @@ class Triage:
             outsider_spoke = outsider_spoke or decision.outsider
             if decision.admitted:
                 named = replace(perception, name=decision.name, zone=decision.zone, language=decision.language)
+                named = replace(named, bot=decision.bot)
                 admitted.append(replace(message, perception=replace(named, received_ms=now) if late else named))
             else:
                 dismissed[message.id] = Dismissal(decision.reason)
@@ -94,19 +99,22 @@ def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
     return {one.id: Dismissal("no longer idle") for one in idle}
 
 
-def before_a_phrase(messages: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
-    """The messages up to the first phrase that is obeyed without a model, which gets an answer of its own."""
-    phrases = (number for number, one in enumerate(messages) if phrase_in(one.perception.content) is not None)
-    return messages[: next(phrases, len(messages))]
+def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None) -> Sequence[InboxMessage]:
+    """The messages up to the first one that the soul doesn't think about, which gets an answer of its own.
+
+    So it is with a phrase that is obeyed without a model, and with what goes to the session of a bound thread.
+    """
+    alone = (
+        number
+        for number, one in enumerate(messages)
+        if phrase_in(one.perception.content) is not None or (bound is not None and bound.takes(one.perception))
+    )
+    return messages[: next(alone, len(messages))]
 
 
-def _up_to_a_phrase(words: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
-    """A phrase that is obeyed without a model is answered alone, after what was said before it."""
-    return before_a_phrase(words) or words[:1]
-
-
-def _of_one_kind(messages: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
+def _of_one_kind(messages: Sequence[InboxMessage], bound: BoundThread | None) -> Sequence[InboxMessage]:
     """The messages that one reply can answer: all words, else one decision, else one scheduled event."""
-    words = _up_to_a_phrase([one for one in messages if one.perception.modality is Modality.WORDS])
+    said = [one for one in messages if one.perception.modality is Modality.WORDS]
+    words = before_one_alone(said, bound) or said[:1]
     decisions = [one for one in messages if one.perception.modality is Modality.DECISION]
     return words or decisions[:1] or messages[:1]

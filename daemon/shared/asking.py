@@ -11,6 +11,8 @@ from daemon.core.questions import News
 from daemon.core.sessions import CodeSession, Handed
 from daemon.memory.shared.questions import OpenQuestion, QuestionStore
 from daemon.memory.shared.sessions import SessionStore
+from daemon.memory.shared.thread_bindings import ThreadBindings
+from daemon.shared.bound_threads import WatchedThreads, is_between
 from daemon.shared.living_sessions import LivingSessions, as_they_are
 
 _NEAREST: Final = 3
@@ -18,6 +20,10 @@ _LIKE: Final = 0.6
 _FROM_ANOTHER: Final = (
     "{asker} asks this session something through the soul of this team's Slack. {asker} is not your user, who has "
     "allowed just these words. "
+)
+_BY_BINDING: Final = (
+    "{asker} says this to this session in a Slack thread that is bound to it, through the soul of the team. {asker} is "
+    "not your user, who lets everybody there speak to you. "
 )
 _FROM_OWNER: Final = "Your user, {asker}, asks this session something from Slack, through the soul of the team. "
 _QUESTION: Final = (
@@ -34,9 +40,12 @@ _HOW: Final = (
 class SessionQuestions:
     """The questions that one soul passes on to sessions."""
 
-    def __init__(self, store: QuestionStore, sessions: SessionStore, clock: Clock, soul: str) -> None:
+    def __init__(
+        self, store: QuestionStore, sessions: SessionStore, bindings: ThreadBindings, clock: Clock, soul: str
+    ) -> None:
         self._store = store
         self._sessions = sessions
+        self._threads = WatchedThreads(bindings, clock, soul)
         self._clock = clock
         self._soul = soul
         self._living = LivingSessions(sessions, clock)
@@ -49,29 +58,44 @@ class SessionQuestions:
         """Whether a session may be asked no more for now. Raises StoreError."""
         return await self._store.is_full(session.id)
 
+    async def one(self, id_: str) -> CodeSession | None:
+        """The session of this id, as its row says. Raises StoreError."""
+        return await self._sessions.one(id_)
+
     async def with_answer(self, name: str) -> tuple[SharedMessage, str, CodeSession | None] | None:
         """A question by its id, or that of its answer: with the answer's words, and the session as it is known now.
+
+        What a session says of itself is both question and answer.
 
         None where it is forgotten. Raises StoreError.
         """
         found, said = await self._store.note(name), ""
         if found is not None and found.kind is NoteKind.ANSWER:
             said, found = found.words, await self._store.note(found.answers)
+        if found is not None and found.kind is NoteKind.SAID:
+            return found, found.words, await self._sessions.one(found.sender)
         return None if found is None else (found, said, await self._sessions.one(found.addressee))
 
     async def fall_due(self) -> int:
         """Let people hear of what no answer came to, and of sessions that are gone; gives how many there were.
 
-        Raises StoreError.
+        In a bound thread one line says for all that waits there that no answer came. Raises StoreError.
         """
-        asked = await self._store.open(self._soul)
-        said = [await self._store.tell(one, news) for one in asked if (news := await self._news(one)) is not None]
-        return sum(said)
+        said, asked = await self._threads.look(), await self._store.open(self._soul)
+        told = {one.note.conversation for one in asked if one.note.bound and one.said_late}
+        for one in asked:
+            news, where = await self._news(one), one.note.conversation
+            if news is None or (news is News.LATE and one.note.bound and where in told):
+                continue
+            told |= {where} if news is News.LATE else set()
+            said += await self._store.tell(one, news)
+        return said
 
     async def _news(self, question: OpenQuestion) -> News | None:
         session, now = await self._sessions.one(question.note.addressee), self._clock.now_ms()
         found = await as_they_are([session] if session else [], now)
-        return question.news(now, gone=not any(one.living for one in found))
+        between = session is not None and is_between(session, now)
+        return question.news(now, gone=not between and not any(one.living for one in found))
 
 
 def nearest(name: str, sessions: Sequence[CodeSession]) -> tuple[str, ...]:
@@ -97,7 +121,7 @@ def _likeness(name: str, other: str) -> float:
 def handed(note: SharedMessage) -> Handed:
     """A question as its session reads it: from whom, what it may do, and the words in a fence."""
     nonce, asker = fresh_nonce(), clean_name(note.asker)
-    whose = _FROM_OWNER if note.behalf == note.owner else _FROM_ANOTHER
+    whose = _FROM_OWNER if note.behalf == note.owner else _BY_BINDING if note.bound else _FROM_ANOTHER
     what = _TASK if note.kind is NoteKind.TASK else _QUESTION
     head = f"{whose.format(asker=asker)}{what}{_HOW.format(nonce=nonce)}"
     return Handed(

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from daemon.core.bound_threads import MOST_SAID_HOURLY
 from daemon.core.contexts import ContextState
 from daemon.core.notes import NoteState
 from daemon.core.perception import Audience, AudienceKind
@@ -16,8 +17,10 @@ from daemon.core.sessions import (
     HookEvent,
     KeyOwner,
     NoSuchNote,
+    NotBound,
     NoteSettled,
     NotTheirSession,
+    SaidTooMuch,
     SessionReads,
     Visibility,
 )
@@ -25,6 +28,7 @@ from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.keys import Keys, StoredKey
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
+from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, new_call, said_by
 from daemon.shared.asking import handed
 from daemon.shared.bells import Bells
 from daemon.shared.living_sessions import as_they_are
@@ -47,7 +51,7 @@ class CodeSessions:
 
     `standing_of` asks the gate about a person, and `room_of` finds their direct messages. `contexts` gives the shared
     contexts that the soul knows of, and `who` says who it is. `questions` are what people ask sessions, for which one
-    waits by the `bells`; `wake` has the souls look for an answer.
+    waits by the `bells`, `bindings` the threads that belong to sessions; `wake` has the souls look for what they say.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class CodeSessions:
         contexts: Callable[[], Awaitable[Sequence[ContextState]]],
         who: Callable[[], tuple[str, str]],
         questions: QuestionStore,
+        bindings: ThreadBindings,
         bells: Bells,
         wake: Callable[[], None],
     ) -> None:
@@ -75,6 +80,7 @@ class CodeSessions:
         self._contexts = contexts
         self._who = who
         self._questions = questions
+        self._bindings = bindings
         self._bells = bells
         self._wake = wake
         self._refused: dict[str, _Refused] = {}
@@ -152,11 +158,12 @@ class CodeSessions:
             raise NoteSettled(f"the note is {was} already", hint="nothing to do: nothing more is said of it")
         self._wake()
 
-    async def _require_own(self, owner: KeyOwner, session: str) -> None:
-        """Raises NotTheirSession for a session that didn't come with the owner's key, and StoreError."""
+    async def _require_own(self, owner: KeyOwner, session: str) -> CodeSession:
+        """The session. Raises NotTheirSession for one that didn't come with the owner's key, and StoreError."""
         found = await self._store.one(session)
         if found is None or (found.person, found.key) != (owner.person, owner.key):
             raise NotTheirSession("there is no such session", hint="use the key with which it began")
+        return found
 
     async def audience(self, owner: KeyOwner) -> Audience:
         """For whom it is kept what an owner's sessions say: a person's DM, or the admin. Raises ChannelError."""
@@ -181,8 +188,26 @@ class CodeSessions:
         Raises StoreError.
         """
         found = await self._now(await self._store.newest(None if owner == THE_ADMIN else owner.person))
-        waiting = await self._store.waiting()
-        return [shown(one, waiting.get(one.id, 0)) for one in sorted(found, key=lambda one: not one.living)]
+        waiting, bound = await self._store.waiting(), await self._bindings.by_session()
+        ordered = sorted(found, key=lambda one: not one.living)
+        return [shown(one, waiting.get(one.id, 0), bound.get(one.id)) for one in ordered]
+
+    async def say_in_thread(self, owner: KeyOwner, session: str, words: str, call: str) -> None:
+        """Have something said in the thread that is bound to an owner's session, in its name, and nowhere else.
+
+        `call` is the session's own id for it, so that it is said once; '' for none. Raises NotTheirSession, NotBound,
+        SaidTooMuch, NoteSettled for what holds no words, and StoreError.
+        """
+        found = await self._require_own(owner, session)
+        if not (said := clean_answer(words)):
+            raise NoteSettled("that holds no words", hint="say it in plain text")
+        name = said_by(owner.author, session, call) if call else new_call()
+        came = await self._bindings.say(found, said, name)
+        if came is SaidInThread.UNBOUND:
+            raise NotBound("no thread is bound to this session", hint="its owner says: bind NAME here")
+        if came is SaidInThread.OVER:
+            raise SaidTooMuch(f"{MOST_SAID_HOURLY} times an hour are the most of one key", hint="try again later")
+        self._wake()
 
     async def _now(self, sessions: Sequence[CodeSession]) -> Sequence[CodeSession]:
         """The sessions, gone where their processes are or where they were silent for too long."""
@@ -235,8 +260,11 @@ def _at_work(session: CodeSession) -> dict[str, object]:
     }
 
 
-def shown(session: CodeSession, waiting: int) -> dict[str, object]:
-    """A session as its owner and the admin see it; `waiting` is how many questions to it are open."""
+def shown(session: CodeSession, waiting: int, bound: str | None) -> dict[str, object]:
+    """A session as its owner and the admin see it.
+
+    `waiting` is how many questions to it are open, `bound` the conversation that belongs to it.
+    """
     identity = _pid(session.process)
     return {
         "id": session.id,
@@ -254,7 +282,7 @@ def shown(session: CodeSession, waiting: int) -> dict[str, object]:
         "state": str(session.state),
         "reach": "turn_end" if session.living else "none",
         "topic": session.topic or None,
-        "bound": None,
+        "bound": bound,
         "waiting": waiting,
         "started_ms": session.started_ms,
         "seen_ms": session.seen_ms,

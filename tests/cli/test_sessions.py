@@ -106,7 +106,7 @@ def test_sessions_are_listed_living_ones_first_and_ended_ones_when_asked_for() -
 def test_the_table_in_markdown_keeps_its_columns_and_no_name_steers_the_terminal() -> None:
     said = call("sessions", "--md").output
     lines = said.splitlines()
-    assert lines[1].count("---") == lines[0].count("|") - 1 == 7
+    assert lines[1].count("---") == lines[0].count("|") - 1 == 9
     assert "a\\|pi" in said
     assert "\x1b" not in said
 

@@ -12,7 +12,7 @@ from tests.http.daemons import HttpHome, bearer
 from tests.http.machines import key_of
 
 TOOLS = {"recall", "remember", "ask_soul", "context_list", "context_get", "context_set", "sessions", "working_on"}
-TOOLS |= {"notes", "answer"}
+TOOLS |= {"notes", "answer", "say_in_thread"}
 
 
 @asynccontextmanager

@@ -38,6 +38,7 @@ from daemon.memory.shared.messages import NoteStore
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
+from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
@@ -135,7 +136,13 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
             at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
             sessions=LivingSessions(sessions := SessionStore(database, WORKER.workspace), clock),
-            asking=SessionQuestions(QuestionStore(database, clock, WORKER.workspace), sessions, clock, SOUL),
+            asking=SessionQuestions(
+                QuestionStore(database, clock, WORKER.workspace),
+                sessions,
+                ThreadBindings(database, clock, WORKER.workspace),
+                clock,
+                SOUL,
+            ),
             user_models=UserModels(database, clock, WORKER),
             learning=Learning(database, clock, WORKER),
             soul_states=SoulStates(database, clock, WORKER),

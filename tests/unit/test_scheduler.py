@@ -17,6 +17,7 @@ from daemon.memory.queues.intentions import Intentions, NewIntention, store_inte
 from daemon.memory.records import Worker
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
+from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.runtime.scheduler import POLL, Scheduler
 from daemon.shared.asking import SessionQuestions
 from tests.fakes import Events, FakeClock
@@ -97,7 +98,8 @@ class SchedulerBench:
 def questions_of(database: Database, clock: FakeClock) -> SessionQuestions:
     """The questions to sessions, of which there are none."""
     store = QuestionStore(database, clock, WORKER.workspace)
-    return SessionQuestions(store, SessionStore(database, WORKER.workspace), clock, WORKER.soul)
+    bindings = ThreadBindings(database, clock, WORKER.workspace)
+    return SessionQuestions(store, SessionStore(database, WORKER.workspace), bindings, clock, WORKER.soul)
 
 
 @asynccontextmanager

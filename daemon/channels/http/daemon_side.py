@@ -36,6 +36,12 @@ class SessionsSeen(Protocol):
     async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
         """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote and NoteSettled."""
 
+    async def say_in_thread(self, owner: KeyOwner, session: str, words: str, call: str) -> None:
+        """Have something said in the thread of an owner's session, once for each id `call` of its own; '' for none.
+
+        Raises NotTheirSession, NotBound, SaidTooMuch and NoteSettled.
+        """
+
     async def list(self, owner: KeyOwner) -> Sequence[Mapping[str, object]]:
         """The newest sessions that are an owner's, of the admin's token all, as JSON, 500 at most."""
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from daemon.channels.http.schemas import ErrorAnswer, ErrorDetail
 from daemon.core.contexts import ContextRefused
 from daemon.core.errors import DaemonError, StoreError
-from daemon.core.sessions import NoSuchNote, NoteSettled, NotTheirSession
+from daemon.core.sessions import NoSuchNote, NotBound, NoteSettled, NotTheirSession, SaidTooMuch
 
 _BY_STATUS: Final = {
     400: ("malformed", "The request can't be read.", ""),
@@ -54,6 +54,9 @@ def of_daemon(error: DaemonError) -> Refusal:
         return Refusal(422, "invalid", f"{error.message}.", error.hint)
     if isinstance(error, NotTheirSession):
         return Refusal(404, "unknown_session", "There is no such session.", error.hint)
+    if isinstance(error, NotBound | SaidTooMuch):
+        status, code = (409, "not_bound") if isinstance(error, NotBound) else (429, "over_budget")
+        return Refusal(status, code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint)
     if isinstance(error, NoSuchNote | NoteSettled):
         status, code = (404, "unknown_note") if isinstance(error, NoSuchNote) else (409, "settled")
         return Refusal(status, code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint)

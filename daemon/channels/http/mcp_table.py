@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from daemon.channels.http.schemas import SOME_TEXT, Id
+from daemon.core.bound_threads import LONGEST_SAID
 from daemon.core.questions import LONGEST_ANSWER
 
 LONGEST_ASKED: Final = 8_000
@@ -92,6 +93,16 @@ class AnswerArguments(_Arguments):
     )
 
 
+class SayArguments(_Arguments):
+    """What is said."""
+
+    session: _Session = Field(description="Which of your own sessions this one is: the name by which people know it.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_SAID, pattern=SOME_TEXT)] = Field(
+        description="What to say, as people will read it: up to 4,000 characters."
+    )
+    id: Id | None = Field(None, description="Your own id for this; the same id again says nothing more.")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """What a tool gives back: a text, or why it did nothing (`refused`)."""
@@ -161,6 +172,13 @@ TOOLS: Final = (
         "answer",
         "Answer what people ask this session. The text goes word for word, once, to the thread in which it was asked.",
         AnswerArguments,
+        reads_only=False,
+    ),
+    SessionTool(
+        "say_in_thread",
+        "Say something in the Slack thread that people have bound to this session, in this session's name, once. All "
+        "who are there read it. Where no thread is bound, nothing is said. A key has a number of them an hour.",
+        SayArguments,
         reads_only=False,
     ),
 )

@@ -1,5 +1,5 @@
 """What the tools do that sessions get over MCP. None of them posts anywhere but
-`answer`, which posts where it was asked.
+`answer`, where it was asked, and `say_in_thread`, in the thread that is bound to the session.
 
 What a tool can't do it says in a sentence, and what to do instead. What people wrote comes back as data.
 """
@@ -23,6 +23,7 @@ from daemon.channels.http.mcp_table import (
     NotesArguments,
     RecallArguments,
     RememberArguments,
+    SayArguments,
     ToolAnswer,
     WorkingOnArguments,
 )
@@ -53,6 +54,7 @@ class SessionTools:
             "working_on": self._working_on,
             "notes": self._notes,
             "answer": self._answer,
+            "say_in_thread": self._say_in_thread,
         }
 
     async def use(self, name: str, arguments: Mapping[str, object], owner: KeyOwner) -> ToolAnswer:
@@ -136,6 +138,11 @@ class SessionTools:
         session = await self._own_session(owner, given.session)
         await self._side.sessions.answer(owner, session, given.note, given.text)
         return "It is said where it was asked."
+
+    async def _say_in_thread(self, owner: KeyOwner, given: SayArguments) -> str:
+        session = await self._own_session(owner, given.session)
+        await self._side.sessions.say_in_thread(owner, session, given.text, given.id or "")
+        return "It is said in the thread that is bound to this session."
 
     async def _own_session(self, owner: KeyOwner, name: str | None) -> str:
         """The id of an owner's session by its name or id; '' for none. Another person's is not there."""

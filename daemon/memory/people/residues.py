@@ -24,6 +24,7 @@ _ROWS: Final = f"""
       + (SELECT count(*) FROM inbox WHERE author = :person AND workspace = :workspace AND body <> '')
       + (SELECT count(*) FROM intentions WHERE behalf = :person AND workspace = :workspace)
       + (SELECT count(*) FROM shared_messages WHERE behalf = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM bound_threads WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM cues WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM person_zones WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM looked_through l JOIN conversations c ON c.id = l.conversation

@@ -45,7 +45,7 @@ async def reword_asked_in(transaction: Transaction, conversation: str, ts: str, 
     )
     for row in rows:
         words = _asked_by(row, text)
-        if words and row["state"] == "waiting" and row["behalf"] == row["owner"]:
+        if words and row["state"] == "waiting" and (row["bound"] or row["behalf"] == row["owner"]):
             await transaction.run("UPDATE shared_messages SET words = :words WHERE id = :id", words=words, id=row["id"])
         elif words != row["words"]:
             await _drop(transaction, row, now)
@@ -54,6 +54,9 @@ async def reword_asked_in(transaction: Transaction, conversation: str, ts: str, 
 def _asked_by(row: sqlite3.Row, text: str) -> str:
     """What a text asks of the same session in the same way; empty where it doesn't."""
     phrase = phrase_in(text)
+    if row["bound"] and phrase is None:
+        words = remove_keys(text).strip()
+        return words if len(words) <= LONGEST else ""
     if phrase is None or _COMMANDS.get(phrase.command) != row["kind"]:
         return ""
     words = remove_keys(phrase.words).strip() if phrase.name.casefold() == row["called"].casefold() else ""

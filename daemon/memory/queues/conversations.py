@@ -7,6 +7,7 @@ from daemon.core.fencing import Nonce
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
 from daemon.core.timetable import platform_time
+from daemon.memory.bound_threads import bound_thread
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.narrowing import times_narrowed
@@ -110,6 +111,7 @@ class Conversations(WorkerStore):
             nonce=Nonce(row["nonce"], row["nonce_ms"]),
             narrowed=await times_narrowed(transaction, self._worker.workspace),
             forgotten=row["forgotten"],
+            bound=await bound_thread(transaction, ConversationKey.parse(conversation)),
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:

@@ -15,6 +15,7 @@ from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.sentences import Sentence
 from daemon.core.text import one_line, shortened
 from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
+from daemon.memory.bound_threads import hand_on
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.handed import handed_among
@@ -71,6 +72,7 @@ async def hand_over(transaction: Transaction, where: ConversationKey, handoff: H
     await _point_to(transaction, sorted({*await handed_among(transaction, str(where)), str(where), str(to)}), to)
     for statement in _GIVEN:
         await transaction.run(statement, old=str(where), new=str(to), soul=to.soul, now=now)
+    await hand_on(transaction, where, to)
     await _give_summary(transaction, where, to, row["audience"], now)
     await _give_what_waits(transaction, where, to)
     await _say_so(transaction, where, to, handoff, now)

@@ -21,6 +21,7 @@ from daemon.core.ports import (
     Source,
     WhyAsked,
 )
+from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.knowledge.shared_files import store_files
@@ -170,7 +171,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
     if await _known_to_another_soul(transaction, message):
         return Acceptance.DUPLICATE, "another soul has it"
     if not message.addressed:
-        if not await _takes_part(transaction, str(key)):
+        if not await _takes_part(transaction, str(key)) and not await is_for_session(transaction, perception):
             return Acceptance.IGNORED, "not addressed"
         aside = message.to_others or await _continues_aside(transaction, perception)
     shared = {"soul": key.soul, "workspace": key.workspace, "channel": key.channel}

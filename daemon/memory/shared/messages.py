@@ -263,4 +263,4 @@ async def _have_perceived(transaction: Transaction, name: str, note: NewNote, no
 
 def read_note(row: sqlite3.Row) -> SharedMessage:
     """A note from its row."""
-    return read_row(SharedMessage, row, kind=NoteKind, audience=Audience.parse, state=NoteState)
+    return read_row(SharedMessage, row, kind=NoteKind, audience=Audience.parse, state=NoteState, bound=bool)

@@ -1,12 +1,15 @@
 """Questions to sessions as effects of a cycle: stored with the words that tell of them, or not at all."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.notes import MARK, NoteKind, NoteState
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.questions import BUTTON, News
+from daemon.core.sessions import CodeSession, Visibility
 from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.memory.bound_threads import bound_thread
 from daemon.memory.database import Transaction
 from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.claims import ReadersChanged
@@ -25,10 +28,37 @@ TOOL = "session"
 class AskedOwner:
     """The owner of a session is asked in their direct messages, in these `parts`; the buttons stand under the last."""
 
+    person: str
     channel: str
     audience: Audience
     parts: tuple[str, ...]
     seconds: float
+
+    async def ask(
+        self, transaction: Transaction, here: ConversationKey, approval: str, what: Mapping[str, object], now: int
+    ) -> None:
+        """Store the question; `what` is kept with it for when it is allowed."""
+        where = ConversationKey(here.soul, here.workspace, self.channel)
+        await open_conversation(transaction, where, Place.DM, self.audience, now)
+        new = NewApproval(approval, TOOL, what, (self.person,), now + int(self.seconds * 1000))
+        await store_approval(transaction, new, conversation=where, turn=0, audience=self.audience, now=now)
+        for part, body in enumerate(self.parts):
+            last = part == len(self.parts) - 1
+            await transaction.insert(
+                "outbox",
+                id=f"{where}!{approval}#{part}",
+                part=part,
+                last=int(last),
+                body=body,
+                reply_to="",
+                recipient=self.person,
+                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                audience=str(self.audience),
+                approval=approval if last else None,
+                state="pending",
+                created_ms=now,
+                **conversation_columns(where),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +67,7 @@ class PutToSession:
 
     `called` is the session's name and `owner` the person whose it is, as they were when the words were made that tell
     of it: where one of them has changed, or too many questions wait by now, those are made anew. `audience` read along
-    where it was asked.
+    where it was asked. `bound`: it goes there because its thread is bound to the session, which may be gone.
     """
 
     session: str
@@ -49,13 +79,16 @@ class PutToSession:
     reply_to: str
     audience: Audience
     asks: AskedOwner | None = None
+    bound: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`. Raises ReadersChanged where it has to be made anew."""
         where = asker.conversation
         session = await session_of(transaction, where.workspace, self.session)
         as_said = session is not None and (session.name, session.person) == (self.called, self.owner)
-        if session is None or not (as_said and session.may_be_asked) or await is_full(transaction, session.id, now):
+        if session is not None:
+            as_said = as_said and await self._may_go(transaction, asker, session)
+        if session is None or not as_said or await is_full(transaction, session.id, now):
             raise ReadersChanged(f"{self.called} may not be asked now", hint="nothing to do: the reply is begun anew")
         name = f"{MARK}{secrets.token_hex(6)}"
         await transaction.insert(
@@ -79,36 +112,21 @@ class PutToSession:
             asker=self.asker,
             reply_to=self.reply_to,
             said_ts=asker.ts,
+            bound=self.bound,
             let_ms=None if self.asks else now,
         )
         if self.asks is not None:
-            await self._ask_owner(transaction, where, self.asks, f"{BUTTON}{name}", now)
+            await self.asks.ask(transaction, where, f"{BUTTON}{name}", {"session": self.called}, now)
 
-    async def _ask_owner(
-        self, transaction: Transaction, here: ConversationKey, asks: AskedOwner, approval: str, now: int
-    ) -> None:
-        where = ConversationKey(here.soul, here.workspace, asks.channel)
-        await open_conversation(transaction, where, Place.DM, asks.audience, now)
-        due = now + int(asks.seconds * 1000)
-        new = NewApproval(approval, TOOL, {"session": self.called}, (self.owner,), due)
-        await store_approval(transaction, new, conversation=where, turn=0, audience=asks.audience, now=now)
-        for part, body in enumerate(asks.parts):
-            last = part == len(asks.parts) - 1
-            await transaction.insert(
-                "outbox",
-                id=f"{where}!{approval}#{part}",
-                part=part,
-                last=int(last),
-                body=body,
-                reply_to="",
-                recipient=self.owner,
-                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
-                audience=str(asks.audience),
-                approval=approval if last else None,
-                state="pending",
-                created_ms=now,
-                **conversation_columns(where),
-            )
+    async def _may_go(self, transaction: Transaction, asker: Asker, session: CodeSession) -> bool:
+        """Whether the session may be asked now; without a click the binding has to hold, for who speaks."""
+        if not self.bound:
+            return session.may_be_asked
+        bound = await bound_thread(transaction, asker.conversation)
+        if bound is None or bound.session != session.id or session.visibility is Visibility.HIDDEN:
+            return False
+        own = bool(session.person) and asker.person == session.person
+        return own or (bound.everybody and not session.unwatched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +141,7 @@ class Decided:
         question = await note_of(transaction, self.approval.removeprefix(BUTTON))
         if question is None or question.state is not NoteState.HELD:
             return
-        used = await transaction.one(
-            """
-            UPDATE approvals SET state = 'used' WHERE id = :id AND state = 'approved' AND decided_by = :owner
-              AND decided_ms + expires_ms - created_ms >= :now AND workspace = :workspace RETURNING 1
-            """,
-            id=self.approval,
-            owner=question.owner,
-            now=now,
-            workspace=asker.conversation.workspace,
-        )
+        used = await use_up(transaction, self.approval, question.owner, asker.conversation.workspace, now)
         news = News.ALLOWED if used and question.owner else News.EXPIRED if self.expired else News.REFUSED
         state = {News.ALLOWED: NoteState.WAITING, News.EXPIRED: NoteState.EXPIRED}.get(news, NoteState.REFUSED)
         await transaction.run(
@@ -143,3 +152,18 @@ class Decided:
             id=question.id,
         )
         await tell_people(transaction, question, news, now)
+
+
+async def use_up(transaction: Transaction, approval: str, owner: str, workspace: str, now: int) -> bool:
+    """Use an approval that its owner gave by a click of their own, once and in time."""
+    used = await transaction.one(
+        """
+        UPDATE approvals SET state = 'used' WHERE id = :id AND state = 'approved' AND decided_by = :owner
+          AND decided_ms + expires_ms - created_ms >= :now AND workspace = :workspace RETURNING 1
+        """,
+        id=approval,
+        owner=owner,
+        now=now,
+        workspace=workspace,
+    )
+    return used is not None

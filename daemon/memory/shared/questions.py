@@ -40,7 +40,7 @@ class OpenQuestion:
         if held or self.said_gone:
             return None
         if gone:
-            return News.GONE
+            return None if self.note.bound else News.GONE  # a bound thread hears that once, whatever waits there
         return News.LATE if not self.said_late and now_ms - (self.let_ms or 0) >= LATE_MS else None
 
 

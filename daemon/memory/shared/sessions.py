@@ -20,6 +20,7 @@ from daemon.core.sessions import (
     handle,
     is_older,
 )
+from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.questions import answered_in_turn, follow, hand_out, open_by_session, take_back
@@ -111,6 +112,8 @@ class SessionStore:
                     await take_back(transaction, found.id, prompt=event.prompt)
                 return Taken(found, new=False)
             taken = await _taken(transaction, event, found, fresh, owner)
+            if taken.session and taken.session.unwatched:
+                await drop_unwatched(transaction, taken.session.id, event.received_ms)
             return replace(taken, note=await _at_the_end_of_a_turn(transaction, event, taken))
 
         return await self._database.write(unit)
@@ -289,13 +292,14 @@ async def _take_over(transaction: Transaction, session: CodeSession, event: Hook
 async def _inherit(transaction: Transaction, session: CodeSession) -> None:
     """After `/clear` whom the one session knew, the next one knows; and those who knew it hear no second time.
 
-    What people asked the one is for the next one, too.
+    What people asked the one is for the next one, too, and its thread.
     """
     for before in (await _in_its_process(transaction, session))[:1]:
         for statement in _INHERITED:
             await transaction.run(statement, old=before.id, new=session.id)
         await take_back(transaction, before.id, until_ms=session.seen_ms)
         await follow(transaction, before.id, session.id)
+        await follow_session(transaction, before.id, session.id)
 
 
 _INHERITED: Final = (

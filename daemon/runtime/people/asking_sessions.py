@@ -28,7 +28,6 @@ from daemon.runtime.people.own_words import say
 from daemon.runtime.sharing import tell_others
 from daemon.shared.asking import is_near, nearest
 
-_UNWATCHED: Final = "bypassPermissions"
 _LONGEST_NAME: Final = 60
 
 
@@ -37,17 +36,22 @@ async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
     Raises StoreError, LostLease, and ReadersChanged where others read along by now, or the session is another.
     """
-    services, newest = cycle.services, cycle.newest
     text, act = await _put(cycle, phrase)
-    if act is None:
-        return await say(cycle, text)
+    return await say(cycle, text) if act is None else await put(cycle, text, act)
+
+
+async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
+    """Commit what goes to a session, with what the soul says of it; nothing for an empty text. Raises as above."""
+    services, newest = cycle.services, cycle.newest
     cycle.paused = await services.standing.paused([newest.author])
-    soul = services.soul()
-    reply = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=newest.author in cycle.paused)
+    soul, turns, parts = services.soul(), turns_of(cycle), tuple[str, ...]()
+    if text:
+        passing = newest.author in cycle.paused
+        turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))
+        parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts)
     await cycle.require_same_readers()
-    parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts)
     effect = replace(
-        effect_of_words(cycle, parts, (*turns_of(cycle), reply)),
+        effect_of_words(cycle, parts, turns),
         acts=(act,),
         asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
         rooms=cycle.readers.rooms,
@@ -72,12 +76,12 @@ def way_to_sessions(
     cycle: Cycle, at_work: Sequence[CodeSession]
 ) -> Callable[[Phrase], Awaitable[tuple[str, PutToSession | None]]] | None:
     """How plain words are put to one of the sessions at work; None where none may be asked from here."""
-    if _why_none(cycle) or not any(one.may_be_asked and one.person for one in at_work):
+    if why_none(cycle) or not any(one.may_be_asked and one.person for one in at_work):
         return None
     return partial(_put, cycle)
 
 
-class _Refused(Exception):
+class NotAsked(Exception):
     """Nothing goes to a session; the sentence says why."""
 
 
@@ -92,8 +96,8 @@ async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | Non
     say, newest = cycle.words.say, cycle.newest
     try:
         session = await _session(cycle, phrase.name)
-        words = _words(cycle, phrase.words, own=session.person == newest.author)
-    except _Refused as refused:
+        words = words_for_session(cycle, phrase.words, own=session.person == newest.author)
+    except NotAsked as refused:
         return str(refused), None
     act = PutToSession(
         session.id,
@@ -109,13 +113,13 @@ async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | Non
         return say("ask_put", session=session.name), act
     owner = clean_name(session.person_name)
     try:
-        asks = await _asks_owner(cycle, session, act)
+        asks = await asks_owner(cycle, session, act)
     except ChannelError:
         return say("ask_unreachable", owner=owner, session=session.name), None
     return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
 
 
-def _why_none(cycle: Cycle) -> str:
+def why_none(cycle: Cycle) -> str:
     """The sentence by which no session is asked from here at all; empty where one may be."""
     say, newest, readers = cycle.words.say, cycle.newest, cycle.readers
     if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
@@ -123,31 +127,42 @@ def _why_none(cycle: Cycle) -> str:
     return say("work_not_here") if readers.apart or not readers.members_only else ""
 
 
-async def _session(cycle: Cycle, name: str) -> CodeSession:
-    """The session that is meant, if it may be asked from here now. Raises _Refused."""
-    say = cycle.words.say
-    if why := _why_none(cycle):
-        raise _Refused(why)
+async def session_named(cycle: Cycle, name: str) -> CodeSession:
+    """The session that is meant, if it is there for people here. Raises NotAsked."""
+    if why := why_none(cycle):
+        raise NotAsked(why)
     sessions = await cycle.services.asking.those_to_ask()
     session = next((one for one in sessions if one.name.casefold() == name.casefold()), None)
     if session is None:
-        raise _Refused(_unknown(cycle, name, nearest(name, sessions)))
-    if not session.person:
-        raise _Refused(say("ask_unowned", session=session.name))
-    if await cycle.services.asking.is_full(session):
-        raise _Refused(say("ask_full", session=session.name, waiting=MOST_WAITING, hourly=MOST_HOURLY))
+        raise NotAsked(_unknown(cycle, name, nearest(name, sessions)))
     return session
 
 
-def _words(cycle: Cycle, text: str, *, own: bool) -> str:
-    """The words as the session reads them; what another person has to allow can be shown whole. Raises _Refused."""
+async def require_room(cycle: Cycle, session: CodeSession) -> None:
+    """Raises NotAsked where the session may be asked no more for now."""
+    if await cycle.services.asking.is_full(session):
+        say = cycle.words.say
+        raise NotAsked(say("ask_full", session=session.name, waiting=MOST_WAITING, hourly=MOST_HOURLY))
+
+
+async def _session(cycle: Cycle, name: str) -> CodeSession:
+    """The session that is meant, if it may be asked from here now. Raises NotAsked."""
+    session = await session_named(cycle, name)
+    if not session.person:
+        raise NotAsked(cycle.words.say("ask_unowned", session=session.name))
+    await require_room(cycle, session)
+    return session
+
+
+def words_for_session(cycle: Cycle, text: str, *, own: bool) -> str:
+    """The words as the session reads them; what another person has to allow can be shown whole. Raises NotAsked."""
     most = LONGEST if own else SHOWN_CAP
     try:
         words = checked_words(remove_keys(text))
     except NoteRefused as refused:
-        raise _Refused(cycle.words.say("ask_words", most=most)) from refused
+        raise NotAsked(cycle.words.say("ask_words", most=most)) from refused
     if len(plain_sight(words)) > most:
-        raise _Refused(cycle.words.say("ask_words", most=most))
+        raise NotAsked(cycle.words.say("ask_words", most=most))
     return words
 
 
@@ -157,7 +172,7 @@ def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
     return f"{unknown} {cycle.words.say('ask_nearest', sessions=names)}" if near else unknown
 
 
-async def _asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
+async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
     """The question for the owner, in their language: who asks, where, and exactly what. Raises ChannelError."""
     services, newest = cycle.services, cycle.newest
     room = await services.capabilities.find_room(session.person)
@@ -171,23 +186,24 @@ async def _asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> 
             session=session.name,
             name=act.asker,
             person=newest.author,
-            where=words.say(_WHERE.get(newest.place, "came_up_elsewhere")),
+            where=words.say(WHERE_ASKED.get(newest.place, "came_up_elsewhere")),
         ),
         code_block(plain_sight(act.words)),
         words.say("ask_read", name=act.asker) if newest.place is Place.DM else words.say("ask_read_there"),
     ]
     if link:
         lines[-1] = f"{lines[-1]} {link}"
-    if session.permission_mode == _UNWATCHED:
+    if session.unwatched:
         lines.append(words.say("ask_unwatched", session=session.name))
     there = ConversationKey(newest.conversation.soul, newest.conversation.workspace, room.channel)
     parts = services.channel.split("\n\n".join(lines), there, hosts)
     seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
-    return AskedOwner(room.channel, room.audience, parts, seconds)
+    return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
 
 
-_WHERE: Final = {
+WHERE_ASKED: Final = {
     Place.DM: "ask_in_dm",
     Place.PUBLIC_CHANNEL: "came_up_public",
     Place.PRIVATE_CHANNEL: "came_up_private",
 }
+"""The sentence that says in what kind of room something was asked."""

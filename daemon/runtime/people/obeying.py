@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -31,6 +31,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.asking_sessions import ask_session, means_session
 from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
+from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.own_memory import OwnMemory
@@ -38,6 +39,8 @@ from daemon.runtime.people.own_words import say
 
 _BUTTON: Final = "forgetting-"
 _LONGEST_CORRECTION: Final = 500
+_TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER)
+"""Phrases that mean whoever speaks there, in a bound thread the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ async def phrase_of(cycle: Cycle) -> Phrase | None:
     newest = cycle.newest
     if newest.modality is Modality.WORDS:
         phrase = phrase_in(newest.content) if len(cycle.messages) == 1 else None
-        return phrase if phrase and await _is_for_the_daemon(cycle, phrase) else None
+        if phrase is None or (cycle.for_session is not None and phrase.command in _TO_WHO_SPEAKS):
+            return None
+        return phrase if await _is_for_the_daemon(cycle, phrase) else None
     if newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(_BUTTON):
         return Phrase(Command.FORGET_ME_SURELY)
     if newest.modality is Modality.DECISION and MESSAGE in newest.params:
@@ -85,7 +90,7 @@ async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
         soul = cycle.services.soul()
         is_soul = phrase.words.casefold() in (soul.name.casefold(), soul.display_name.casefold())
         return not is_soul and await asks_for_sessions(cycle, phrase)
-    if phrase.command in (Command.ASK, Command.HAND):
+    if phrase.command in (Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL):
         return await means_session(cycle, phrase)
     return phrase.command is not Command.REMEMBER or _may_note(cycle, phrase)
 
@@ -100,14 +105,8 @@ async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
     Raises StoreError, ChannelError when the person's direct messages can't be found now, and what a commit raises.
     """
-    if phrase.command is Command.WHY_SAID:
-        return await explain(cycle)
-    if phrase.command in (Command.SESSIONS, Command.WORKS_ON):
-        return await show_who_works(cycle, phrase)
-    if phrase.command is Command.HAND_OVER:
-        return await hand_over(cycle, phrase.words)
-    if phrase.command in (Command.ASK, Command.HAND):
-        return await ask_session(cycle, phrase)
+    if (beside := _BESIDE_MEMORY.get(phrase.command)) is not None:
+        return await beside(cycle, phrase)
     if key_of(cycle.newest.author) is not None:  # a session is no person: nothing is known of it, or forgotten for it
         return await say(cycle, cycle.words.say("own_way"))
     room = await _room(cycle)
@@ -120,6 +119,20 @@ async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     delivery = await services.commits.commit(effect)
     services.emit("memory.asked", command=phrase.command, trace=cycle.trace_id)
     return delivery
+
+
+_BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Delivery | None]]]] = {
+    Command.WHY_SAID: lambda cycle, _: explain(cycle),
+    Command.SESSIONS: show_who_works,
+    Command.WORKS_ON: show_who_works,
+    Command.HAND_OVER: lambda cycle, phrase: hand_over(cycle, phrase.words),
+    Command.ASK: ask_session,
+    Command.HAND: ask_session,
+    Command.BIND: bind_here,
+    Command.BIND_FOR_ALL: bind_here,
+    Command.UNBIND: lambda cycle, _: unbind_here(cycle),
+}
+"""What is not about a person's own memory."""
 
 
 async def _room(cycle: Cycle) -> _Room:

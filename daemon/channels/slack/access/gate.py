@@ -42,7 +42,7 @@ class SlackGate:
             conversation = str(perception.conversation)
             if not self._bot_limit.allows(conversation, perception.id):
                 return GateDecision(admitted=False, name=decision.name, reason="bot_loop")
-        return decision
+        return replace(decision, bot=is_bot)
 
     async def check_author(self, author: str, channel: str, place: Place) -> GateDecision:
         """Decide on a user or bot without counting a message, for thread context and new DMs. Raises NotDelivered."""

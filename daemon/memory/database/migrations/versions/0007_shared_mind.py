@@ -148,7 +148,7 @@ NOTES: tuple[str, ...] = (
     """
     CREATE TABLE shared_messages (
       id TEXT PRIMARY KEY,
-      kind TEXT NOT NULL CHECK (kind IN ('note', 'answer', 'question', 'task')),
+      kind TEXT NOT NULL CHECK (kind IN ('note', 'answer', 'question', 'task', 'said')),
       sender TEXT NOT NULL,                      -- a soul's name, 'operator', or the session that answers
       addressee TEXT NOT NULL,                   -- the same
       workspace TEXT NOT NULL,
@@ -173,6 +173,7 @@ NOTES: tuple[str, ...] = (
       asker TEXT NOT NULL DEFAULT '',            -- the name of the person who asks
       reply_to TEXT NOT NULL DEFAULT '',         -- the thread in which the answer is read
       said_ts TEXT NOT NULL DEFAULT '',          -- of the message in which it was asked
+      bound INTEGER NOT NULL DEFAULT 0 CHECK (bound IN (0, 1)), -- whether it goes there because its thread is bound
       prompt TEXT NOT NULL DEFAULT '',           -- the turn of the session at whose end it was handed out
       let_ms INTEGER,                            -- since when it may be read there; NULL: not yet
       said_late INTEGER NOT NULL DEFAULT 0 CHECK (said_late IN (0, 1)), -- whether it was said that no answer came
@@ -210,6 +211,21 @@ NOTES: tuple[str, ...] = (
         state = CASE WHEN state IN ('new', 'claimed') THEN 'withdrawn' ELSE state END
       WHERE id = OLD.inbox;
     END
+    """,
+)
+
+# Threads that belong to a session: what people say there goes to it in place of the soul.
+BOUND: tuple[str, ...] = (
+    """
+    CREATE TABLE bound_threads (
+      conversation TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
+      session TEXT NOT NULL UNIQUE,
+      workspace TEXT NOT NULL,
+      person TEXT NOT NULL,                      -- whose session it is, a Slack id; '': the admin's
+      everybody INTEGER NOT NULL CHECK (everybody IN (0, 1)), -- whether what others say goes there, too
+      bound_ms INTEGER NOT NULL,
+      gone_ms INTEGER                            -- since when the session is gone, as was said there; NULL: it is there
+    ) STRICT, WITHOUT ROWID
     """,
 )
 
@@ -275,7 +291,21 @@ _AND_NOTES = "CHECK (modality IN ('words', 'time', 'decision', 'note'))"
 def upgrade() -> None:
     """Make the changes, area by area."""
     _let_notes_in()
-    areas = (CONTEXTS, BESIDE, SESSIONS, FORGETTING, AWARENESS, DUTIES, NIGHTS, NOTES, HANDED, OPEN, FILES, LEARNED)
+    areas = (
+        CONTEXTS,
+        BESIDE,
+        SESSIONS,
+        FORGETTING,
+        AWARENESS,
+        DUTIES,
+        NIGHTS,
+        NOTES,
+        BOUND,
+        HANDED,
+        OPEN,
+        FILES,
+        LEARNED,
+    )
     for statement in (one for area in areas for one in area):
         op.execute(statement)
 
