@@ -18,6 +18,7 @@ FIGURES: Final = MappingProxyType(
         "order": "quick messages in a thread",
         "redelivery": "the same event again",
         "kills": "messages under kill -9",
+        "instances": "three daemons on one memory.db under kill -9, also where they see no processes of each other",
         "downtime": "messages sent while down",
         "gap": "an outage in many rooms and threads, and the rate of catching up",
         "prompts": "prompt tokens over a hundred turns",
@@ -29,10 +30,14 @@ FIGURES: Final = MappingProxyType(
         "surfacing": "the whole search before a reply at 1,000 to 100,000 memories, and what it adds to a DM",
         "machinery": "what subprocesses, processes and a second soul cost",
         "hooks": "the hook script of a session of Claude Code, with the daemon up, down, hanging and babbling",
+        "sharing": "four processes that count in shared contexts through two daemons, under kills",
+        "notice": "when others see a change of a shared context, and what watching costs an idle daemon",
+        "asking": "a question to a session and its answer, without the time that the session thinks",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
         "form": "models that lose the form, always meet their limit, or think aloud",
         "leaks": "questions in random rooms: what is shown to whom, by each way of recall",
+        "ways_out": "probes of a whole daemon by every way out of rooms, contexts, sessions and notes",
         "forgetting": "what is left of a person who is forgotten, also after kills and out of a backup",
         "discretion": "private thoughts and mass mentions",
         "hostile_replies": "hostile markdown through rendering",
@@ -44,7 +49,7 @@ FIGURES: Final = MappingProxyType(
     }
 )
 
-ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "recall", "soak", "surfacing"})
+ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "instances", "recall", "soak", "surfacing", "ways_out"})
 """Figures that need many minutes, gigabytes of disk, or data of their own."""
 
 

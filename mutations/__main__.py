@@ -16,7 +16,8 @@ from typing import Final
 from mutations.breaks import ROOT, Break, all_breaks
 
 _LIMIT: Final = 120.0  # seconds that the tests of one break may take; a break that makes them hang is noticed
-_LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "*.db", "backups", "shared")
+_LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "*.db", "backups")
+_BESIDE: Final = "shared"  # a folder of others beside the tree; further down rooms have that name, too
 _PASSED, _FAILED = 0, 1
 
 
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         copies = queue.SimpleQueue[Path]()
         for number in range(options.jobs):
-            copies.put(_copied(Path(folder) / str(number)))
+            copies.put(copied(Path(folder) / str(number)))
         try:
             _check_that_all_pass(copies, [one for _, one in chosen], options.jobs)
             with ThreadPoolExecutor(options.jobs) as pool:
@@ -63,8 +64,13 @@ def _listed(number: int, one: Break) -> str:
     return f"{number} {one.name}\n    {one.file}: {one.breaks}\n    {' '.join(one.tests)}\n"
 
 
-def _copied(to: Path) -> Path:
-    shutil.copytree(ROOT, to, ignore=_LEFT_OUT)
+def copied(to: Path) -> Path:
+    """A copy of the tree, in which breaks are tried."""
+
+    def ignore(folder: str, names: list[str]) -> set[str]:
+        return _LEFT_OUT(folder, names) | ({_BESIDE} if Path(folder) == ROOT else set())
+
+    shutil.copytree(ROOT, to, ignore=ignore)
     for name in (".env.example", ".gitignore"):
         if (ROOT / name).exists():
             shutil.copy2(ROOT / name, to / name)

@@ -9,19 +9,24 @@ from typing import Any, Self, TypeVar
 from click.testing import CliRunner
 
 from daemon.app.assembly import assemble, souls_of
+from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import Daemon
+from daemon.channels.http.channel import HttpChannel
+from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
 from daemon.core.ports import LLM, Prompt
+from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceManager, Watchdog
-from daemon.core.telemetry.metrics import fanout
+from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.core.telemetry.troubles import Troubles
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.database.driver import sqlite3
+from daemon.soul import Souls
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown
 from tests.models import FakeModel, Flow
@@ -46,6 +51,7 @@ class SlackDaemon:
         self._service = service or ServiceManager()
         self._watchdog = Watchdog(self._service, watchdog_usec)
         self.built: Daemon | None = None
+        self.http: HttpChannel | None = None
         self._settings, self._clock, self._model = settings, clock, model
         self._stop = asyncio.Event()
         self._connected = asyncio.Event()
@@ -69,11 +75,12 @@ class SlackDaemon:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.identify()
-            troubles = Troubles(self._clock)
+            troubles, http = Troubles(self._clock), self._door(souls, identity.team)
+            both = SeveralChannels(channel, http, **{DOOR: http}) if http else None
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
-                    channel,
+                    both or channel,
                     self._clock,
                     fanout(self.events, troubles),
                     workspace=identity.team,
@@ -83,7 +90,19 @@ class SlackDaemon:
                     account=identity.user,
                 )
             )
+            if http and both:
+                stack.push_async_callback(http.close)
+                connect_http(http, self.built, both, souls, identity.team, standing_of=channel.standing_of)
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
+
+    def _door(self, souls: Souls, team: str) -> HttpChannel | None:
+        """The HTTP API, where the settings give it a token; most journeys need none."""
+        if self._settings.http_token is None:
+            return None
+        self.http = build_http_channel(
+            self._settings, self._clock, self.events, souls=souls, workspace=team, metrics=Metrics()
+        )
+        return self.http
 
     async def ready(self) -> Self:
         """Wait until it is connected and has caught up; raises the error that ends it before."""

@@ -26,6 +26,9 @@ from tests.kill.verdict import Outcome, judge, until_settled
 
 PEOPLE = ("U0ADA", "U0BEN", "U0CHLOE")
 SOUL = "restless"
+APART = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+"""Gives a program a PID namespace and a /proc of its own."""
+
 _DORMANT_AFTER = 0.3
 _LAST_WORDS_S = 120.0  # until a daemon that shall die is gone
 _WISHES = ("please", "please remind me", "please find out, and remind me", "please find out, and ask me")
@@ -61,11 +64,12 @@ class Nursery:
         naive: bool = False,
         pace: float = 0.0,
         lease: float = 2.0,
+        lives: Path | str = "",
         settings: Mapping[str, object] = MappingProxyType({}),
     ) -> int:
         """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters.
 
-        `settings` are those of the daemon that differ.
+        `settings` are those of the daemon that differ. It notes in the file `lives` who it is and whom it finds dead.
         """
         order = {
             "settings": {
@@ -88,7 +92,15 @@ class Nursery:
             "passed": passed,
             "naive": naive,
             "pace": pace,
+            "lives": str(lives),
         }
+        return await self._order(order)
+
+    async def end(self, pid: int) -> None:
+        """Have a daemon killed where its pid holds, with SIGKILL; it is gone then."""
+        await self._order({"kill": pid})
+
+    async def _order(self, order: Mapping[str, object]) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -96,15 +108,15 @@ class Nursery:
 
 
 @asynccontextmanager
-async def nursery(home: Path, workspace: WorkspaceServer) -> AsyncIterator[Nursery]:
-    """A running zygote."""
+async def nursery(home: Path, workspace: WorkspaceServer, *, apart: bool = False) -> AsyncIterator[Nursery]:
+    """A running zygote; `apart` where neither its daemons see other processes of this machine nor those see them."""
     folder = home / "souls" / SOUL
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "soul.toml").write_text(_SOUL)
     (folder / "soul.md").write_text("You are restless.\n")
     scrubbed = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.kill.zygote"),
+        *(*(APART if apart else ()), sys.executable, "-m", "tests.kill.zygote"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         cwd=home,

@@ -1,8 +1,8 @@
 """Starts daemons quickly: every module is imported once, and each daemon is a fork without open files.
 
 Orders come as JSON lines on stdin: `{"settings": {…}, "log": FILE, "crash": "LABEL@before:3", "passed": FILE,
-"naive": false, "pace": 0.004}`; the answer is the child's pid. Children die of a signal, from the test or from
-themselves at a named crash point.
+"naive": false, "pace": 0.004, "lives": FILE}`; the answer is the child's pid. Children die of a signal: from the test,
+by the order `{"kill": PID}`, or from themselves at a named crash point.
 """
 
 import asyncio
@@ -10,8 +10,10 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +32,7 @@ from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.memory.queues.outbox import Outbox
+from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Delivery, ProcessState
 from daemon.mind.state_machine import DECISION_PROCESS
 from tests.kill.mind import KilledMind
@@ -139,6 +142,23 @@ def make_naive() -> None:
     Outbox.claim_next = careless  # type: ignore[method-assign]  # as above
 
 
+def note_deaths(file: Path) -> None:
+    """Write who this process is, and each process that it holds for dead, with the moment on the machine's clock."""
+    surely_dead = ProcessIdentity.surely_dead
+
+    def write(word: str, one: ProcessIdentity) -> None:
+        with file.open("a") as lines:
+            lines.write(f"{word} {one} {time.monotonic()}\n")
+
+    def noted(self: ProcessIdentity, database: Path | None = None) -> bool:
+        if dead := surely_dead(self, database):
+            write("dead", self)
+        return dead
+
+    ProcessIdentity.surely_dead = noted  # type: ignore[method-assign]  # as above
+    write("lives", ProcessIdentity.current())
+
+
 async def live(settings: Settings, pace: float) -> None:
     """Run a daemon as `soul run` does, with this model and its pace, without logs, and with short timeouts."""
     client.READS_A_MINUTE = 100_000  # type: ignore[misc]  # no test waits for the limits of Slack
@@ -156,6 +176,8 @@ def child(order: dict[str, Any]) -> None:
         arm(CrashPoint(order["crash"], order["passed"]))
     if order.get("naive"):
         make_naive()
+    if order.get("lives"):
+        note_deaths(Path(order["lives"]))
     try:
         asyncio.run(live(load_settings(**{"http_port": 0, **order["settings"]}), order["pace"]))
     except BaseException:  # noqa: BLE001 - a fork must not return into the zygote's code
@@ -168,11 +190,25 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps dead children
     assert SlackChannel is not None  # imported for the children
     for line in sys.stdin:
+        order = json.loads(line)
+        if "kill" in order:
+            print(kill(order["kill"]), flush=True)
+            continue
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            child(json.loads(line))
+            child(order)
         print(pid, flush=True)
+
+
+def kill(pid: int) -> int:
+    """Kill a child and wait until it is gone; gives its pid."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        while True:
+            os.kill(pid, 0)
+            time.sleep(0.001)
+    return pid
 
 
 if __name__ == "__main__":

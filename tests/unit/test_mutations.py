@@ -2,9 +2,11 @@
 
 import ast
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from mutations.__main__ import copied
 from mutations.breaks import ROOT, all_breaks
 
 BREAKS = all_breaks()
@@ -17,7 +19,7 @@ def test_there_are_enough_breaks_each_with_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "area", ["daemon/memory", "daemon/channels/slack", "daemon/runtime", "daemon/tools", "daemon/mind"]
+    "area", ["daemon/memory", "daemon/shared", "daemon/channels/slack", "daemon/runtime", "daemon/tools", "daemon/mind"]
 )
 def test_every_break_still_applies_and_leaves_a_module_that_compiles(area: str) -> None:
     tried = [one for one in BREAKS if one.file.startswith(f"{area}/")]
@@ -35,3 +37,9 @@ def test_the_tests_that_a_break_names_exist() -> None:
         if not text or f"def {function}" not in text:
             missing.append(test)
     assert not missing
+
+
+def test_a_break_is_tried_in_a_whole_tree(tmp_path: Path) -> None:
+    copy = copied(tmp_path / "tree")
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "daemon").rglob("*.py")}
+    assert modules == {str(path.relative_to(copy)) for path in (copy / "daemon").rglob("*.py")}

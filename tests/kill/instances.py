@@ -1,0 +1,188 @@
+"""Three daemons on one memory.db, of which one after the other is killed at a random moment; the others go on.
+
+`python -m tests.kill.instances --kills 300 --apart` prints the figure. `--apart` puts them into two units that see no
+processes of each other, as containers do, so that a bell that refuses is the only proof of a death.
+"""
+
+import argparse
+import asyncio
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from daemon.core.concurrency import alongside
+from daemon.local_slack.deliveries import Retries
+from daemon.local_slack.server import serve_workspace
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.queues.presence import ProcessIdentity
+from tests.kill.loop import APART, Crowd, nursery
+from tests.kill.verdict import Outcome, judge, until_settled
+
+_INSTANCES: Final = 3
+_MESSAGES: Final = 3  # between two kills, at most
+_POLL_S: Final = 0.05
+_STANDSTILL_S: Final = 60.0
+# All that a daemon holds as long as it lives, and that others may take when it is dead.
+_HOLDERS: Final = """
+    SELECT lease_owner FROM conversations UNION SELECT lease_owner FROM jobs WHERE state IN ('ready', 'running')
+    UNION SELECT lease_owner FROM outbox WHERE state IN ('pending', 'sending') UNION SELECT lease_owner FROM duties
+    UNION SELECT process FROM awareness WHERE until_ms IS NULL UNION SELECT id FROM presence
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How the kills ended.
+
+    `freed_alive`: how often a living daemon was held for dead. `noticed`: how many of the killed were found dead by
+    another. `takeovers`: for how many seconds the dead held on what they had held, of those that were seen to.
+    """
+
+    outcome: Outcome
+    freed_alive: int
+    noticed: int
+    takeovers: tuple[float, ...]
+
+    @property
+    def takeover_s_max(self) -> float:
+        """The seconds until the last thing of a dead daemon was free, at most."""
+        return max(self.takeovers, default=0.0)
+
+    def __str__(self) -> str:
+        one = self.outcome
+        corrupt = len(one.torn) + (one.integrity != "ok")
+        return (
+            f"kills={one.kills} events={one.events} lost={one.lost} duplicated={one.duplicated} "
+            f"reported={one.reported} corrupt={corrupt} freed_alive={self.freed_alive} "
+            f"takeover_s_max={self.takeover_s_max:.1f}"
+        )
+
+
+class Lives:
+    """Which daemons of some units died when, and until when others saw what the dead had held."""
+
+    def __init__(self, home: Path, units: int) -> None:
+        self.files = tuple(home / f"lives-{unit}" for unit in range(units))
+        self._home = home
+        self._killed: dict[str, float] = {}
+        self._held: dict[str, float] = {}
+
+    def killed(self, pid: int, unit: int, at: float) -> None:
+        """Note a kill that is done; it began `at` this moment."""
+        self._killed |= dict.fromkeys(self._lived(pid, unit), at)
+
+    async def watch(self) -> None:
+        """Look who holds something, until cancelled."""
+        while True:
+            self.hold()
+            await asyncio.sleep(_POLL_S)  # a file has no events to wait on
+
+    def hold(self) -> bool:
+        """Look whether the dead hold anything still."""
+        held = self._holders() & self._killed.keys()
+        self._held |= dict.fromkeys(held, time.monotonic())
+        return bool(held)
+
+    async def until_it_holds(self, pid: int, unit: int) -> None:
+        """Wait until a living daemon holds something, as each does that has begun its work."""
+        while not self._holders().intersection(self._lived(pid, unit)):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(_POLL_S)
+
+    def ends(self, outcome: Outcome) -> Ends:
+        """What became of the kills so far."""
+        said = [line for file in self.files for line in _lines(file) if line[0] == "dead"]
+        early = [one for _, one, at in said if float(at) < self._killed.get(one, float("inf"))]
+        takeovers = tuple(until - self._killed[one] for one, until in self._held.items())
+        return Ends(outcome, len(early), len({one for _, one, _ in said} & self._killed.keys()), takeovers)
+
+    def _lived(self, pid: int, unit: int) -> list[str]:
+        lived = [one for word, one, _ in _lines(self.files[unit]) if word == "lives"]
+        return [one for one in lived if ProcessIdentity.parse(one).pid == pid and one not in self._killed]
+
+    def _holders(self) -> set[str]:
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self._home / "memory.db")) as connection:
+            return {row[0] for row in connection.execute(_HOLDERS)}
+        return set()
+
+
+def _lines(file: Path) -> list[tuple[str, str, str]]:
+    with suppress(FileNotFoundError):
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+        return [(word, one, at) for word, one, at in lines]
+    return []
+
+
+def may_be_apart() -> str:
+    """Why no daemons can be put into units of their own here; empty where they can."""
+    if shutil.which(APART[0]) is None:
+        return "there is no unshare here"
+    tried = subprocess.run([*APART, "true"], capture_output=True, check=False)
+    return "" if tried.returncode == 0 else f"no PID namespaces here: {tried.stderr.decode(errors='replace').strip()}"
+
+
+async def run(home: Path, *, kills: int, seed: int, pause: tuple[float, float], apart: bool = False) -> Ends:
+    """Kill one after the other, with a random pause, while users post; then let the last ones live and judge."""
+    dice, units = random.Random(seed), 2 if apart else 1
+    async with AsyncExitStack() as stack:
+        retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
+        workspace = await stack.enter_async_context(serve_workspace(retries=retries))
+        nests = [await stack.enter_async_context(nursery(home, workspace, apart=apart)) for _ in range(units)]
+        crowd, lives = Crowd(workspace, seed), Lives(home, units)
+
+        async def spawn(unit: int) -> tuple[int, int]:
+            return unit, await nests[unit].spawn(pace=dice.choice((0.0, 0.01)), lives=lives.files[unit])
+
+        living = [await spawn(number % units) for number in range(_INSTANCES)]
+        await stack.enter_async_context(alongside(lives.watch()))
+        for number in range(kills):
+            for _ in range(dice.randint(0, _MESSAGES)):
+                await asyncio.sleep(dice.uniform(*pause) / _MESSAGES)
+                crowd.speak()
+            await asyncio.sleep(dice.uniform(*pause) / _MESSAGES)
+            unit, pid = living.pop(dice.randrange(_INSTANCES))
+            if number % 2:  # the others die as it comes, some before they began
+                await lives.until_it_holds(pid, unit)
+            began = time.monotonic()
+            await nests[unit].end(pid)
+            lives.killed(pid, unit, began)
+            living.append(await spawn(unit))
+        await until_settled(home, workspace, crowd.said)
+        await _until_free(lives)
+        ends = lives.ends(judge(home, workspace, crowd.said, kills))
+        for unit, pid in living:
+            await nests[unit].end(pid)
+        integrity = judge(home, workspace, crowd.said, kills).integrity
+        return replace(ends, outcome=replace(ends.outcome, integrity=integrity))
+
+
+async def _until_free(lives: Lives) -> None:
+    """Wait until the dead hold nothing; what they still hold after a minute makes the figure what it is."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_STANDSTILL_S):
+            while lives.hold():  # noqa: ASYNC110 - a file has no events
+                await asyncio.sleep(_POLL_S)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--apart", action="store_true")
+    given = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="kill-instances-"))
+    print(f"seed={given.seed} home={home}")
+    ends = asyncio.run(run(home, kills=given.kills, seed=given.seed, pause=(0.2, 2.0), apart=given.apart))
+    print(ends, *ends.outcome.torn, *ends.outcome.ends, sep="\n")
+    sys.exit(not ends.outcome.faultless or ends.freed_alive > 0)
+
+
+if __name__ == "__main__":
+    main()
