@@ -20,7 +20,8 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # which -I leaves o
 SENT_FIELDS = (
     "session_id", "hook_event_name", "cwd", "source", "model", "permission_mode", "reason", "error",
     "notification_type", "session_title", "prompt_id",
-)  # fmt: skip  # prompts and answers stay on this machine, but for the answer to what people asked the session
+)  # fmt: skip  # prompts and answers stay here, but for answers to what people asked, and unless the key remembers
+WORDS = {"UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "PostCompact": "compact_summary"}
 READS_THE_ANSWER = ("SessionStart", "UserPromptSubmit", "Stop")
 NET_S = 0.15  # from the start of this script to the last moment of the network
 END_S = 0.18
@@ -201,6 +202,23 @@ class Spool:
             return False
         return bool(turn) and turn == hook.get("prompt_id")
 
+    def note_words(self, key, wanted):
+        """Remember whether the daemon keeps what is said in sessions with this key; until it says so, none is sent."""
+        mark = self.words_mark(key)
+        if wanted and not os.path.exists(mark):
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+        elif not wanted and os.path.exists(mark):
+            os.unlink(mark)
+
+    def wants_words(self, key):
+        return os.path.exists(self.words_mark(key))
+
+    def words_mark(self, key):
+        import binascii
+
+        return os.path.join(self.folder, "words-%08x" % binascii.crc32(key.encode("utf-8", "replace")))
+
     def dropped(self):
         """How many events were given up because there were too many."""
         return self.size("dropped")
@@ -280,6 +298,12 @@ def event_of(hook):
     return event
 
 
+def cut(text):
+    """A text as it is sent: without halves of characters, and not too long."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= LONGEST_ANSWER else text[: LONGEST_ANSWER - 1] + "\u2026"
+
+
 class Run:
     """One run: what it found out so far, for the thread that ends it in time."""
 
@@ -313,9 +337,11 @@ class Run:
         if event is None:
             return
         self.spool = Spool(url)
+        words = WORDS.get(hook.get("hook_event_name"), "")
         if self.spool.is_answer(hook) and isinstance(hook.get("last_assistant_message"), str):
-            answer = hook["last_assistant_message"].encode("utf-8", "replace").decode("utf-8")
-            event["said"] = answer if len(answer) <= LONGEST_ANSWER else answer[: LONGEST_ANSWER - 1] + "\u2026"
+            event["said"] = cut(hook["last_assistant_message"])
+        elif isinstance(hook.get(words), str) and self.spool.wants_words(key):
+            event["hook"][words] = cut(hook[words])
         self.event = event
         try:
             answer = self.send(where, key)
@@ -342,6 +368,8 @@ class Run:
         status, answer = line.send(json.dumps(dict(self.event, now_ms=self.event["sent_ms"])).encode("ascii"))
         if status != 200 and status not in REFUSED:
             raise Unsent("status %d" % status)
+        if status == 200:
+            self.spool.note_words(key, answer.get("remember") is True)
         return answer
 
     def keep(self):

@@ -1,6 +1,7 @@
 """Builds the HTTP channel, and connects it to memory.db once that is open."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
@@ -10,6 +11,7 @@ from daemon.core.config import Settings
 from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Clock, Emit, GateDecision, Room
+from daemon.core.sessions import talk_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.shared.keys import Keys
@@ -114,6 +116,7 @@ def sessions_of(
         room_of=room_of,
         contexts=shared,
         who=who,
+        talk_of=partial(talk_of, souls.main, workspace),
         questions=built.store.questions,
         bindings=built.store.bindings,
         bells=built.contexts.bells,

@@ -35,7 +35,7 @@ def command() -> None:
     "--remember/--no-remember",
     default=False,
     show_default=True,
-    help="Whether what its sessions ask the soul to keep is kept, for their owner.",
+    help="Whether prompts, answers and what its sessions ask the soul to keep are kept, for their owner.",
 )
 @json_option
 def add(person: str, visibility: str, remember: bool, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from daemon.core.errors import DaemonError
+from daemon.core.perception import Audience, ConversationKey
 
 CLOCK_STEP_MS: Final = 60_000
 """A client's clock that is off by so much more or less than before was set meanwhile."""
@@ -95,7 +96,7 @@ class KeyOwner:
     """Whose request it is. `key` and `person`, a Slack id, are empty for the admin, `name` then too.
 
     `outsider` says that the person isn't known to be a full member of the workspace, `remember` that what sessions with
-    this key ask to be kept is kept.
+    this key ask to be kept is kept, and with a key also what is said in them.
     """
 
     key: str = ""
@@ -110,8 +111,22 @@ class KeyOwner:
         """The author of what sessions with this key say: a name of its own, since a session is not its person."""
         return f"{_AUTHOR}{self.key}"
 
+    @property
+    def keeps_words(self) -> bool:
+        """Whether what is said in sessions is kept: a key's owner chose so; nobody chose it for the admin's token."""
+        return self.remember and bool(self.key)
+
 
 THE_ADMIN: Final = KeyOwner(remember=True)
+
+
+def talk_of(soul: str, workspace: str, owner: KeyOwner, session: str) -> ConversationKey:
+    """The conversation of a session; '' where only the key is known with which it came.
+
+    It is named by its owner first: sessions choose their ids, and no one may come into another's talk by one.
+    """
+    where = session or (f"key-{owner.key}" if owner.key else "")
+    return ConversationKey(soul, workspace, DOOR, f"{owner.person or 'admin'}:{where}")
 
 
 def key_of(author: str) -> str | None:
@@ -125,7 +140,8 @@ class HookEvent:
 
     `sent_ms` is of the client's clock, and `lag_ms` how long the event lay on that machine before it was sent;
     `received_ms` is of ours. `process` is a `ProcessIdentity` as text. `prompt` names the session's turn, which
-    `goes_on` where a hook had it go on; `said` is what the session answered then to what it was handed.
+    `goes_on` where a hook had it go on; `said` is what the session answered then to what it was handed. `words` are the
+    prompt, the session's last words in a turn or the summary of its talk, by the hook that tells of it.
     """
 
     id: str
@@ -149,6 +165,7 @@ class HookEvent:
     prompt: str = ""
     goes_on: bool = False
     said: str = ""
+    words: str = ""
 
     @property
     def ends_turn(self) -> bool:
@@ -183,10 +200,20 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class SessionReads:
-    """What a session is to read after one of its hooks; the text may be empty."""
+    """What a session is to read after one of its hooks; the text may be empty. `words`: what is said in it is kept."""
 
     context: str = ""
     note: Handed | None = None
+    words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWords:
+    """Words of a session that are kept: in which conversation, and who may know them."""
+
+    where: ConversationKey
+    audience: Audience
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

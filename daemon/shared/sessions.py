@@ -7,7 +7,7 @@ from typing import Final
 from daemon.core.bound_threads import MOST_SAID_HOURLY
 from daemon.core.contexts import ContextState
 from daemon.core.notes import NoteState
-from daemon.core.perception import Audience, AudienceKind
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Clock, Emit, GateDecision, Room
 from daemon.core.questions import clean_answer
 from daemon.core.sessions import (
@@ -22,6 +22,7 @@ from daemon.core.sessions import (
     NotTheirSession,
     SaidTooMuch,
     SessionReads,
+    SessionWords,
     Visibility,
 )
 from daemon.memory.queues.presence import ProcessIdentity
@@ -50,8 +51,9 @@ class CodeSessions:
     """The sessions of a workspace, for the door at which their hooks come.
 
     `standing_of` asks the gate about a person, and `room_of` finds their direct messages. `contexts` gives the shared
-    contexts that the soul knows of, and `who` says who it is. `questions` are what people ask sessions, for which one
-    waits by the `bells`, `bindings` the threads that belong to sessions; `wake` has the souls look for what they say.
+    contexts that the soul knows of, and `who` says who it is. `talk_of` names a session's conversation. `questions` are
+    what people ask sessions, for which one waits by the `bells`, `bindings` the threads that belong to sessions; `wake`
+    has the souls look for what they say.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class CodeSessions:
         room_of: Callable[[str], Awaitable[Room]],
         contexts: Callable[[], Awaitable[Sequence[ContextState]]],
         who: Callable[[], tuple[str, str]],
+        talk_of: Callable[[KeyOwner, str], ConversationKey],
         questions: QuestionStore,
         bindings: ThreadBindings,
         bells: Bells,
@@ -79,6 +82,7 @@ class CodeSessions:
         self._rooms = dict[str, Audience]()
         self._contexts = contexts
         self._who = who
+        self._talk_of = talk_of
         self._questions = questions
         self._bindings = bindings
         self._bells = bells
@@ -114,21 +118,30 @@ class CodeSessions:
         return KeyOwner(found.id, found.person, decision.name, decision.outsider, found.visibility, found.remember)
 
     async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
-        """Take an event, once; gives what its session is to read.
+        """Take an event, once; gives what its session is to read. Where its key remembers, what was said is kept.
 
-        Raises NotTheirSession, KeyEnded, TooManySessions and StoreError.
+        Raises NotTheirSession, KeyEnded, TooManySessions, StoreError, and ChannelError where its owner's direct
+        messages can't be found now.
         """
         event = replace(event, said=clean_answer(event.said))
         lost = {one.id: one.reason for one in await self._now(await self._store.living()) if not one.living}
-        taken = await self._store.take(event, owner, lost)
+        taken = await self._store.take(event, owner, lost, await self._words(event, owner))
         if event.said:
             self._wake()
         if taken.session is None or not taken.new:
-            return SessionReads()
+            return SessionReads(words=owner.keeps_words)
         note = handed(taken.note) if taken.note else None
         if event.hook != "SessionStart" or not event.at_once or not taken.session.living:
-            return SessionReads("" if owner.outsider else said_of_siblings(taken.session, taken.met), note)
-        return SessionReads(said_at_start(await self._surroundings(taken.session, owner)), note)
+            met = "" if owner.outsider else said_of_siblings(taken.session, taken.met)
+            return SessionReads(met, note, owner.keeps_words)
+        return SessionReads(said_at_start(await self._surroundings(taken.session, owner)), note, owner.keeps_words)
+
+    async def _words(self, event: HookEvent, owner: KeyOwner) -> SessionWords | None:
+        """What is to be kept of an event; an answer is kept where it was asked for. Raises ChannelError."""
+        text = clean_answer(event.words) if owner.keeps_words and not event.said else ""
+        if not text:
+            return None
+        return SessionWords(self._talk_of(owner, event.session), await self.audience(owner), text)
 
     async def notes(self, owner: KeyOwner, session: str, seconds: float) -> list[Handed]:
         """What people ask an owner's session and it hasn't answered; it has read all of it then.

@@ -116,11 +116,14 @@ class AskedSession:
             return Got(response.status, dict(response.headers), await response.read())
 
 
-async def new_key(house: House, person: str = "U0ADA", visibility: Visibility = Visibility.PROJECT) -> str:
+async def new_key(
+    house: House, person: str = "U0ADA", visibility: Visibility = Visibility.PROJECT, *, remember: bool = False
+) -> str:
     """A new key of a person."""
     assert house.daemon is not None
     assert house.daemon.built is not None
-    return (await KeyAdmin(house.daemon.built.store.database, house.clock, "root").add(person, visibility))[1]
+    admin = KeyAdmin(house.daemon.built.store.database, house.clock, "root")
+    return (await admin.add(person, visibility, remember=remember))[1]
 
 
 async def asks(house: House, person: str = "Ben", room: str = "general", words: str = WORDS, how: str = "ask") -> str:

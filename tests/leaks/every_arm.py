@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from tests.leaks.arms import Arm, Meanings, Text
 from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
+from tests.leaks.session_arms import SessionsSaid
 from tests.leaks.told_arms import Reminded, Why
 
 ARMS: Mapping[str, type[Arm]] = {
@@ -16,4 +17,5 @@ ARMS: Mapping[str, type[Arm]] = {
     "cores": Derived,
     "why": Why,
     "intentions": Reminded,
+    "sessions": SessionsSaid,
 }

@@ -13,6 +13,8 @@ _LONGEST_LAG_MS: Final = 30 * 24 * 3_600_000
 _LATEST_MS: Final = 4_102_444_800_000  # the year 2100
 _PATH: Final = 4_096
 _SHORT: Final = 200
+_MOST_WORDS: Final = 2 * LONGEST_ANSWER
+_WORDS: Final = {"UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "PostCompact": "compact_summary"}
 
 
 def _whole(value: object) -> object:
@@ -37,6 +39,12 @@ class HookInput(BaseModel):
         """A field that is a text, on one line and cut; what is none counts as absent."""
         value = (self.model_extra or {}).get(name)
         return visible_line(value)[:most] if isinstance(value, str) else ""
+
+    @property
+    def words(self) -> str:
+        """What was said in the session, as this hook tells it; as it stands, and cut."""
+        value = (self.model_extra or {}).get(_WORDS.get(self.text("hook_event_name"), ""))
+        return value[:_MOST_WORDS] if isinstance(value, str) else ""
 
     def says(self, name: str) -> bool:
         """Whether a field is true."""
@@ -89,6 +97,7 @@ class SessionEvent(BaseModel):
             prompt=text("prompt_id"),
             goes_on=self.hook.says("stop_hook_active"),
             said=self.said or "",
+            words=self.hook.words,
         )
 
 
@@ -131,6 +140,10 @@ class EventAnswer(BaseModel):
 
     context: str = Field(description="Text for the session; empty for none. Less than 9,000 characters.")
     note: NoteAnswer | None = Field(None, description="What people ask it, at the end of a turn; handed out once.")
+    remember: bool = Field(
+        False,
+        description="There where the key remembers: prompts, last words of turns and summaries are kept if they come.",
+    )
 
 
 class SessionAnswer(BaseModel):

@@ -16,7 +16,7 @@ from daemon.channels.http.stream import Question, why_no_reply
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock, StoredReply
-from daemon.core.sessions import DOOR, KeyOwner
+from daemon.core.sessions import KeyOwner, talk_of
 
 _LONGEST_S: Final = 900.0  # a reply that takes longer is fetched by asking once more with the same id
 _HOUR_MS: Final = 3_600_000
@@ -47,12 +47,8 @@ class SessionTalk:
         self._waiting = Counter[str]()
 
     def conversation(self, owner: KeyOwner, session: str) -> ConversationKey:
-        """The conversation of a session; '' where only the key is known with which it came.
-
-        It is named by its owner first: sessions choose their ids, and no one may come into another's talk by one.
-        """
-        where = session or (f"key-{owner.key}" if owner.key else "")
-        return ConversationKey(self._soul, self._workspace, DOOR, f"{owner.person or 'admin'}:{where}")
+        """See `talk_of`."""
+        return talk_of(self._soul, self._workspace, owner, session)
 
     async def ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
         """Say something and wait for the reply; the same id brings the same reply again, and costs nothing.

@@ -40,7 +40,9 @@ class SessionPages:
         except TooManySessions as error:
             raise Refusal(409, "too_many_sessions", f"{error.message}.", error.hint) from error
         note = NoteAnswer.of(heard.note) if heard.note else None
-        return web.json_response(body=EventAnswer(context=heard.context, note=note).model_dump_json().encode())
+        answer = EventAnswer(context=heard.context, note=note, remember=heard.words)
+        left_out = None if heard.words else {"remember"}
+        return web.json_response(body=answer.model_dump_json(exclude=left_out).encode())
 
     async def list(self, request: web.Request) -> web.Response:
         """Give the sessions that the key may see."""

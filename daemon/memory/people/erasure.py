@@ -17,6 +17,7 @@ from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.asked import forget_asked
+from daemon.memory.people.authors import NAMES_OF_PERSON, SESSIONS_OF_PERSON
 from daemon.memory.people.naming import claims_naming
 from daemon.memory.people.passing import ITS_PARTS
 from daemon.memory.people.readings import forget_readings
@@ -54,7 +55,7 @@ async def turns_of(transaction: Transaction, workspace: str, person: str) -> lis
         f"""
         WITH theirs AS MATERIALIZED (
           SELECT t.seq, t.conversation, t.trace_id FROM turns t CROSS JOIN conversations c ON c.id = t.conversation
-          WHERE t.author IN ({_NAMES}) AND t.speaker = 'person' AND c.workspace = :workspace)
+          WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker = 'person' AND c.workspace = :workspace)
         SELECT seq FROM theirs
         UNION SELECT t.seq FROM (SELECT DISTINCT conversation, trace_id FROM theirs) s
           CROSS JOIN turns t ON t.trace_id = s.trace_id AND t.speaker = 'soul' AND t.conversation = s.conversation
@@ -100,7 +101,7 @@ async def erase(  # noqa: PLR0917 - one of each
     await erase_repeats(transaction, shared, repeats, now)
     await redact_contexts(transaction, repeats, now)
     await forget_asked(transaction, workspace, person, now)
-    sessions = [row["author"] for row in await transaction.rows(_SESSIONS, person=person)]
+    sessions = [row["author"] for row in await transaction.rows(SESSIONS_OF_PERSON, person=person)]
     names = (person, *sessions)  # read before the keys go
     for name in names:
         for table, statement in _DELETED:
@@ -232,12 +233,9 @@ def _sliced(keys: Sequence[K]) -> Iterable[Sequence[K]]:
 
 
 # A CROSS JOIN keeps its order: one person's rows are few, those of a workspace are not.
-# What a person's sessions say is theirs, by the names that their keys give them.
-_SESSIONS: Final = "SELECT 'session.' || id AS author FROM keys WHERE person = :person"
-_NAMES: Final = f"SELECT :person UNION ALL {_SESSIONS}"
 _TAKES_PART: Final = f"""
-    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({_NAMES}) AND speaker = 'person'
-                      UNION SELECT conversation FROM inbox WHERE author IN ({_NAMES})
+    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker = 'person'
+                      UNION SELECT conversation FROM inbox WHERE author IN ({NAMES_OF_PERSON})
                       UNION SELECT heard_in FROM shared_messages WHERE behalf = :person AND behalf <> '') p
     CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
     """  # noqa: S608 - constants

@@ -11,6 +11,7 @@ from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
+from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.reader_codes import heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -93,8 +94,8 @@ class KnownOfPerson(WorkerStore):
             f"""
             SELECT
               (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
-               WHERE t.author = :person AND t.speaker = 'person' AND c.soul = :soul AND c.workspace = :workspace
-                 AND {heard}) AS messages,
+               WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker = 'person' AND c.soul = :soul
+                 AND c.workspace = :workspace AND {heard}) AS messages,
               (SELECT count(*) FROM records r WHERE r.person = :person AND r.kind = 'sense' AND r.soul = :soul
                  AND r.workspace = :workspace AND {seen}) AS files,
               (SELECT count(*) FROM records r WHERE r.person = :person AND r.kind IN ('episode', 'core', 'sphere')
@@ -149,14 +150,15 @@ class KnownOfPerson(WorkerStore):
         return [{name: row[name] for name in row.keys()} for row in rows]  # noqa: SIM118 - a row is no mapping
 
 
-_MESSAGES: Final = """
-    SELECT t.speaker, t.body AS text, t.said_ms, c.channel, c.thread FROM turns t
+_MESSAGES: Final = f"""
+    SELECT iif(t.author = :person OR t.speaker = 'soul', t.speaker, 'session') AS speaker, t.body AS text, t.said_ms,
+           c.channel, c.thread FROM turns t
     JOIN conversations c ON c.id = t.conversation
-    WHERE c.soul = :soul AND c.workspace = :workspace AND {heard}
-      AND ((t.author = :person AND t.speaker = 'person') OR (t.speaker = 'soul' AND t.trace_id IN
-        (SELECT trace_id FROM turns WHERE author = :person AND speaker = 'person')))
+    WHERE c.soul = :soul AND c.workspace = :workspace AND {{heard}}
+      AND ((t.author IN ({NAMES_OF_PERSON}) AND t.speaker = 'person') OR (t.speaker = 'soul' AND t.trace_id IN
+        (SELECT trace_id FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker = 'person')))
     ORDER BY t.seq
-    """
+    """  # noqa: S608 - a constant
 _REMINDERS: Final = """
     SELECT content AS text, cue AS waits_for, due_ms, every, state FROM intentions
     WHERE behalf = :person AND soul = :soul AND workspace = :workspace AND slot LIKE 'reminder-%' ORDER BY due_ms

@@ -22,7 +22,7 @@ _NONE: Final = hashlib.sha256(b"").hexdigest()
 class StoredKey:
     """A key as it is kept. `person` is empty for the admin's; `seen_ms` is when a session last came with it.
 
-    `remember`: what its sessions ask to be kept is kept.
+    `remember`: what its sessions ask to be kept is kept, and what is said in them.
     """
 
     id: str

@@ -1,7 +1,12 @@
-"""What sessions of Claude Code say: texts that they have the soul keep, and how often they ask it."""
+"""What sessions of Claude Code say: texts that they have the soul keep, what was said in them, how often they ask it.
+
+Its author is the session, never its person: what a program says is no evidence about people.
+"""
+
+from typing import Final
 
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.sessions import DOOR, KeyOwner
+from daemon.core.sessions import DOOR, HookEvent, KeyOwner, SessionWords
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
@@ -13,20 +18,43 @@ from daemon.memory.records import Speaks, Turn
 async def keep_words(  # noqa: PLR0917 - one of each
     transaction: Transaction, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience, now: int
 ) -> bool:
-    """Store a text as said in a session's conversation; False where its person has remembering paused.
+    """Store a text as said in a session's conversation; False where its person has remembering paused."""
+    trace = f"{owner.author}/{platform_time(now)}"
+    return await _keep(transaction, owner, SessionWords(where, audience, text), "", trace, now, now)
 
-    Its author is the session, never its person: what a program says is no evidence about people.
+
+async def keep_said(transaction: Transaction, owner: KeyOwner, event: HookEvent, words: SessionWords) -> bool:
+    """Store what was said in a session, as one of its hooks told; False where nothing may be kept.
+
+    A prompt that is a question of other people is kept as such already, as long as they let it be.
     """
-    scope = {"soul": where.soul, "workspace": where.workspace}
-    if await paused_of(transaction, scope, [owner.author]):
-        return False
-    await open_conversation(transaction, where, Place.TERMINAL, audience, now, heard=True)
-    name = f"{owner.name}'s session" if owner.name else "the admin's session"
-    ts = f"{now // 1000}.{now % 1000:03d}000"
-    said = Turn(Speaks.PERSON, owner.author, name, ts, text)
-    await store_turns(
-        transaction, [said], conversation=where, audience=audience, trace_id=f"{owner.author}/{ts}", now=now
+    asked = await transaction.one(
+        """
+        SELECT 1 FROM shared_messages WHERE addressee = :session AND kind IN ('question', 'task')
+          AND words <> '' AND instr(:text, words) > 0
+        """,
+        session=event.session,
+        text=words.text,
     )
+    if asked and event.hook == "UserPromptSubmit":
+        return False
+    trace, what = f"hook/{event.id}", _WHAT.get(event.hook, "")
+    return await _keep(transaction, owner, words, what, trace, event.happened_ms, event.received_ms)
+
+
+_WHAT: Final = {"UserPromptSubmit": ", asked", "PostCompact": ", in short"}
+
+
+async def _keep(  # noqa: PLR0917 - one of each
+    transaction: Transaction, owner: KeyOwner, words: SessionWords, what: str, trace: str, said_ms: int, now: int
+) -> bool:
+    where = words.where
+    if await paused_of(transaction, {"soul": where.soul, "workspace": where.workspace}, [owner.author]):
+        return False
+    await open_conversation(transaction, where, Place.TERMINAL, words.audience, now, heard=True)
+    name = f"{owner.name}'s session" if owner.name else "the admin's session"
+    said = Turn(Speaks.PERSON, owner.author, f"{name}{what}", platform_time(said_ms), words.text)
+    await store_turns(transaction, [said], conversation=where, audience=words.audience, trace_id=trace, now=now)
     return True
 
 

@@ -14,6 +14,7 @@ from daemon.core.sessions import (
     KeyOwner,
     NotTheirSession,
     SessionState,
+    SessionWords,
     TooManySessions,
     Visibility,
     after,
@@ -24,6 +25,7 @@ from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.questions import answered_in_turn, follow, hand_out, open_by_session, take_back
+from daemon.memory.shared.session_words import keep_said
 
 _FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))
 _STORED_AGAIN: Final = "ON CONFLICT (id) DO UPDATE SET " + ", ".join(
@@ -91,8 +93,10 @@ class SessionStore:
         """How many questions are open, by session. Raises StoreError."""
         return await self._database.read(open_by_session)
 
-    async def take(self, event: HookEvent, owner: KeyOwner, lost: Mapping[str, str]) -> Taken:
-        """Take an event, and end the sessions that are `lost`, by id with the reason.
+    async def take(
+        self, event: HookEvent, owner: KeyOwner, lost: Mapping[str, str], words: SessionWords | None = None
+    ) -> Taken:
+        """Take an event, end the sessions that are `lost`, by id with the reason, and keep the `words` that it tells.
 
         Raises NotTheirSession where the session is another person's, KeyEnded where the key was ended meanwhile,
         TooManySessions where it has too many, and StoreError.
@@ -114,6 +118,8 @@ class SessionStore:
             taken = await _taken(transaction, event, found, fresh, owner)
             if taken.session and taken.session.unwatched:
                 await drop_unwatched(transaction, taken.session.id, event.received_ms)
+            if words is not None and taken.session is not None:
+                await keep_said(transaction, owner, event, words)
             return replace(taken, note=await _at_the_end_of_a_turn(transaction, event, taken))
 
         return await self._database.write(unit)

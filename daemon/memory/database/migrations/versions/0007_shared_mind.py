@@ -42,7 +42,7 @@ SESSIONS: tuple[str, ...] = (
       hash TEXT NOT NULL,                        -- SHA-256 of the whole key, which is kept nowhere
       person TEXT NOT NULL,                      -- a Slack id; '': the admin's
       visibility TEXT NOT NULL CHECK (visibility IN ('hidden', 'project', 'topic')), -- what others see of its sessions
-      remember INTEGER NOT NULL DEFAULT 0 CHECK (remember IN (0, 1)), -- whether what its sessions ask to keep is kept
+      remember INTEGER NOT NULL DEFAULT 0 CHECK (remember IN (0, 1)), -- whether what its sessions say is kept
       created_ms INTEGER NOT NULL,
       revoked_ms INTEGER
     ) STRICT
