@@ -454,3 +454,13 @@ async def _row(home: HttpHome, statement: str) -> tuple[object, ...]:
 async def _run(home: HttpHome, statement: str) -> None:
     assert home.now.built is not None
     await home.now.built.store.database.write(lambda transaction: transaction.run(statement))
+
+
+async def test_a_session_to_which_no_thread_is_bound_says_nothing_in_any(home: HttpHome) -> None:
+    ada, bo = await key_for(home), await key_for(home, "UBO")
+    await Machine(home, ada, "s-ada").start()
+    assert "No thread is bound" in await refused(home, ada, "say_in_thread", session="ada-api", text="hello")
+    assert "no such session of yours" in await refused(home, bo, "say_in_thread", session="ada-api", text="hello")
+    for wrong in ("", "x" * 4_001, "a\x00b"):
+        assert "nothing was done" in await refused(home, ada, "say_in_thread", session="ada-api", text=wrong)
+    assert await _rows(home, "SELECT count(*) FROM shared_messages") == [(0,)]

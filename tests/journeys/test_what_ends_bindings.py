@@ -1,0 +1,138 @@
+"""A bound thread in time: what its session says there by itself, what ends it, and what it outlives."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from daemon.core.bound_threads import MOST_SAID_HOURLY
+from daemon.core.sessions import KeyOwner, Visibility
+from daemon.memory.people.erasure import Spared, erase
+from daemon.memory.shared.keys import KeyAdmin
+from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, said_by
+from tests.journeys.asking import TEAM, AskedSession, new_key, states
+from tests.journeys.binding import BOUND, HEAD, bound_thread, put
+from tests.journeys.house import House, said
+
+LOST = "takes nothing from here any more"
+
+
+async def says(house: House, words: str, call: str) -> SaidInThread:
+    """Ada's session says something by itself, as the tool has it do."""
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    store = house.daemon.built.store
+    session = await store.sessions.one("s1")
+    assert session is not None
+    came = await ThreadBindings(store.database, house.clock, TEAM).say(
+        session, words, said_by(KeyOwner(session.key).author, "s1", call)
+    )
+    house.daemon.built.dispatcher.look_again()
+    return came
+
+
+@pytest.mark.usefixtures("session")
+async def test_a_session_speaks_in_its_own_thread_alone_and_each_call_once(house: House) -> None:
+    assert await says(house, "too early", "a") is SaidInThread.UNBOUND
+    ts = await bound_thread(house)
+    came = await asyncio.gather(*(says(house, "The tests <!channel> pass.", "b") for _ in range(4)))
+    assert sorted(came) == sorted([SaidInThread.TAKEN, *[SaidInThread.BEFORE] * 3])
+    post = await house.reply("general", "pass.")
+    await house.idle()
+    assert post["thread_ts"] == ts
+    assert said(post).startswith(f"{HEAD}\n\nThe tests")
+    assert "<!channel>" not in str(await house.posting_calls())
+    assert len(await house.replies("general")) == 2
+    assert house.prompts == []
+
+
+@pytest.mark.usefixtures("session")
+async def test_one_key_may_say_so_much_an_hour(house: House) -> None:
+    await bound_thread(house)
+    await house.change(
+        f"""
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MOST_SAID_HOURLY})
+        INSERT INTO shared_messages (id, kind, sender, addressee, workspace, conversation, heard_in, inbox, behalf,
+                                     audience, hops, state, created_ms, words)
+        SELECT 'NT_x' || i, 'said', 's1', 'minoan', 'T0LOCAL', '', '', '', '', 'workspace:T0LOCAL', 1, 'delivered', ?,
+               '' FROM n
+        """,
+        house.clock.now_ms(),
+    )
+    assert await says(house, "one more", "c") is SaidInThread.OVER
+
+
+@pytest.mark.usefixtures("session")
+async def test_what_was_said_before_it_was_unbound_is_said_nowhere(house: House) -> None:
+    await bound_thread(house)
+    await house.change("UPDATE bound_threads SET session = 'other'")
+    assert await says(house, "nowhere", "d") is SaidInThread.UNBOUND
+    assert len(await house.replies("general")) == 1
+
+
+@pytest.mark.usefixtures("session")
+async def test_a_key_that_is_revoked_ends_the_binding(house: House) -> None:
+    ts = await bound_thread(house)
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    admin = KeyAdmin(house.daemon.built.store.database, house.clock, "root")
+    await admin.revoke((await admin.list())[0].id)
+    house.clock.turn(3)
+    assert LOST in said(await house.reply("general", LOST))
+    await house.idle()
+    assert await house.answered("Ada", "general", "@soul so?", thread=ts) == "Echo: so?"
+
+
+async def test_a_session_that_is_hidden_by_now_leaves_its_thread(house: House, session: AskedSession) -> None:
+    await bound_thread(house)
+    session.client.env["SOUL_KEY"] = await new_key(house, visibility=Visibility.HIDDEN)
+    await session.client.report("UserPromptSubmit")
+    house.clock.turn(3)
+    await house.reply("general", LOST)
+    await house.idle()
+    assert await house.rows("SELECT * FROM bound_threads") == []
+
+
+@pytest.mark.usefixtures("session")
+async def test_forget_me_of_the_owner_ends_it_and_leaves_nothing_of_it(house: House) -> None:
+    ts = await bound_thread(house)
+    await put(house, "Ada", ts, "ADAS-WORDS")
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    database, now = house.daemon.built.store.database, house.clock.now_ms()
+    who = await house.person("Ada")
+    await database.write(partial(erase, workspace=TEAM, person=who, spared=Spared(), now=now, said_ms=now))
+    house.clock.turn(3)
+    await house.reply("general", LOST)
+    await house.idle()
+    left = [
+        tuple(row) for one in ("bound_threads", "shared_messages") for row in await house.rows(f"SELECT * FROM {one}")
+    ]
+    assert left == []
+
+
+async def test_an_owner_who_is_no_longer_admitted_speaks_and_has_spoken_for_no_more(
+    house: House, session: AskedSession
+) -> None:
+    ts = await bound_thread(house, "bind ada-api here for everybody")
+    await house.people.change_standing("Ada", "deactivated")
+    await house.acknowledged()
+    await house.say("Ben", "general", "which migration?", thread=ts)
+    await house.reply("general", LOST)
+    await house.idle()
+    assert (await session.ends_turn()).context == ""
+    assert await states(house) == []
+
+
+async def test_the_binding_is_there_after_a_daemon_that_was_cut_off_and_words_go_once(
+    house: House, session: AskedSession
+) -> None:
+    ts = await bound_thread(house)
+    await put(house, "Ada", ts, "which migration?")
+    assert house.daemon is not None
+    assert "which migration?" in (await session.ends_turn()).context
+    await house.daemon.cut()
+    await house.start()
+    await put(house, "Ada", ts, "and when?")
+    assert await house.replies("general") == [BOUND]
+    assert await states(house) == ["delivered", "waiting"]
