@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,12 @@ NOW = 1_000
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as opened:
         for where in (ROOM, OTHER, replace(ROOM, thread="")):
-            await opened.write(
-                lambda unit, where=where: open_conversation(unit, where, Place.PUBLIC_CHANNEL, EVERYBODY, NOW)
-            )
+            await opened.write(partial(_begin, where=where))
         yield opened
+
+
+async def _begin(unit: Transaction, where: ConversationKey) -> None:
+    await open_conversation(unit, where, Place.PUBLIC_CHANNEL, EVERYBODY, NOW)
 
 
 async def binds(database: Database, session: str, where: ConversationKey = ROOM) -> bool:
@@ -51,7 +54,7 @@ async def test_of_two_sessions_at_once_one_gets_the_thread(database: Database) -
 
 
 async def test_of_two_threads_at_once_one_gets_the_session(database: Database) -> None:
-    assert await asyncio.gather(binds(database, "s1"), binds(database, "s1", OTHER)) == [True, True]
+    assert all(await asyncio.gather(binds(database, "s1"), binds(database, "s1", OTHER)))
     assert sorted([await session_of(database, ROOM), await session_of(database, OTHER)]) == ["", "s1"]
 
 
