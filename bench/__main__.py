@@ -6,6 +6,8 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -16,7 +18,7 @@ from bench.processes import CHECKOUT
 from bench.report import Row, Section, Sheet, table
 from daemon.core.clock import SystemClock
 
-_LONGEST: Final = 900.0  # seconds that one figure may take
+_LONGEST: Final = 900.0  # seconds that one figure may take, or that it may go on without a sign of life
 _LONGEST_ON_REQUEST: Final = 3600.0
 
 
@@ -84,12 +86,19 @@ async def _measure(names: Sequence[str], bench: Bench) -> tuple[list[Row | Secti
     for name in names:
         began = clock.monotonic()
         try:
-            async with asyncio.timeout(_LONGEST_ON_REQUEST if name in ONLY_ON_REQUEST else _LONGEST):
-                rows += await import_module(f"bench.figures.{name}").measure(bench)
+            longest = _LONGEST_ON_REQUEST if name in ONLY_ON_REQUEST else _LONGEST
+            async with asyncio.timeout(longest) as limit:
+                measured = replace(bench, alive=partial(_wait_on, limit, longest))
+                rows += await import_module(f"bench.figures.{name}").measure(measured)
         except Exception as error:  # noqa: BLE001  # one figure's failure leaves the others measured
             failures[name] = "; ".join(_leaves(error))
         _tell(f"{name}: {clock.monotonic() - began:.0f} s")
     return rows, failures
+
+
+def _wait_on(limit: asyncio.Timeout, seconds: float) -> None:
+    """Have a time limit count anew: a slow machine is no hang."""
+    limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
 
 def _leaves(error: Exception) -> list[str]:

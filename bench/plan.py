@@ -57,13 +57,15 @@ ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "instances", "recall"
 class Bench:
     """`quick` asks for smaller counts of everything, `long` for a million of what else is 100,000.
 
-    `tell` takes a line of progress; `data` is a file to read.
+    `tell` takes a line of progress; `data` is a file to read. `alive` is to be called now and then by what may take
+    longer than the time limit of a figure, which counts from there anew.
     """
 
     quick: bool
     tell: Callable[[str], None]
     data: Path | None = None
     long: bool = False
+    alive: Callable[[], None] = lambda: None
 
     def size(self, full: int, quick: int) -> int:
         """A count: `full`, or a smaller one when quick."""

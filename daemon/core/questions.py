@@ -23,6 +23,8 @@ OVER_MS: Final = 24 * 3_600_000
 LONGEST_ANSWER: Final = 16_000
 """The most characters of an answer."""
 
+_LONGEST_KEY: Final = 4_000  # characters; none is cut in half where the words after it are left out
+
 BUTTON: Final = "asking-"
 """How the id of an approval begins that lets a question through; the note's id follows."""
 
@@ -54,6 +56,9 @@ def is_news(perception: Perception) -> bool:
 
 def clean_answer(text: str) -> str:
     """What a session said, without keys and characters that are no text, cut; empty where nothing is left."""
+    looked_at = LONGEST_ANSWER + _LONGEST_KEY
+    if len(text) > looked_at:  # the rest is cut anyway, and looking through all of it would hold the event loop
+        text = text[:looked_at].rpartition(" ")[0] or text[:looked_at]
     return shortened(remove_keys(_NO_TEXT.sub("", text.replace("\r\n", "\n"))).strip(), LONGEST_ANSWER)
 
 

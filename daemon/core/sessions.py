@@ -292,11 +292,13 @@ def after(found: CodeSession | None, event: HookEvent, fresh: CodeSession) -> Co
 def is_older(found: CodeSession, event: HookEvent) -> bool:
     """Whether the event happened before the newest one of the session.
 
-    The client's own clock says so, as long as it was not set in between; then ours does.
+    The client's own clock says so, as long as it was not set in between; then ours does. A newest one that is still to
+    come by our clock was heard while that was far ahead: nothing is older than it.
     """
     if abs(event.offset_ms - found.offset_ms) < CLOCK_STEP_MS:
         return event.sent_ms < found.sent_ms
-    return event.sent_ms + event.offset_ms < found.sent_ms + found.offset_ms
+    newest_ms = found.sent_ms + found.offset_ms
+    return event.sent_ms + event.offset_ms < newest_ms <= event.received_ms + CLOCK_STEP_MS
 
 
 def _changed(found: CodeSession, event: HookEvent) -> CodeSession:
@@ -320,7 +322,7 @@ def _changed(found: CodeSession, event: HookEvent) -> CodeSession:
         attended=found.attended if event.attended is None else event.attended,
         topic=event.title or found.topic,
         started_ms=min(found.started_ms, event.happened_ms),
-        seen_ms=max(found.seen_ms, event.happened_ms),
+        seen_ms=max(min(found.seen_ms, event.received_ms), event.happened_ms),  # a clock may have been far ahead
         sent_ms=event.sent_ms,
         offset_ms=event.offset_ms,
     )

@@ -6,6 +6,7 @@ from typing import Final
 
 from daemon.core.ports import Clock
 from daemon.core.sessions import CodeSession, Lost, Visibility
+from daemon.memory.queues.leases import is_recent
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.sessions import SessionStore
 
@@ -41,8 +42,8 @@ def as_found(session: CodeSession, now_ms: int) -> CodeSession:
     seen = _process_seen(session.process)
     if seen is False:
         return session.gone(Lost.PROCESS, session.seen_ms)
-    if seen is None and now_ms - session.seen_ms > LEASE_MS:
-        return session.gone(Lost.LEASE, session.seen_ms + LEASE_MS)
+    if seen is None and not is_recent(session.seen_ms, now_ms, LEASE_MS):  # nor is one of a time that is to come
+        return session.gone(Lost.LEASE, min(session.seen_ms + LEASE_MS, now_ms))
     return session
 
 

@@ -29,8 +29,8 @@ _VISIT_ENDS = 5 * 3600
 _QUESTIONS = 24  # of one world
 
 
-async def parrots(probes: int, seed: int) -> Count:
-    """Ask so many questions of a daemon whose model says all that it reads."""
+async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: None) -> Count:
+    """Ask so many questions of a daemon whose model says all that it reads; `alive` is called after each world."""
     count = Count()
     while count.probes < probes:
         ground, clock = Ground(Random(f"{seed} {count.probes}")), TurnableClock()  # no secret
@@ -43,6 +43,7 @@ async def parrots(probes: int, seed: int) -> Count:
                     await _Town(house, ground).play(min(_QUESTIONS, probes - count.probes), count)
                 finally:
                     await house.close()
+        alive()
     return count
 
 

@@ -88,8 +88,12 @@ async def play(
     corrupt: Corrupt = lambda readers: readers,
     deaf: bool = False,
     changes: tuple[Change, ...] = USUAL,
+    alive: Callable[[], None] = lambda: None,
 ) -> Count:
-    """Ask so many questions in random worlds; `corrupt` and `deaf` (no event is heard) break the check on purpose."""
+    """Ask so many questions in random worlds; `corrupt` and `deaf` (no event is heard) break the check on purpose.
+
+    `alive` is called after each world.
+    """
     count = Count()
     while count.probes < probes:
         with template.folder() as folder:
@@ -103,6 +107,7 @@ async def play(
                 world.arm = ARMS[arm](home)
                 stack.push_async_callback(world.arm.aclose)
                 await world.play(min(_QUESTIONS, probes - count.probes), count)
+        alive()
     return count
 
 

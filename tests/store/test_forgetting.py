@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.database.driver import sqlite3
@@ -12,6 +13,7 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
 from daemon.memory.knowledge.user_models import UserModels, model_history
+from daemon.memory.notes import Note
 from daemon.memory.people.passing import erase_passed
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.memory_acts import Asker, LastForgotten
@@ -225,6 +227,36 @@ async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(
         await stores.database.write(lambda transaction: LastForgotten().perform(transaction, asker, clock.now_ms()))
     assert look(path, "SELECT body, cleared FROM outbox") == [("", 1)]
     assert SECRET not in str(look(path, "SELECT * FROM inbox"))
+
+
+@pytest.mark.parametrize("ends", ["sent", "given up", "unforeseen"])
+@pytest.mark.parametrize("paused", [False, True])
+async def test_a_reply_under_way_loses_its_words_once_it_is_settled(
+    stores: Stores, clock: FakeClock, path: Path, ends: str, paused: bool
+) -> None:
+    await stores.inbox.accept(new_message(text=SECRET))
+    delivery = await stores.answer(f"about {SECRET}")
+    if paused:
+        await stores.database.run("UPDATE turns SET passing = 1")
+        await clock.advance(3600)
+        await erase_passed(stores.database, clock, silence_ms=1000)
+    else:
+        asker = Asker("U1", DM, HERE, "9.0")
+        await stores.database.write(lambda transaction: LastForgotten().perform(transaction, asker, clock.now_ms()))
+    assert look(path, "SELECT state FROM outbox") == [("sending",)]
+    if ends == "sent":
+        await stores.outbox.sent(delivery, "9.9")
+    elif ends == "given up":
+        await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
+    else:
+        assert await stores.outbox.count_fault(replace(delivery, faults=FAULTS), 1, "no")
+    assert look(path, "SELECT body, cleared FROM outbox WHERE note = 0") == [("", 1)]
+
+
+async def test_a_reply_whose_message_stays_keeps_its_words(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message(text="hello"))
+    await stores.outbox.sent(await stores.answer("good day"), "9.9")
+    assert look(path, "SELECT body, cleared FROM outbox") == [("good day", 0)]
 
 
 async def test_words_that_can_not_be_erased_in_one_talk_stay_in_no_other(

@@ -84,6 +84,41 @@ async def test_memories_that_can_not_be_read_go_with_their_person(path: Path) ->
     assert residues(path.parent, CANARY) == []
 
 
+_UNREADABLE = {
+    "a permission": f"""
+        INSERT INTO approvals
+          (id, conversation, soul, workspace, turn, tool, arguments, asked, audience, state, expires_ms, created_ms)
+        SELECT 'a1', id, soul, workspace, 1, 't', '{{}}', '["{ADA}"', audience, 'used', 1, 1 FROM conversations
+        """,
+    "a place": f"""UPDATE conversations SET locations = '{{"{ADA}": "{CANARY}"'""",
+    "what a night changed": f"""
+        INSERT INTO consolidations (id, soul, workspace, slot_ms, audience, began_ms, state)
+        SELECT 'r1', soul, workspace, 1, audience, 1, 'done' FROM conversations;
+        INSERT INTO consolidation_changes (run, unit, part, act, object, former, stamp_before, stamp)
+        VALUES ('r1', 1, 'refreshes', 'whispers', '{{"person": "{ADA}", {CANARY}', '{{}}', 0, 0)
+        """,
+    "a reminder": f"""
+        INSERT INTO intentions (id, soul, workspace, conversation, slot, content, params, behalf, audience, place,
+          process, due_ms, created_ms, state)
+        SELECT 'i1', soul, workspace, id, 'reminder-1', 'about {CANARY}', '{{"{CANARY}', '{BEN}', audience, 'channel',
+          'engaged', 1, 1, 'waiting' FROM conversations
+        """,
+    "a thought": f"""UPDATE turns SET thought = '{{"{CANARY}' WHERE speaker = 'soul'""",
+}
+
+
+@pytest.mark.parametrize("statements", _UNREADABLE.values(), ids=_UNREADABLE)
+async def test_what_can_not_be_read_keeps_nothing_of_a_person(path: Path, statements: str) -> None:
+    async with open_database(path, FakeClock(auto=True)) as database:
+        await fill(database)
+        for statement in statements.split(";"):
+            await database.run(statement)
+        people = _forgetting(database, path.parent)
+        await people.finish(await people.ask(TEAM, ADA))
+    assert look(path, "SELECT state FROM tombstones") == [("done",)]
+    assert residues(path.parent, CANARY) == residues(path.parent, ADA) == []
+
+
 async def test_an_order_that_can_not_be_read_holds_up_no_other(path: Path) -> None:
     events = Events()
     async with open_database(path, FakeClock(auto=True)) as database:

@@ -239,6 +239,30 @@ async def test_no_claim_of_a_clock_that_is_far_ahead_binds_for_ever(
     assert (await NightSlots(database, clock, Worker("us", SOUL, TEAM, 30_000)).newest()).free
 
 
+async def test_no_job_of_a_clock_that_is_far_ahead_waits_for_ever(
+    database: Database, clock: FakeClock, presence: Presence
+) -> None:
+    ours = Stores.of(database, clock)
+    theirs = Stores.of(database, FakeClock(start_ms=clock.now_ms() + YEAR_MS), "elsewhere/b/n/1/1")
+    await theirs.inbox.accept(new_message("1.0"))
+    made = effect(await theirs.claim(), "a", jobs=("models_the_visitor",))
+    await theirs.commits.commit(replace(made, lulls={"models_the_visitor": 90_000}))
+    assert await ours.jobs.claim_next() is None
+    await presence.release_dead_claims(IN_DOUBT)
+    await clock.advance(91)
+    assert await ours.jobs.claim_next()
+
+
+async def test_a_job_that_waits_for_an_hour_waits_on(database: Database, clock: FakeClock, presence: Presence) -> None:
+    ours = Stores.of(database, clock)
+    await ours.inbox.accept(new_message("1.0"))
+    made = effect(await ours.claim(), "a", jobs=("models_the_visitor",))
+    await ours.commits.commit(replace(made, lulls={"models_the_visitor": 3_600_000}))
+    await presence.release_dead_claims(IN_DOUBT)
+    await clock.advance(3500)
+    assert await ours.jobs.claim_next() is None
+
+
 async def test_who_renews_by_a_clock_that_is_far_ahead_keeps_its_claim(
     database: Database, clock: FakeClock, presence: Presence
 ) -> None:

@@ -26,7 +26,6 @@ _LOOKS_LIKE_A_KEY = re.compile(
     | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b                     # AWS
     | \bAIza[\w-]{30,}                                 # Google
     | \b(?:sk|pk|rk)_(?:live|test)_\w{12,}              # Stripe
-    | \beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}          # a JSON Web Token
     | (?<=://)[^\s/:@]{1,64}:[^\s/@]{3,}(?=@)           # user and password in an address
     | hooks\.slack\.com/[\w/-]+                         # incoming webhooks and workflow triggers
     | (?<=\bticket=)[\w.~%-]+                           # the key inside a Socket Mode address
@@ -34,6 +33,10 @@ _LOOKS_LIKE_A_KEY = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+
+# A JSON Web Token has three parts. The first is taken also where it stands alone, and put back: a text of nothing but
+# such beginnings would be searched to its end from each of them.
+_TOKEN = re.compile(r"\beyJ[\w-]{8,}(\.eyJ[\w-]{8,}\.[\w-]{8,})?", re.IGNORECASE)
 
 
 class Redactor:
@@ -50,11 +53,12 @@ class Redactor:
         """The text without its secrets."""
         if self._known is not None:
             text = self._known.sub(REDACTED, text)
-        return _LOOKS_LIKE_A_KEY.sub(REDACTED, text)
+        return remove_keys(text)
 
 
 def remove_keys(text: str) -> str:
     """A text without anything that looks like a key."""
+    text = _TOKEN.sub(lambda found: REDACTED if found[1] else found[0], text)
     return _LOOKS_LIKE_A_KEY.sub(REDACTED, text)
 
 

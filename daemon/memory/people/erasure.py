@@ -283,6 +283,7 @@ OF_THIS_WORKSPACE: Final = """
 There its sessions are found by it when the person is forgotten there, too; then it goes.
 """
 
+# What can't be read goes as a whole where it names them: it must not keep the rest.
 _DELETED: Final = (
     # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
@@ -291,8 +292,10 @@ _DELETED: Final = (
     (
         "consolidation_changes",
         """
-        DELETE FROM consolidation_changes WHERE act = 'whispers' AND json_extract(object, '$.person') = :person
-          AND json_extract(object, '$.workspace') = :workspace
+        DELETE FROM consolidation_changes WHERE act = 'whispers'
+          AND CASE WHEN json_valid(object) THEN json_extract(object, '$.person') = :person
+                     AND json_extract(object, '$.workspace') = :workspace
+                   ELSE instr(object, :person) > 0 END
         """,
     ),
     (
@@ -320,7 +323,8 @@ _DELETED: Final = (
         "approvals",
         """
         DELETE FROM approvals WHERE workspace = :workspace
-          AND EXISTS (SELECT 1 FROM json_each(approvals.asked) WHERE value = :person)
+          AND CASE WHEN json_valid(asked) THEN EXISTS (SELECT 1 FROM json_each(approvals.asked) WHERE value = :person)
+                   ELSE instr(asked, :person) > 0 END
         """,
     ),
     (
@@ -349,10 +353,10 @@ _BLANKED: Final = (
     (
         "locations",
         """
-        UPDATE conversations SET locations =
-          (SELECT json_group_object(key, value) FROM json_each(locations) WHERE key <> :person)
+        UPDATE conversations SET locations = CASE WHEN json_valid(locations) THEN
+          (SELECT json_group_object(key, value) FROM json_each(locations) WHERE key <> :person) ELSE '{}' END
         WHERE workspace = :workspace AND :spared = :spared AND :said = :said AND :now = :now
-          AND instr(locations, :person) > 0 AND json_valid(locations)
+          AND instr(locations, :person) > 0
         """,
     ),
     (

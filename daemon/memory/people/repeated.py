@@ -133,9 +133,17 @@ async def _redact_intentions(transaction: Transaction, found: Repeats, conversat
                 await transaction.run(
                     f"UPDATE {table} SET {text} = :said, params = :params WHERE id = :id",  # noqa: S608 - literals
                     said=found.without_them(row["said"]),
-                    params=json.dumps(found.without_them(json.loads(row["params"]))),
+                    params=_redacted(row["params"], found),
                     id=row["id"],
                 )
+
+
+def _redacted(params: str, found: Repeats) -> str:
+    """Stored JSON without the words; what can't be read goes as a whole."""
+    try:
+        return json.dumps(found.without_them(json.loads(params)))
+    except ValueError:
+        return "{}"
 
 
 async def _redact_notes(transaction: Transaction, found: Repeats) -> None:

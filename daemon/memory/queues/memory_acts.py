@@ -143,6 +143,12 @@ class LastForgotten:
         ts, trace = last
         where = asker.conversation
         await delete_message(transaction, Deletion("", where.soul, where.workspace, where.channel, ts), now)
+        await transaction.run(  # a reply that is under way loses its words once it is settled
+            "UPDATE inbox SET cleared = 1 WHERE conversation = :id AND ts = :ts AND author = :person",
+            id=str(where),
+            ts=ts,
+            person=asker.person,
+        )
         replies = await transaction.rows(
             "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'soul' AND (ts = :ts OR trace_id = :trace)",
             id=str(where),

@@ -259,6 +259,18 @@ OPEN: tuple[str, ...] = (
 
 # Files that were read for a message that was never answered, by age.
 FILES: tuple[str, ...] = ("CREATE INDEX shared_files_read ON shared_files (heard_ms) WHERE state = 'read'",)
+# A post that was under way when the message that it answers was forgotten loses its words as it is settled.
+FORGOTTEN_POSTS: tuple[str, ...] = (
+    """
+    CREATE TRIGGER forgotten_posts_lose_their_words AFTER UPDATE OF state ON outbox
+    WHEN OLD.state IN ('pending', 'sending') AND NEW.state NOT IN ('drafting', 'pending', 'sending') AND NEW.cleared = 0
+    BEGIN
+      UPDATE outbox SET body = '', cleared = 1 WHERE id = NEW.id AND EXISTS (
+        SELECT 1 FROM inbox i WHERE i.cleared = 1
+          AND i.answered_by = substr(NEW.id, 1, length(NEW.id) - length(NEW.part)) || '0');
+    END
+    """,
+)
 # Up to which turn a person's words in one conversation were looked through, and up to which a job was to do it; those
 # in another conversation have a lull of their own.
 LEARNED: tuple[str, ...] = (
@@ -304,6 +316,7 @@ def upgrade() -> None:
         HANDED,
         OPEN,
         FILES,
+        FORGOTTEN_POSTS,
         LEARNED,
     )
     for statement in (one for area in areas for one in area):

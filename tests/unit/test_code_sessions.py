@@ -1,0 +1,51 @@
+"""What an event makes of the row of a session, by clocks that are wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from daemon.core.sessions import CodeSession, HookEvent, Lost, SessionState, Visibility, after
+from daemon.shared.living_sessions import LEASE_MS, as_found
+
+NOW = 1_700_000_000_000
+YEAR = 365 * 86_400_000
+FRESH = CodeSession("s1", "k1", "U0ADA", "T1", Visibility.PROJECT)
+
+
+def heard(hook: str, sent_ms: int, received_ms: int) -> HookEvent:
+    return HookEvent("e1", "s1", hook, sent_ms, 0, received_ms)
+
+
+def met(received_ms: int) -> CodeSession:
+    found = after(None, heard("SessionStart", NOW, received_ms), FRESH)
+    assert found is not None
+    return found
+
+
+def test_what_comes_after_our_clock_was_far_ahead_counts() -> None:
+    found = after(met(NOW + YEAR), heard("UserPromptSubmit", NOW + 1000, NOW + 1000), FRESH)
+    assert found is not None
+    assert (found.state, found.seen_ms) == (SessionState.WORKING, NOW + 1000)
+
+
+def test_an_older_event_undoes_no_newer_one_where_clocks_differ_by_seconds() -> None:
+    found = after(met(NOW + 30_000), heard("UserPromptSubmit", NOW - 1000, NOW), FRESH)
+    assert found is not None
+    assert (found.state, found.sent_ms) == (SessionState.IDLE, NOW)
+
+
+@pytest.mark.parametrize(
+    ("seen_ms", "ended_ms"),
+    [
+        (NOW - LEASE_MS + 1000, None),
+        (NOW + 1000, None),
+        (NOW - LEASE_MS - 1000, NOW - 1000),
+        (NOW + YEAR, NOW),
+    ],
+)
+def test_a_session_without_a_word_counts_as_living_for_an_hour_whatever_clock_heard_it(
+    seen_ms: int, ended_ms: int | None
+) -> None:
+    found = as_found(replace(met(NOW), seen_ms=seen_ms), NOW)
+    assert found.ended_ms == ended_ms
+    assert found.reason == ("" if ended_ms is None else Lost.LEASE)
