@@ -181,22 +181,19 @@ class Spool:
         mark = binascii.crc32(hook["session_id"].encode("utf-8", "replace"))
         return os.path.join(self.folder, "asked-%08x" % mark)
 
-    def note_asked(self, hook):
-        """Remember that the session is handed a note in this turn, whose next end is the answer."""
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        for name in sorted(name for name in os.listdir(self.folder) if name.startswith("asked-"))[:-MOST_ASKED]:
-            self.drop(name)
-        handle = os.open(self.asked(hook), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(str(hook.get("prompt_id")))
+    def note_asked(self, hook, goes_on):
+        """Remember that the session read a note in this turn: its next end is the answer, where it then `goes_on`."""
+        self.write("asked-", self.asked(hook), "%d %s" % (goes_on, hook.get("prompt_id")))
 
     def is_answer(self, hook):
         """Whether this end of a turn holds the answer to a note; each note is asked for once."""
-        if hook.get("hook_event_name") != "Stop" or hook.get("stop_hook_active") is not True:
+        if hook.get("hook_event_name") != "Stop":
             return False
         try:
             with open(self.asked(hook), encoding="utf-8") as file:
-                turn = file.read(400)
+                goes_on, _, turn = file.read(400).partition(" ")
+            if goes_on == "1" and hook.get("stop_hook_active") is not True:
+                return False
             os.unlink(self.asked(hook))
         except (OSError, ValueError):
             return False
@@ -219,9 +216,52 @@ class Spool:
 
         return os.path.join(self.folder, "words-%08x" % binascii.crc32(key.encode("utf-8", "replace")))
 
+    def woken(self, process):
+        """The file that remembers with which note the companion wakes the session in a process."""
+        import binascii
+
+        mark = binascii.crc32(process.encode("utf-8", "replace"))
+        return os.path.join(self.folder, "woken-%08x" % mark)
+
+    def note_woken(self, process, note, text):
+        """Remember it; of the text only a sum is kept."""
+        self.write("woken-", self.woken(process), "%s %s" % (sum_of(text), note))
+
+    def woken_by(self, hook, process):
+        """The note with which this turn begins that the companion wrote, once; empty for none."""
+        prompt = hook.get("prompt")
+        if hook.get("hook_event_name") != "UserPromptSubmit" or not isinstance(prompt, str):
+            return ""
+        try:
+            with open(self.woken(process), encoding="utf-8") as file:
+                known, _, note = file.read(400).partition(" ")
+            if known != sum_of(prompt):
+                return ""
+            os.unlink(self.woken(process))
+        except (OSError, ValueError):
+            return ""
+        return note
+
+    def write(self, kind, path, text):
+        """Write one of the small files of a kind; of too many the first by name go."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        for name in sorted(name for name in os.listdir(self.folder) if name.startswith(kind))[:-MOST_ASKED]:
+            self.drop(name)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+
     def dropped(self):
         """How many events were given up because there were too many."""
         return self.size("dropped")
+
+
+def sum_of(text):
+    """By which a text is known again: its length and a sum over it, without the space around it."""
+    import binascii
+
+    raw = text.strip().encode("utf-8", "replace")
+    return "%d-%08x" % (len(raw), binascii.crc32(raw))
 
 
 def process_of(pid):
@@ -337,11 +377,7 @@ class Run:
         if event is None:
             return
         self.spool = Spool(url)
-        words = WORDS.get(hook.get("hook_event_name"), "")
-        if self.spool.is_answer(hook) and isinstance(hook.get("last_assistant_message"), str):
-            event["said"] = cut(hook["last_assistant_message"])
-        elif isinstance(hook.get(words), str) and self.spool.wants_words(key):
-            event["hook"][words] = cut(hook[words])
+        self.add_words(event, hook, key)
         self.event = event
         try:
             answer = self.send(where, key)
@@ -350,6 +386,17 @@ class Run:
             return
         if self.settled.acquire(False):
             self.show(answer)
+
+    def add_words(self, event, hook, key):
+        """Add what was answered to a note, which note began the turn, or the words that are kept of a session."""
+        words, note = WORDS.get(hook.get("hook_event_name"), ""), self.spool.woken_by(hook, event["process"])
+        if self.spool.is_answer(hook) and isinstance(hook.get("last_assistant_message"), str):
+            event["said"] = cut(hook["last_assistant_message"])
+        elif note:
+            event["note"] = note
+            self.spool.note_asked(hook, goes_on=False)
+        elif isinstance(hook.get(words), str) and self.spool.wants_words(key):
+            event["hook"][words] = cut(hook[words])
 
     def send(self, where, key):
         """Send what was kept, oldest first, then this event; gives the answer to it. Raises Unsent."""
@@ -387,7 +434,7 @@ class Run:
         if name == "Stop":  # what people ask it; it goes on then, and its next end of a turn holds the answer
             text = note.get("text") if isinstance(note, dict) and not self.event["hook"].get("stop_hook_active") else ""
             if text:
-                self.spool.note_asked(self.event["hook"])
+                self.spool.note_asked(self.event["hook"], goes_on=True)
         if name in READS_THE_ANSWER and isinstance(text, str) and text:
             said = {"hookEventName": name, "additionalContext": text[:LONGEST_CONTEXT]}
             os.write(1, json.dumps({"hookSpecificOutput": said}).encode("ascii"))

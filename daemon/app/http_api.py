@@ -14,9 +14,11 @@ from daemon.core.ports import Clock, Emit, GateDecision, Room
 from daemon.core.sessions import talk_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies
+from daemon.memory.shared.companions import CompanionStore
 from daemon.memory.shared.keys import Keys
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
+from daemon.shared.companions import Companions
 from daemon.shared.door import ContextDoor
 from daemon.shared.session_memory import WorkspaceMemory
 from daemon.shared.sessions import CodeSessions
@@ -119,6 +121,9 @@ def sessions_of(
         talk_of=partial(talk_of, souls.main, workspace),
         questions=built.store.questions,
         bindings=built.store.bindings,
+        companions=Companions(
+            CompanionStore(database, workspace), built.store.questions, built.contexts.bells, clock, wake
+        ),
         bells=built.contexts.bells,
         wake=wake,
     )

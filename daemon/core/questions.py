@@ -23,6 +23,15 @@ OVER_MS: Final = 24 * 3_600_000
 LONGEST_ANSWER: Final = 16_000
 """The most characters of an answer."""
 
+WOKEN_WITHIN_MS: Final = 10_000
+"""A note by which a session is woken counts as not delivered where no turn begins for so long."""
+
+WAKE_AGAIN_MS: Final = 60_000
+"""Only after so long a session that rests is woken once more with the same note."""
+
+MOST_WAKES: Final = 3
+"""So often a session is woken with the same note; then the note waits for the end of a turn."""
+
 _LONGEST_KEY: Final = 4_000  # characters; none is cut in half where the words after it are left out
 
 BUTTON: Final = "asking-"

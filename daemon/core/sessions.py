@@ -56,6 +56,14 @@ _NOTIFIED: Final = {
 }
 
 
+class Reach(StrEnum):
+    """How what people ask comes to a session: its companion wakes it, it reads it as a turn ends, or not at all."""
+
+    NOW = "now"
+    TURN_END = "turn_end"
+    NONE = "none"
+
+
 class Lost(StrEnum):
     """Why a session counts as gone that did not say so: its process ended, or nothing came of it for too long."""
 
@@ -142,6 +150,7 @@ class HookEvent:
     `received_ms` is of ours. `process` is a `ProcessIdentity` as text. `prompt` names the session's turn, which
     `goes_on` where a hook had it go on; `said` is what the session answered then to what it was handed. `words` are the
     prompt, the session's last words in a turn or the summary of its talk, by the hook that tells of it.
+    A turn that begins with what its companion wrote names the `note`.
     """
 
     id: str
@@ -166,6 +175,7 @@ class HookEvent:
     goes_on: bool = False
     said: str = ""
     words: str = ""
+    note: str = ""
 
     @property
     def ends_turn(self) -> bool:
@@ -199,6 +209,14 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
+class Attended:
+    """What a companion hears: its session's id, '' while none is known, and with what it is to wake that now."""
+
+    session: str
+    note: Handed | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SessionReads:
     """What a session is to read after one of its hooks; the text may be empty. `words`: what is said in it is kept."""
 
@@ -222,6 +240,7 @@ class CodeSession:
 
     `name` is what people call it: person and project, numbered among living ones. `started_ms` is its first start that
     is known. `key` is the id of the key with which it came, `person` whose it is; both empty for the admin's.
+    `companion` is the daemon at which its companion waits, '' for none; it `wakes` the session if it can.
     """
 
     id: str
@@ -249,11 +268,20 @@ class CodeSession:
     ended_ms: int | None = None
     sent_ms: int = 0
     offset_ms: int = 0
+    companion: str = ""
+    wakes: bool = False
 
     @property
     def living(self) -> bool:
         """Whether it isn't gone."""
         return self.state is not SessionState.GONE
+
+    @property
+    def reach(self) -> Reach:
+        """How what people ask comes to it."""
+        if not self.living:
+            return Reach.NONE
+        return Reach.NOW if self.companion and self.wakes else Reach.TURN_END
 
     @property
     def may_be_asked(self) -> bool:

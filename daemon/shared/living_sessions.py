@@ -36,18 +36,22 @@ async def as_they_are(sessions: Sequence[CodeSession], now_ms: int) -> list[Code
 
 
 def as_found(session: CodeSession, now_ms: int) -> CodeSession:
-    """The session, gone where its process is, or where that can't be seen and nothing came for an hour."""
+    """The session, gone where its process is, or where that can't be seen and nothing came for an hour.
+
+    While a companion of it waits it is there.
+    """
     if not session.living:
         return session
-    seen = _process_seen(session.process)
+    seen = process_seen(session.process)
     if seen is False:
         return session.gone(Lost.PROCESS, session.seen_ms)
-    if seen is None and not is_recent(session.seen_ms, now_ms, LEASE_MS):  # nor is one of a time that is to come
+    lasts = session.companion or is_recent(session.seen_ms, now_ms, LEASE_MS)  # not one of a time to come
+    if seen is None and not lasts:
         return session.gone(Lost.LEASE, min(session.seen_ms + LEASE_MS, now_ms))
     return session
 
 
-def _process_seen(process: str) -> bool | None:
+def process_seen(process: str) -> bool | None:
     """Whether a process runs; None where it can't be seen from here.
 
     Machines may share a name: only one of this host, boot and namespace is looked for.

@@ -32,6 +32,7 @@ from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, new_call, said_by
 from daemon.shared.asking import handed
 from daemon.shared.bells import Bells
+from daemon.shared.companions import Companions
 from daemon.shared.living_sessions import as_they_are
 from daemon.shared.session_context import Surroundings, said_at_start, said_of_siblings
 from daemon.shared.who_works import is_of
@@ -52,8 +53,8 @@ class CodeSessions:
 
     `standing_of` asks the gate about a person, and `room_of` finds their direct messages. `contexts` gives the shared
     contexts that the soul knows of, and `who` says who it is. `talk_of` names a session's conversation. `questions` are
-    what people ask sessions, for which one waits by the `bells`, `bindings` the threads that belong to sessions; `wake`
-    has the souls look for what they say.
+    what people ask sessions, for which one waits by the `bells`, as their `companions` do, `bindings` the threads that
+    belong to sessions; `wake` has the souls look for what they say.
     """
 
     def __init__(
@@ -70,9 +71,11 @@ class CodeSessions:
         talk_of: Callable[[KeyOwner, str], ConversationKey],
         questions: QuestionStore,
         bindings: ThreadBindings,
+        companions: Companions,
         bells: Bells,
         wake: Callable[[], None],
     ) -> None:
+        self.companions = companions
         self._store = store
         self._keys = keys
         self._clock = clock
@@ -128,6 +131,8 @@ class CodeSessions:
         taken = await self._store.take(event, owner, lost, await self._words(event, owner))
         if event.said:
             self._wake()
+        if event.ends_turn or event.hook == "SessionStart":  # a companion may wait for it
+            self._bells.ring()
         if taken.session is None or not taken.new:
             return SessionReads(words=owner.keeps_words)
         note = handed(taken.note) if taken.note else None
@@ -293,7 +298,7 @@ def shown(session: CodeSession, waiting: int, bound: str | None) -> dict[str, ob
         "permission_mode": session.permission_mode or None,
         "attended": session.attended,
         "state": str(session.state),
-        "reach": "turn_end" if session.living else "none",
+        "reach": str(session.reach),
         "topic": session.topic or None,
         "bound": bound,
         "waiting": waiting,

@@ -1,9 +1,12 @@
 """Machines on which sessions of Claude Code run: keys, and what the hooks of a session send."""
 
+from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from daemon.core.sessions import Visibility
+from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.keys import KeyAdmin
 from tests.http.daemons import Got, HttpHome, bearer
 
@@ -69,3 +72,9 @@ async def revoke(home: HttpHome, key: str) -> None:
     """End a key."""
     assert home.now.built is not None
     await KeyAdmin(home.now.built.store.database, home.clock, "root").revoke(key.split("-")[2])
+
+
+def identity_of(pid: int) -> str:
+    """A process of this machine as its hooks name it."""
+    start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return str(replace(ProcessIdentity.current(), pid=pid, start=start))

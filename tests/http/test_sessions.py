@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,13 +24,7 @@ from daemon.memory.shared.store import ContextStore
 from daemon.shared import living_sessions
 from daemon.shared.living_sessions import LEASE_MS
 from tests.http.daemons import WORKSPACE, HttpHome, bearer
-from tests.http.machines import Machine, key_of, revoke
-
-
-def identity_of(pid: int) -> str:
-    """A process of this machine as its hooks name it."""
-    start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return str(replace(ProcessIdentity.current(), pid=pid, start=start))
+from tests.http.machines import Machine, identity_of, key_of, revoke
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ async def serve(app: Application, request: web.Request, body: bytes) -> web.Stre
     """
     exchange = _Exchange(request, body)
     await app(_scope(request), exchange.receive, exchange.send)
+    if exchange.left:
+        raise ConnectionResetError("the client left")
     if exchange.response is None:
         raise RuntimeError("the application gave no response")
     await exchange.response.write_eof()
@@ -53,15 +55,22 @@ class _Exchange:
         self._request = request
         self._body: bytes | None = body
 
+    @property
+    def left(self) -> bool:
+        """Whether the client has left."""
+        return self._request.transport is None or self._request.transport.is_closing()
+
     async def receive(self) -> AsgiMessage:
-        """The body at once; then nothing more comes: a client that leaves is noticed by the next write."""
+        """The body at once; then nothing more comes."""
         if self._body is None:
             await asyncio.Event().wait()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: AsgiMessage) -> None:
-        """Take the head or a piece of the response."""
+        """Take the head or a piece of the response; what is for a client that left is dropped, and is no fault."""
+        if self.left:
+            return
         if message["type"] == "http.response.start":
             self.response = web.StreamResponse(status=message["status"])
             for name, value in message.get("headers", ()):

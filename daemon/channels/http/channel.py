@@ -22,6 +22,7 @@ from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.tts import ESPEAK, Tts
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
+from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import (
@@ -90,6 +91,8 @@ class HttpChannel(BareChannel):
             self.url = await server.open(self._settings.http_port, instead=self._side.has_neighbours)
         ready.set()
         try:
+            if self._of_sessions is not None:
+                await LastLine(self._clock, self._emit).keep("companions", self._of_sessions.polls.watch)
             await asyncio.Event().wait()  # the server's own tasks serve the requests
         finally:
             if self._server is not None and self._pages is not None and self._of_sessions is not None:

@@ -9,11 +9,28 @@ from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.members import ContextLook, Member
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Passage, StoredReply
-from daemon.core.sessions import Handed, HookEvent, KeyOwner, SessionReads
+from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
+
+
+class CompanionsSeen(Protocol):
+    """The companions of sessions that wait here. Each call may raise StoreError."""
+
+    async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
+        """The owner's session in a process, and with what its companion is to wake it.
+
+        Waits so long for that, or for another session than the companion knows of.
+        """
+
+    async def left(self, owner: KeyOwner, process: str) -> None:
+        """The companion of the session in a process has come no more."""
 
 
 class SessionsSeen(Protocol):
     """The sessions of Claude Code that people run. Each call may raise StoreError."""
+
+    @property
+    def companions(self) -> CompanionsSeen:
+        """Their companions."""
 
     async def owner(self, key: str) -> KeyOwner | None:
         """Whose key this is, if it may be used now. Raises NotDelivered while that can't be said."""

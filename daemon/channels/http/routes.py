@@ -1,17 +1,12 @@
 """The one table of routes; the server, the OpenAPI description and `docs/HTTP.md` are made from it."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from aiohttp import web
-from pydantic import BaseModel
-
 from daemon.channels.http.endpoints import Endpoints
+from daemon.channels.http.route import EVENT_STREAM, Answer, Parameter, Route
 from daemon.channels.http.schemas import (
     CONTEXT_EVENTS,
     EVENTS,
-    ID,
     Alive,
     ChatAnswer,
     ChatPending,
@@ -31,89 +26,6 @@ from daemon.channels.http.schemas import (
 from daemon.channels.http.session_bodies import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
 from daemon.core.contexts import KEY
 from daemon.core.members import NAME_PATTERN
-
-JSON: Final = "application/json"
-EVENT_STREAM: Final = "text/event-stream"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What it means, its content type, and its model if it is JSON of ours, or those of the events that it streams."""
-
-    meaning: str
-    content_type: str = JSON
-    model: type[BaseModel] | None = None
-    events: Mapping[str, type[BaseModel]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A value in the path, in the query or in a header; the handler checks what has a pattern of its own."""
-
-    name: str
-    place: str
-    meaning: str
-    pattern: str = ID
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One method on one path, and its handler. `errors` are its own, beside those that every route has.
-
-    `keyed` ones take the key of a person's sessions in place of the token, too.
-    """
-
-    handler: Callable[[Endpoints, web.Request], Awaitable[web.StreamResponse]]
-    method: str
-    path: str
-    summary: str
-    description: str
-    answers: Mapping[int, Answer]
-    errors: Mapping[int, str] = field(default_factory=dict)
-    body: type[BaseModel] | None = None
-    parameters: tuple[Parameter, ...] = ()
-    free: bool = False
-    keyed: bool = False
-
-    @property
-    def operation(self) -> str:
-        """The operation id: the handler's name."""
-        return self.handler.__name__
-
-    @property
-    def pattern(self) -> str:
-        """The path as aiohttp's router takes it."""
-        path = self.path
-        for parameter in self.parameters:
-            if parameter.pattern == ID:
-                path = path.replace(f"{{{parameter.name}}}", f"{{{parameter.name}:{ID}}}")
-        return path
-
-    @property
-    def all_errors(self) -> Mapping[int, str]:
-        """Every error it may answer with, by status."""
-        errors = dict(_EVERYWHERE)
-        if not self.free:
-            errors[401] = "The token or key is missing or wrong." if self.keyed else "The token is missing or wrong."
-        if self.body is not None:
-            errors |= _WITH_A_BODY
-        return dict(sorted({**errors, **self.errors}.items()))
-
-
-_EVERYWHERE: Final = {
-    400: "The request can't be read.",
-    403: "The request comes from a web page.",
-    421: "The request names another host.",
-    500: "Something unexpected failed in the daemon.",
-    503: "The daemon can't do it now; try again.",
-}
-_WITH_A_BODY: Final = {
-    408: "The body did not arrive in time.",
-    413: "The body is larger than 256 KiB.",
-    415: "The body is not plain JSON.",
-    422: "A field holds an invalid value.",
-}
 
 _KEY: Final = Parameter(
     "key",
@@ -222,10 +134,18 @@ ROUTES: Final = (
         "GET",
         "/api/sessions/{id}/notes",
         "Fetch what people ask a session",
-        "What waits for an answer, oldest first; it counts as read. With the key with which the session came.",
+        "What waits for an answer, oldest first; it counts as read. With the key with which the session came. The "
+        "session's companion names the `process`, too: then the header Soul-Session holds the id of the session that "
+        "runs there now, at once where that is another, and the list the one note with which the companion is to wake "
+        "it, which counts as read once a turn begins with it. The session is gone when its companion comes no more.",
         {200: Answer("The notes.", model=NoteList)},
         {404: "The session came with another key.", 422: "That can't be waited for."},
-        parameters=(_SESSION, Parameter("wait", "query", "Seconds to wait for a new one, up to 25.", "[0-9]{1,2}")),
+        parameters=(
+            _SESSION,
+            Parameter("wait", "query", "Seconds to wait for a new one, up to 25.", "[0-9]{1,2}"),
+            Parameter("process", "query", "Of a companion: the session's process, as its hooks name it.", ".{1,400}"),
+            Parameter("wakes", "query", "Of a companion: whether it can wake the session.", "yes|no"),
+        ),
         keyed=True,
     ),
     Route(

@@ -8,9 +8,9 @@ from typing import Final
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
-from aiohttp.web_request import BaseRequest
 
 from daemon.channels.http.auth import Auth, OwnerOf
+from daemon.channels.http.connection import connections
 from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
 from daemon.channels.http.request_body import LARGEST
@@ -22,7 +22,6 @@ from daemon.core.ports import Emit
 from daemon.core.telemetry.metrics import Metrics
 
 _SHUTDOWN: Final = 2.0  # seconds that open streams get for their last event
-_IDLE: Final = 75.0  # seconds after which an idle connection is closed
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -54,7 +53,7 @@ class ApiServer:
         """
         await self._runner.setup()
         assert self._runner.server is not None  # set up just now
-        factory = _connections(self._runner.server, self._emit)
+        factory = connections(self._runner.server, self._emit)
         try:
             self._server = await self._bound(factory, port, instead)
         except StoreError:
@@ -136,40 +135,3 @@ async def _set_headers(_request: web.Request, response: web.StreamResponse) -> N
     """The headers of every response, and no `Server`: it would name the software."""
     response.headers.popall("Server", None)
     response.headers.update(_HEADERS)
-
-
-def _connections(server: web.Server, emit: Emit) -> Callable[[], asyncio.Protocol]:
-    return lambda: _Connection(server, emit)
-
-
-class _Connection(web.RequestHandler):
-    """aiohttp's connection, except that even an unreadable request gets an error in our form without a server name."""
-
-    __slots__ = ("_emit",)
-
-    def __init__(self, server: web.Server, emit: Emit) -> None:
-        # Compressed bodies are refused by their header; unpacking them first would only meet faults or bombs.
-        loop = asyncio.get_running_loop()
-        super().__init__(server, loop=loop, access_log=None, keepalive_timeout=_IDLE, auto_decompress=False)  # type: ignore[arg-type]  # None switches it off
-        self._emit = emit
-
-    def handle_error(
-        self,
-        request: BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """The response to a request that reached no handler; closes the connection."""
-        if request.writer.output_size > 0:
-            raise ConnectionError("the response has begun and can't be taken back")
-        if status < 500:  # noqa: PLR2004  # the client's fault
-            self._emit("http.malformed", status=status)
-            refusal = Refusal(status, "malformed", "This is no readable HTTP request.")
-        else:
-            self._emit("http.crashed", error=exc)
-            refusal = crashed()
-        response = as_response(refusal)
-        response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
-        response.force_close()
-        return response

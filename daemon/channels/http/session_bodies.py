@@ -70,6 +70,7 @@ class SessionEvent(BaseModel):
     said: Answer | None = Field(
         None, description="At the end of a turn: what the session answered to the note that it was handed in it."
     )
+    note: Short = Field("", description="At the start of a turn: the note with which its companion began it.")
 
     def event(self, received_ms: int) -> HookEvent:
         """The event, received now by our clock."""
@@ -98,6 +99,7 @@ class SessionEvent(BaseModel):
             goes_on=self.hook.says("stop_hook_active"),
             said=self.said or "",
             words=self.hook.words,
+            note=visible_line(self.note),
         )
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from daemon.channels.http.openapi import description
-from daemon.channels.http.routes import ROUTES, Route
+from daemon.channels.http.route import Route
+from daemon.channels.http.routes import ROUTES
 from daemon.channels.http.schemas import CONTEXT_EVENTS, EVENTS
 
 _HEADER = """\

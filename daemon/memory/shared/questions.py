@@ -12,7 +12,17 @@ from typing import Final
 from daemon.core.notes import FROM_PARAM, MARK, NOTE_PARAM, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports import Clock
-from daemon.core.questions import LATE_MS, MOST_HOURLY, MOST_WAITING, NEWS_PARAM, OVER_MS, News
+from daemon.core.questions import (
+    LATE_MS,
+    MOST_HOURLY,
+    MOST_WAITING,
+    MOST_WAKES,
+    NEWS_PARAM,
+    OVER_MS,
+    WAKE_AGAIN_MS,
+    WOKEN_WITHIN_MS,
+    News,
+)
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.shared.messages import note_of, read_note
@@ -149,8 +159,8 @@ async def hand_out(transaction: Transaction, session: str, prompt: str, now: int
         f"""
         UPDATE shared_messages SET state = 'delivered', how = 'stop', prompt = :prompt, delivered_ms = :now
         WHERE id = (SELECT id FROM shared_messages WHERE addressee = :session AND {_ASKED} AND state = 'waiting'
-                    ORDER BY created_ms, rowid LIMIT 1) RETURNING *
-        """,  # noqa: S608 - a constant
+                      AND offered_ms <= :now - {WOKEN_WITHIN_MS} ORDER BY created_ms, rowid LIMIT 1) RETURNING *
+        """,  # noqa: S608 - constants
         session=session,
         prompt=prompt,
         now=now,
@@ -158,13 +168,49 @@ async def hand_out(transaction: Transaction, session: str, prompt: str, now: int
     return read_note(row) if row else None
 
 
-async def take_back(transaction: Transaction, session: str, *, prompt: str = "", until_ms: int = 0) -> None:
-    """No answer follows to what was handed out at the end of this turn, or of any turn until then: it waits again."""
+async def offer(transaction: Transaction, session: str, now: int) -> SharedMessage | None:
+    """The oldest question with which a session that rests is to be woken; while one waits for its turn, no other.
+
+    It is delivered once a turn begins with it.
+    """
+    row = await transaction.one(
+        f"""
+        UPDATE shared_messages SET offers = offers + 1, offered_ms = :now
+        WHERE id = (SELECT id FROM shared_messages WHERE addressee = :session AND {_ASKED} AND state = 'waiting'
+                      AND offers < {MOST_WAKES} AND offered_ms <= :now - {WAKE_AGAIN_MS}
+                    ORDER BY created_ms, rowid LIMIT 1)
+          AND NOT EXISTS (SELECT 1 FROM shared_messages WHERE addressee = :session AND {_ASKED}
+                            AND state = 'waiting' AND offered_ms > :now - {WOKEN_WITHIN_MS}) RETURNING *
+        """,  # noqa: S608 - constants
+        session=session,
+        now=now,
+    )
+    return read_note(row) if row else None
+
+
+async def began(transaction: Transaction, session: str, name: str, prompt: str, now: int) -> None:
+    """The turn `prompt` of a session began with a question, by which it was woken."""
     await transaction.run(
         f"""
-        UPDATE shared_messages SET state = 'waiting', how = '', prompt = '', delivered_ms = NULL
-        WHERE addressee = :session AND how = 'stop' AND {_ASKED} AND state = 'delivered'
-          AND ((prompt = :prompt AND prompt <> '') OR delivered_ms <= :until)
+        UPDATE shared_messages SET state = 'delivered', how = 'socket', prompt = :prompt, delivered_ms = :now
+        WHERE id = :name AND addressee = :session AND {_ASKED} AND state = 'waiting'
+        """,  # noqa: S608 - a constant
+        name=name,
+        session=session,
+        prompt=prompt,
+        now=now,
+    )
+
+
+async def take_back(transaction: Transaction, session: str, *, prompt: str = "", until_ms: int = 0) -> None:
+    """No answer follows to what was handed out at the end of this turn, or read in any until then: it waits again."""
+    await transaction.run(
+        f"""
+        UPDATE shared_messages
+        SET state = 'waiting', how = '', prompt = '', delivered_ms = NULL, offers = 0, offered_ms = 0
+        WHERE addressee = :session AND {_ASKED} AND state = 'delivered'
+          AND ((how = 'stop' AND prompt = :prompt AND prompt <> '')
+               OR (how IN ('stop', 'socket') AND delivered_ms <= :until))
         """,  # noqa: S608 - a constant
         session=session,
         prompt=prompt,
@@ -173,11 +219,12 @@ async def take_back(transaction: Transaction, session: str, *, prompt: str = "",
 
 
 async def answered_in_turn(transaction: Transaction, session: str, prompt: str, words: str, now: int) -> None:
-    """What a session said after it read a question at the end of this turn is the answer to it."""
+    """What a session said after it read a question at the end of this turn, or at its beginning, is the answer."""
     row = await transaction.one(
         f"""
         SELECT * FROM shared_messages
-        WHERE addressee = :session AND prompt = :prompt AND how = 'stop' AND {_ASKED} AND state = 'delivered'
+        WHERE addressee = :session AND prompt = :prompt AND how IN ('stop', 'socket') AND {_ASKED}
+          AND state = 'delivered' ORDER BY delivered_ms DESC LIMIT 1
         """,  # noqa: S608 - a constant
         session=session,
         prompt=prompt,
@@ -189,7 +236,10 @@ async def answered_in_turn(transaction: Transaction, session: str, prompt: str, 
 async def follow(transaction: Transaction, old: str, new: str) -> None:
     """After `/clear` the questions to the one session are for the next one."""
     await transaction.run(
-        f"UPDATE shared_messages SET addressee = :new, prompt = '' WHERE addressee = :old AND {_OPEN}",  # noqa: S608 - a constant
+        f"""
+        UPDATE shared_messages SET addressee = :new, prompt = '', offers = 0, offered_ms = 0
+        WHERE addressee = :old AND {_OPEN}
+        """,  # noqa: S608 - a constant
         old=old,
         new=new,
     )

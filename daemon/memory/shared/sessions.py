@@ -24,7 +24,7 @@ from daemon.core.sessions import (
 from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.questions import answered_in_turn, follow, hand_out, open_by_session, take_back
+from daemon.memory.shared.questions import answered_in_turn, began, follow, hand_out, open_by_session, take_back
 from daemon.memory.shared.session_words import keep_said
 
 _FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))
@@ -87,7 +87,7 @@ class SessionStore:
             person=person or "",
             most=MOST_LISTED,
         )
-        return [_session(row) for row in rows]
+        return [read_session(row) for row in rows]
 
     async def waiting(self) -> Mapping[str, int]:
         """How many questions are open, by session. Raises StoreError."""
@@ -106,9 +106,9 @@ class SessionStore:
         async def unit(transaction: Transaction) -> Taken:
             await _require_key(transaction, owner)
             for id_, reason in lost.items():
-                await _end(transaction, id_, reason, event.received_ms)
+                await end_session(transaction, id_, reason, event.received_ms)
             row = await transaction.one("SELECT * FROM sessions WHERE id = :id", id=event.session)
-            found = _session(row) if row else None
+            found = read_session(row) if row else None
             if found and (found.person, found.workspace) != (owner.person, self._workspace):
                 raise NotTheirSession("there is no such session", hint="use the key with which it began")
             if await _came_before(transaction, event):
@@ -120,7 +120,7 @@ class SessionStore:
                 await drop_unwatched(transaction, taken.session.id, event.received_ms)
             if words is not None and taken.session is not None:
                 await keep_said(transaction, owner, event, words)
-            return replace(taken, note=await _at_the_end_of_a_turn(transaction, event, taken))
+            return replace(taken, note=await _at_the_edge_of_a_turn(transaction, event, taken))
 
         return await self._database.write(unit)
 
@@ -142,7 +142,7 @@ class SessionStore:
             f"SELECT * FROM sessions WHERE workspace = :workspace AND {which} ORDER BY seen_ms DESC, id",  # noqa: S608 - a literal
             workspace=self._workspace,
         )
-        return [_session(row) for row in rows]
+        return [read_session(row) for row in rows]
 
 
 async def session_of(transaction: Transaction, workspace: str, id_: str) -> CodeSession | None:
@@ -150,7 +150,7 @@ async def session_of(transaction: Transaction, workspace: str, id_: str) -> Code
     row = await transaction.one(
         "SELECT * FROM sessions WHERE id = :id AND workspace = :workspace", id=id_, workspace=workspace
     )
-    return _session(row) if row else None
+    return read_session(row) if row else None
 
 
 async def _require_key(transaction: Transaction, owner: KeyOwner) -> None:
@@ -194,11 +194,13 @@ async def _taken(
     return Taken(session, met)
 
 
-async def _at_the_end_of_a_turn(transaction: Transaction, event: HookEvent, taken: Taken) -> SharedMessage | None:
-    """Take what the session answered in its turn; gives the question that it is to read now.
+async def _at_the_edge_of_a_turn(transaction: Transaction, event: HookEvent, taken: Taken) -> SharedMessage | None:
+    """Note with what a turn began, or take what was answered in it; gives the question that is to be read now.
 
     One at a time, and only where its script hands it on at once: else one could not tell whose answer follows.
     """
+    if taken.session and event.note and event.prompt and event.hook == "UserPromptSubmit":
+        await began(transaction, taken.session.id, event.note, event.prompt, event.received_ms)
     if taken.session is None or not event.ends_turn:
         return None
     if event.said:
@@ -241,7 +243,7 @@ async def _alone_in_its_process(transaction: Transaction, session: CodeSession, 
         if is_older(other, event):
             return session.gone("replaced", event.happened_ms)
         reason = event.source if event.source in {"clear", "resume"} else "replaced"
-        await _end(transaction, other.id, reason, event.happened_ms)
+        await end_session(transaction, other.id, reason, event.happened_ms)
     return session
 
 
@@ -259,7 +261,7 @@ async def _in_its_process(transaction: Transaction, session: CodeSession) -> lis
         workspace=session.workspace,
         person=session.person,
     )
-    return [_session(row) for row in rows]
+    return [read_session(row) for row in rows]
 
 
 async def _free_name(transaction: Transaction, session: CodeSession, event: HookEvent) -> str:
@@ -348,7 +350,7 @@ async def _siblings(transaction: Transaction, session: CodeSession) -> list[Code
         root=session.root,
         branch=session.branch,
     )
-    return [_session(row) for row in rows]
+    return [read_session(row) for row in rows]
 
 
 async def _to_name(transaction: Transaction, session: CodeSession) -> tuple[CodeSession, ...]:
@@ -367,7 +369,8 @@ async def _to_name(transaction: Transaction, session: CodeSession) -> tuple[Code
     return tuple(one for one in siblings if one.id in fresh and one.shown_to(session.person))  # it may be hidden by now
 
 
-async def _end(transaction: Transaction, id_: str, reason: str, at_ms: int) -> None:
+async def end_session(transaction: Transaction, id_: str, reason: str, at_ms: int) -> None:
+    """End a session that has not ended."""
     await transaction.run(
         "UPDATE sessions SET state = 'gone', reason = :reason, ended_ms = :at WHERE id = :id AND state <> 'gone'",
         id=id_,
@@ -381,9 +384,11 @@ async def _store(transaction: Transaction, session: CodeSession) -> None:
     await transaction.insert("sessions", _STORED_AGAIN, **values)
 
 
-def _session(row: sqlite3.Row) -> CodeSession:
+def read_session(row: sqlite3.Row) -> CodeSession:
+    """A row as a value."""
     values = {name: row[name] for name in _FIELDS}
     values["visibility"] = Visibility(row["visibility"])
     values["state"] = SessionState(row["state"])
+    values["wakes"] = bool(row["wakes"])
     values["attended"] = None if row["attended"] is None else bool(row["attended"])
     return CodeSession(**values)

@@ -74,12 +74,23 @@ SESSIONS: tuple[str, ...] = (
       ended_ms INTEGER,
       sent_ms INTEGER NOT NULL,                  -- of its newest event, by its own clock
       offset_ms INTEGER NOT NULL,                -- how far our clock was ahead of that then
+      companion TEXT NOT NULL DEFAULT '',        -- the daemon at which its companion waits, as in presence; '': none
+      wakes INTEGER NOT NULL DEFAULT 0 CHECK (wakes IN (0, 1)), -- whether that wakes the session while it rests
       CHECK ((ended_ms IS NOT NULL) = (state = 'gone'))
     ) STRICT
     """,
     "CREATE UNIQUE INDEX sessions_by_name ON sessions (workspace, name) WHERE state <> 'gone'",
     "CREATE INDEX sessions_by_process ON sessions (process) WHERE process <> ''",
     "CREATE INDEX sessions_by_age ON sessions (seen_ms)",
+    "CREATE INDEX sessions_by_companion ON sessions (companion) WHERE companion <> ''",
+    # Up to a daemon's last heartbeat the sessions lived whose companions waited there.
+    """
+    CREATE TRIGGER companions_go_with_their_daemon AFTER DELETE ON presence
+    BEGIN
+      UPDATE sessions SET companion = '', wakes = 0, seen_ms = max(seen_ms, OLD.seen_ms)
+      WHERE companion = OLD.id AND companion <> '';
+    END
+    """,
     "CREATE INDEX sessions_by_person ON sessions (workspace, person, key)",
     # Each event of a session counts once.
     """
@@ -175,6 +186,8 @@ NOTES: tuple[str, ...] = (
       said_ts TEXT NOT NULL DEFAULT '',          -- of the message in which it was asked
       bound INTEGER NOT NULL DEFAULT 0 CHECK (bound IN (0, 1)), -- whether it goes there because its thread is bound
       prompt TEXT NOT NULL DEFAULT '',           -- the turn of the session at whose end it was handed out
+      offers INTEGER NOT NULL DEFAULT 0,         -- how often the session was woken with it
+      offered_ms INTEGER NOT NULL DEFAULT 0,     -- the last time; 0: never
       let_ms INTEGER,                            -- since when it may be read there; NULL: not yet
       said_late INTEGER NOT NULL DEFAULT 0 CHECK (said_late IN (0, 1)), -- whether it was said that no answer came
       said_gone INTEGER NOT NULL DEFAULT 0 CHECK (said_gone IN (0, 1))  -- or that the session is gone
