@@ -55,7 +55,6 @@ from daemon.runtime.visit_sweep import VisitSweep
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells, open_bells, wake_all
 from daemon.shared.context import SharedContexts
-from daemon.shared.living_sessions import LivingSessions
 from daemon.shared.messages import SoulNotes
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
@@ -68,13 +67,8 @@ _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out befo
 
 def souls_of(settings: Settings, emit: Emit) -> Souls:
     """The souls that this daemon hosts. Raises SoulError."""
-    return Souls(
-        lambda name: find_souls_directory(settings.souls_dir, settings.home, name),
-        settings.name,
-        settings.souls,
-        emit,
-        KnownNames(PROCESSES, SUBPROCESSES),
-    )
+    find = partial(find_souls_directory, settings.souls_dir, settings.home)
+    return Souls(find, settings.name, settings.souls, emit, KnownNames(PROCESSES, SUBPROCESSES))
 
 
 @asynccontextmanager
@@ -345,7 +339,7 @@ def _services(
         shared_keys=settings.shared_contexts,
         bells=bells,
         wake=partial(wake_all, bells, tuple(own_bells.values())),
-        sessions=LivingSessions(store.sessions, clock),
+        pairings=store.pairings,
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
         at_work=SoulAtWork(store.contexts.awareness, bells, clock, soul().name),
         notes=SoulNotes(store.notes, clock, soul().name, tuple(own_bells), NoteBudget(settings.pair_hourly)),

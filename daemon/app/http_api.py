@@ -20,6 +20,7 @@ from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.companions import Companions
 from daemon.shared.door import ContextDoor
+from daemon.shared.pairing import MachinePairing
 from daemon.shared.session_memory import WorkspaceMemory
 from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
@@ -67,7 +68,7 @@ def connect_http(
         return queued
 
     sessions = sessions_of(built, souls, workspace, standing_of, channel.find_room)
-    memory = memory_of(built, souls, workspace)
+    memory = memory_of(built, souls, workspace, sessions)
     replies = StoredReplies(built.store.database)
     door = ContextDoor(built.contexts, Audience(AudienceKind.WORKSPACE, workspace))
     http.connect(
@@ -81,6 +82,7 @@ def connect_http(
             door,
             built.hosting.has_neighbours,
             memory,
+            pairing_of(built, souls, standing_of),
         )
     )
 
@@ -129,6 +131,25 @@ def sessions_of(
     )
 
 
-def memory_of(built: Daemon, souls: Souls, workspace: str) -> WorkspaceMemory:
+def memory_of(built: Daemon, souls: Souls, workspace: str, sessions: CodeSessions) -> WorkspaceMemory:
     """The main soul's memory, as sessions know it."""
-    return WorkspaceMemory(built.store.database, built.clock, built.surfacing, soul=souls.main, workspace=workspace)
+    return WorkspaceMemory(
+        built.store.database,
+        built.clock,
+        built.surfacing,
+        soul=souls.main,
+        workspace=workspace,
+        audience_of=sessions.audience,
+    )
+
+
+def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitable[GateDecision]]) -> MachinePairing:
+    """The codes by which people's machines get keys; they are written to the main soul."""
+    return MachinePairing(
+        built.store.pairings,
+        built.clock,
+        built.emit,
+        built.contexts.bells,
+        standing_of=standing_of,
+        soul=lambda: souls.current(souls.main).display_name,
+    )

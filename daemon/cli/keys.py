@@ -37,15 +37,22 @@ def command() -> None:
     show_default=True,
     help="Whether prompts, answers and what its sessions ask the soul to keep are kept, for their owner.",
 )
+@click.option(
+    "--direct/--no-direct",
+    default=False,
+    show_default=True,
+    help="Whether its sessions know what was said in their owner's direct messages with the soul.",
+)
 @json_option
-def add(person: str, visibility: str, remember: bool, as_json: bool) -> None:
+def add(person: str, visibility: str, remember: bool, direct: bool, as_json: bool) -> None:
     """Make a key; it is shown this once, and only its hash is kept.
 
-    It ends when it is revoked, and while the gate does not let its person in.
+    It ends when it is revoked, and while the gate does not let its person in. People get one without you, too: by the
+    plugin's command `/soul:pair`.
 
-    JSON keys: id, key, person, visibility, remember, created_ms.
+    JSON keys: id, key, person, visibility, remember, direct, created_ms.
     """
-    stored, text = _with_keys(lambda admin: admin.add(person, Visibility(visibility), remember=remember))
+    stored, text = _with_keys(lambda admin: admin.add(person, Visibility(visibility), remember=remember, direct=direct))
     if as_json:
         plain = {name: value for name, value in asdict(stored).items() if name not in {"revoked_ms", "seen_ms"}}
         say_json({"key": text, **plain})
@@ -59,7 +66,7 @@ def add(person: str, visibility: str, remember: bool, as_json: bool) -> None:
 def list_(as_json: bool) -> None:
     """List all keys, newest first, revoked ones too.
 
-    JSON keys: id, person, visibility, remember, created_ms, revoked_ms, seen_ms.
+    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms.
     """
 
     def cells(one: StoredKey, now: int) -> tuple[object, ...]:
@@ -70,13 +77,16 @@ def list_(as_json: bool) -> None:
             one.person or "the admin",
             one.visibility,
             "yes" if one.remember else "no",
+            "yes" if one.direct else "no",
             age(now, one.created_ms),
             seen,
             state,
         )
 
     found = _with_keys(lambda admin: admin.list())
-    show_rows(found, ("id", "person", "others see", "remember", "age", "seen", "state"), cells, as_json=as_json)
+    show_rows(
+        found, ("id", "person", "others see", "remember", "direct", "age", "seen", "state"), cells, as_json=as_json
+    )
 
 
 @command.command("revoke")
@@ -85,7 +95,7 @@ def list_(as_json: bool) -> None:
 def revoke(key_id: str, as_json: bool) -> None:
     """End a key at once; what its sessions sent so far stays.
 
-    JSON keys: id, person, visibility, remember, created_ms, revoked_ms, seen_ms.
+    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms.
     """
     found = _with_keys(lambda admin: admin.revoke(key_id))
     if as_json:

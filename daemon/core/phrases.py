@@ -3,7 +3,8 @@
 A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks and the last
 punctuation mark don't matter, but for *why?*, which is a question like any other. `#` stands for a number; what follows
 a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
-name stands, in *ask ada-api: …* and *bind ada-api here* that of a session.
+name stands, in *ask ada-api: …* and *bind ada-api here* that of a session, in *pair BCDF-GHJK* the code that a machine
+shows.
 """
 
 import re
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from daemon.core.pairing import LETTERS
 
 
 class Command(StrEnum):
@@ -38,6 +41,7 @@ class Command(StrEnum):
     BIND = "bind"
     BIND_FOR_ALL = "bind for everybody"
     UNBIND = "unbind"
+    PAIR = "pair"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -95,6 +99,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "löse die bindung",
             "bindung lösen",
         ),
+        Command.PAIR: (),  # a code stands in it, see `_CODE`
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -144,6 +149,11 @@ _TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself
     r"\s*(?P<words>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_CODE: Final = re.compile(  # one of other letters must look like one: *pair programs* is talk
+    rf"(?:please |bitte )?(?:pair|kopple)(?: code)? (?:(?P<code>[{LETTERS}]{{4}}[- ]?[{LETTERS}]{{4}})"
+    r"|(?-i:(?P<odd>[A-Z0-9]{4}-[A-Z0-9]{4})))",
+    re.IGNORECASE,
+)
 _NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
 _AT_THE_END: Final = " .!?…"
 _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
@@ -151,7 +161,10 @@ _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none."""
+    """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none.
+
+    The `words` of PAIR are the code, as machines show it.
+    """
 
     command: Command
     number: int = 0
@@ -161,10 +174,8 @@ class Phrase:
 
 def phrase_in(text: str) -> Phrase | None:
     """The phrase that a message is, if it is one and nothing else."""
-    if (asked := _REMEMBER.fullmatch(text.strip())) is not None:
-        return Phrase(Command.REMEMBER, words=asked["words"])
-    if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text.strip()))) is not None:
-        return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
+    if (phrase := _with_words(text.strip())) is not None:
+        return phrase
     head, colon, words = text.strip().partition(":")
     if len(head) > _LONGEST:
         return None
@@ -178,6 +189,17 @@ def phrase_in(text: str) -> Phrase | None:
     return Phrase(command, int(numbers[0]) if numbers else 0, words.strip())
 
 
+def _with_words(text: str) -> Phrase | None:
+    """A phrase in which the person's own words stand."""
+    if (asked := _REMEMBER.fullmatch(text)) is not None:
+        return Phrase(Command.REMEMBER, words=asked["words"])
+    if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
+        return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
+    if len(text) <= _LONGEST and (asked := _CODE.fullmatch(_plain(text))) is not None:
+        return Phrase(Command.PAIR, words=_as_shown(asked["code"] or asked["odd"]))
+    return None
+
+
 def _naming(text: str) -> Phrase | None:
     if (asked := _BINDING.fullmatch(text)) is not None:
         command = Command.BIND_FOR_ALL if asked["all"] or asked["alle"] else Command.BIND
@@ -186,6 +208,11 @@ def _naming(text: str) -> Phrase | None:
         if (asked := pattern.fullmatch(text)) is not None:
             return Phrase(command, words=next(filter(None, asked.groups())))
     return None
+
+
+def _as_shown(code: str) -> str:
+    letters = code.upper().replace("-", "").replace(" ", "")
+    return f"{letters[:4]}-{letters[4:]}"
 
 
 def _asks(text: str) -> bool:

@@ -260,7 +260,7 @@ class Decision:
     """A user pressed a button under a request for approval of one action.
 
     `approval` is the request's id, `ts` the message that shows it. The store knows who may decide, until when and how
-    often; the button's data is never trusted for that.
+    often; the button's data is never trusted for that. `answer` is the button's, as `core.pairing.answers_to` names it.
     """
 
     event_id: str
@@ -271,6 +271,7 @@ class Decision:
     author: str
     approval: str
     approves: bool
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

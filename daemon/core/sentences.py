@@ -12,6 +12,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core import pairing
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 
 SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
@@ -293,6 +294,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "reason in my log.",
         "note_not_fired": "I'm sorry: something was scheduled here for now, but I could not begin it. My admin finds "
         "the reason in my log.",
+        **pairing.SENTENCES,
         "note_reworded": "You have changed the message in which you asked me for a reminder, so I have dropped it. Ask "
         "me again if you still want one.",
     }
@@ -306,7 +308,7 @@ LONGEST: Final = 400
 
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
-    | {"thinking", "cards_begun", "because_shortcut"}
+    | {"thinking", "cards_begun", "because_shortcut", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )

@@ -104,7 +104,7 @@ class KeyOwner:
     """Whose request it is. `key` and `person`, a Slack id, are empty for the admin, `name` then too.
 
     `outsider` says that the person isn't known to be a full member of the workspace, `remember` that what sessions with
-    this key ask to be kept is kept, and with a key also what is said in them.
+    this key ask to be kept is kept, and with a key also what is said in them, `direct` that they know the person's DM.
     """
 
     key: str = ""
@@ -113,6 +113,7 @@ class KeyOwner:
     outsider: bool = False
     visibility: Visibility = Visibility.PROJECT
     remember: bool = False
+    direct: bool = False
 
     @property
     def author(self) -> str:

@@ -35,6 +35,7 @@ from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.queues.unread_words import UnreadWords
 from daemon.memory.records import Worker
 from daemon.memory.shared.messages import NoteStore
+from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
@@ -76,6 +77,7 @@ class Store:
     notes: NoteStore
     questions: QuestionStore
     bindings: ThreadBindings
+    pairings: PairingStore
     night: NightStores
 
 
@@ -141,6 +143,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         readings=ReadingsToTell(database, clock, worker),
         contexts=ContextStore(database, clock, worker.workspace),
         sessions=SessionStore(database, worker.workspace),
+        pairings=PairingStore(database, clock, worker.workspace),
         notes=NoteStore(database, clock, worker.workspace),
         questions=QuestionStore(database, clock, worker.workspace),
         bindings=ThreadBindings(database, clock, worker.workspace),

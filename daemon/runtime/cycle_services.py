@@ -24,6 +24,7 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
+from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.store import ContextStore
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
@@ -31,7 +32,6 @@ from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
-from daemon.shared.living_sessions import LivingSessions
 from daemon.shared.messages import SoulNotes
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul
@@ -60,7 +60,8 @@ class CycleServices:
     `reasons` leads from a reply back to it. `cues` are what people wait for.
     `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
     `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
-    `sessions` are those that people run of Claude Code, `asking` are the questions to them.
+    `asking` are the sessions of Claude Code that people run, and the questions to them, `pairings` the codes by which
+    their machines get keys.
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
     the soul remembers.
@@ -102,7 +103,7 @@ class CycleServices:
     bells: Bells
     wake: Callable[[], None]
     at_work: SoulAtWork
-    sessions: LivingSessions
+    pairings: PairingStore
     asking: SessionQuestions
     notes: SoulNotes
     wishes: tuple[Wish, ...] = ()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from daemon.core.errors import DaemonError
 from daemon.core.notes import SOUL_CHANNEL
-from daemon.core.sessions import CodeSession
+from daemon.core.sessions import CodeSession, key_of
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
@@ -53,7 +53,7 @@ async def correspondence(cycle: Cycle, soul: Soul) -> Correspondence | None:
     limits = services.limits(soul)
     if limits is None or limits.reads_only or newest.author in cycle.paused:
         return None
-    if cycle.readers.apart or not cycle.readers.members_only:
+    if cycle.readers.apart or not cycle.readers.members_only or key_of(newest.author) is not None:
         return None
     found = await services.notes.correspondence(newest, cycle.readers.audience)
     return found if found.souls else None
@@ -83,7 +83,7 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
     if not cycle.readers.members_only:
         return ()
     try:
-        return await cycle.services.sessions.seen()
+        return await cycle.services.asking.living.seen()
     except DaemonError as error:
         cycle.services.emit("sessions.failed", trace=cycle.trace_id, error=error)
         return ()

@@ -38,7 +38,7 @@ _HOW: Final = (
 
 
 class SessionQuestions:
-    """The questions that one soul passes on to sessions."""
+    """The questions that one soul passes on to sessions; `living` are those that run now."""
 
     def __init__(
         self, store: QuestionStore, sessions: SessionStore, bindings: ThreadBindings, clock: Clock, soul: str
@@ -48,11 +48,11 @@ class SessionQuestions:
         self._threads = WatchedThreads(bindings, clock, soul)
         self._clock = clock
         self._soul = soul
-        self._living = LivingSessions(sessions, clock)
+        self.living = LivingSessions(sessions, clock)
 
     async def those_to_ask(self) -> tuple[CodeSession, ...]:
         """The sessions that people may ask: living ones that are shown and attended. Raises StoreError."""
-        return tuple(one for one in await self._living.seen() if one.may_be_asked)
+        return tuple(one for one in await self.living.seen() if one.may_be_asked)
 
     async def is_full(self, session: CodeSession) -> bool:
         """Whether a session may be asked no more for now. Raises StoreError."""

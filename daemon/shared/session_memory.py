@@ -1,4 +1,9 @@
-"""The soul's memory as sessions of Claude Code know it: what the whole workspace may know, and what they add."""
+"""The soul's memory as sessions of Claude Code know it: what the whole workspace may know, and what they add.
+
+Where a person chose so for a key, its sessions know their direct messages, too.
+"""
+
+from collections.abc import Awaitable, Callable
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Clock, Passage
@@ -11,16 +16,28 @@ from daemon.memory.shared.session_words import asked_since, keep_words
 class WorkspaceMemory:
     """Implements the door's `SessionMemory` for one soul."""
 
-    def __init__(self, database: Database, clock: Clock, surfacing: Surfacing, *, soul: str, workspace: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        surfacing: Surfacing,
+        *,
+        soul: str,
+        workspace: str,
+        audience_of: Callable[[KeyOwner], Awaitable[Audience]],
+    ) -> None:
         self._database = database
+        self._audience_of = audience_of
         self._clock = clock
         self._surfacing = surfacing
         self._soul, self._workspace = soul, workspace
 
     async def recall(self, owner: KeyOwner, query: str, limit: int) -> tuple[Passage, ...]:
         """See `SessionMemory.recall`. Raises StoreError and IndexDamaged."""
-        everybody = Audience(AudienceKind.WORKSPACE, self._workspace)
-        readers = Readers(everybody, members_only=not owner.outsider, apart=True)
+        audience = Audience(AudienceKind.WORKSPACE, self._workspace)
+        if owner.direct:
+            audience = await self._audience_of(owner)
+        readers = Readers(audience, members_only=not owner.outsider, apart=not owner.direct)
         where = ConversationKey(self._soul, self._workspace, DOOR, owner.key)
         return await self._surfacing.search(where, readers, query, limit)
 

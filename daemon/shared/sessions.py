@@ -118,7 +118,15 @@ class CodeSessions:
             self._say_refused(found.id, decision.reason)
             return None
         self._refused.pop(found.id, None)
-        return KeyOwner(found.id, found.person, decision.name, decision.outsider, found.visibility, found.remember)
+        return KeyOwner(
+            found.id,
+            found.person,
+            decision.name,
+            decision.outsider,
+            found.visibility,
+            found.remember,
+            found.direct,
+        )
 
     async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
         """Take an event, once; gives what its session is to read. Where its key remembers, what was said is kept.

@@ -76,6 +76,15 @@ def test_an_unknown_variable_and_the_log_level_debug_are_warnings(monkeypatch: p
     assert "private thoughts" in result
 
 
+def test_an_http_api_that_other_machines_reach_in_clear_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found("HTTP API") == []
+    monkeypatch.setenv("SOUL_HTTP_HOST", "192.0.2.7")
+    assert only("HTTP API").verdict is Verdict.WARN
+    assert "SOUL_HTTP_NAMES" in only("HTTP API").fix
+    monkeypatch.setenv("SOUL_HTTP", "false")
+    assert found("HTTP API") == []
+
+
 def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_PERSONA_MODEL", "anthropic/claude-sonnet-5-5")
     assert only("models").verdict is Verdict.FAIL

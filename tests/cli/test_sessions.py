@@ -51,14 +51,14 @@ async def _heard(path: Path, session: str, hook: str) -> None:
 
 def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
     added = json.loads(call("keys", "add", "--person", "U012", "--visibility", "topic", "--json").output)
-    assert added.keys() == {"id", "key", "person", "visibility", "remember", "created_ms"}
+    assert added.keys() == {"id", "key", "person", "visibility", "remember", "direct", "created_ms"}
     assert added["remember"] is False
     assert added["key"].startswith(f"sk-soul-{added['id']}-")
     assert (added["person"], added["visibility"]) == ("U012", "topic")
     listed = call("keys", "list", "--json")
     assert added["key"] not in listed.output
     (row,) = json.loads(listed.output)
-    assert row.keys() == {"id", "person", "visibility", "remember", "created_ms", "revoked_ms", "seen_ms"}
+    assert row.keys() == {"id", "person", "visibility", "remember", "direct", "created_ms", "revoked_ms", "seen_ms"}
     assert row["revoked_ms"] is None
     assert "revoked" in call("keys", "revoke", added["id"]).output
     first = json.loads(call("keys", "revoke", added["id"], "--json").output)["revoked_ms"]

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import memory_of, sessions_of
+from daemon.app.http_api import memory_of, pairing_of, sessions_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
@@ -97,10 +97,11 @@ class HttpDaemon:
                     self._enqueue,
                     self._unready,
                     self._queues,
-                    sessions_of(self.built, souls, WORKSPACE, self._standing_of, self._room_of),
+                    sessions := sessions_of(self.built, souls, WORKSPACE, self._standing_of, self._room_of),
                     ContextDoor(self.built.contexts, EVERYBODY),
                     self.built.hosting.has_neighbours,
-                    memory_of(self.built, souls, WORKSPACE),
+                    memory_of(self.built, souls, WORKSPACE, sessions),
+                    pairing_of(self.built, souls, self._standing_of),
                 )
             )
             service = ServiceManager()

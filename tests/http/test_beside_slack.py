@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import memory_of, sessions_of
+from daemon.app.http_api import memory_of, pairing_of, sessions_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
@@ -69,10 +69,11 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
                 enqueue=lambda conversation: backlog.enqueue(conversation, SUBPROCESSES),
                 unready=unready,
                 queues=backlog.waiting,
-                sessions=sessions_of(built, souls, team, slack.standing_of, slack.find_room),
+                sessions=(sessions := sessions_of(built, souls, team, slack.standing_of, slack.find_room)),
                 contexts=ContextDoor(built.contexts, Audience(AudienceKind.WORKSPACE, team)),
                 has_neighbours=built.hosting.has_neighbours,
-                memory=memory_of(built, souls, team),
+                memory=memory_of(built, souls, team, sessions),
+                pairing=pairing_of(built, souls, slack.standing_of),
             )
         )
         service = ServiceManager()

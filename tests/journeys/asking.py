@@ -11,7 +11,7 @@ import aiohttp
 from pydantic import SecretStr
 
 from daemon.app.assembly import souls_of
-from daemon.app.http_api import memory_of, sessions_of
+from daemon.app.http_api import memory_of, pairing_of, sessions_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.concurrency import alongside
@@ -62,10 +62,11 @@ async def door(house: House) -> AsyncIterator[str]:
             enqueue=lambda conversation: backlog.enqueue(conversation, ()),
             unready=unready,
             queues=backlog.waiting,
-            sessions=sessions_of(built, souls, TEAM, _standing, built.channel.find_room),
+            sessions=(sessions := sessions_of(built, souls, TEAM, _standing, built.channel.find_room)),
             contexts=ContextDoor(built.contexts, Audience(AudienceKind.WORKSPACE, TEAM)),
             has_neighbours=built.hosting.has_neighbours,
-            memory=memory_of(built, souls, TEAM),
+            memory=memory_of(built, souls, TEAM, sessions),
+            pairing=pairing_of(built, souls, _standing),
         )
     )
     ready = asyncio.Event()

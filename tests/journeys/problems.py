@@ -87,10 +87,10 @@ async def approval(house: House, state: str = "") -> str:
     return str((await house.one("SELECT id FROM approvals ORDER BY created_ms DESC, rowid DESC"))["id"])
 
 
-async def forged(house: House, person: str, room: str, *, ts: str, value: str) -> str:
+async def forged(house: House, person: str, room: str, *, ts: str, value: str, action: str = "") -> str:
     """Press a button in a way that no Slack client does; gives the outcome."""
     before = len(_presses(house))
-    house_ts, action = house.ts(), NO if value.startswith("refuse:") else YES
+    house_ts, action = house.ts(), action or (NO if value.startswith("refuse:") else YES)
     payload = {
         "type": "block_actions",
         "user": {"id": await house.person(person), "team_id": "T0LOCAL"},

@@ -95,7 +95,8 @@ def test_foreign_buttons_and_presses_from_other_workspaces_are_no_decisions(payl
 def test_only_listed_members_decide_if_there_is_a_list() -> None:
     assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
     found = EventReader("minoan", OURS, members=frozenset({"U1"})).action(press())
-    assert found == Decision("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1", "a-1", approves=True)
+    where = ("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1")
+    assert found == Decision(*where, "a-1", approves=True, answer="approve")
 
 
 # -- the revision after the decision -----------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.shared.messages import NoteStore
+from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
@@ -48,7 +49,6 @@ from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
-from daemon.shared.living_sessions import LivingSessions
 from daemon.shared.messages import SoulNotes
 from daemon.shared.souls import SoulAtWork
 from daemon.tools.files.reader import SentFiles
@@ -135,14 +135,14 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             wake=lambda: None,
             notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
             at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
-            sessions=LivingSessions(sessions := SessionStore(database, WORKER.workspace), clock),
             asking=SessionQuestions(
                 QuestionStore(database, clock, WORKER.workspace),
-                sessions,
+                SessionStore(database, WORKER.workspace),
                 ThreadBindings(database, clock, WORKER.workspace),
                 clock,
                 SOUL,
             ),
+            pairings=PairingStore(database, clock, WORKER.workspace),
             user_models=UserModels(database, clock, WORKER),
             learning=Learning(database, clock, WORKER),
             soul_states=SoulStates(database, clock, WORKER),

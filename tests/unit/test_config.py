@@ -222,6 +222,17 @@ def test_a_watchdog_for_another_process_or_without_an_interval_is_ignored(
     assert ServiceEnvironment.read(environment()).watchdog_usec is None
 
 
+@pytest.mark.parametrize(
+    "name", ["https://soul.example.com", "soul.example.com:443", "a b", "-a", "*.example.com", "ä"]
+)
+def test_what_is_no_name_of_a_host_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SOUL_HTTP_NAMES", "Soul.Example.com, soul-2")
+    assert load_settings().http_names == ("soul.example.com", "soul-2")
+    monkeypatch.setenv("SOUL_HTTP_NAMES", f"soul.example.com,{name}")
+    with pytest.raises(ConfigError, match="SOUL_HTTP_NAMES"):
+        load_settings()
+
+
 def test_the_example_is_generated_from_the_settings() -> None:
     again = "from daemon.cli.reference.settings import settings_reference; print(settings_reference(), end='')"
     assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"

@@ -7,7 +7,7 @@ home folder. Some routes also take the key of a person's sessions.
 import hmac
 import os
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -37,20 +37,20 @@ OWNER: Final = web.RequestKey("owner", KeyOwner)
 class Auth:
     """Middleware that checks every request.
 
-    `free` are the paths, as the route table writes them, without a token, `keyed` those that take keys, too. `owner_of`
-    gives whose key a text is.
+    `hosts` are the names by which requests may name this machine, beside its own. `free` are the paths, as the route
+    table writes them, without a token, `keyed` those that take keys, too. `owner_of` gives whose key a text is.
     """
 
     def __init__(
         self,
         token: str,
-        host: str,
+        hosts: Iterable[str],
         free: frozenset[str],
         keyed: frozenset[str],
         owner_of: OwnerOf,
     ) -> None:
         self._token = token
-        self._hosts = _LOOPBACK | {host}
+        self._hosts = _LOOPBACK.union(hosts)
         self._free = free
         self._keyed = keyed
         self._owner_of = owner_of
@@ -76,9 +76,10 @@ class Auth:
             name = ""
         address = request.transport.get_extra_info("sockname") if request.transport else None
         if name not in self._hosts and name != (address or ("",))[0]:
-            raise Refusal(
-                421, "wrong_host", "The request names another host.", "set SOUL_HTTP_HOST to the name that clients use"
+            hint = (
+                "set SOUL_HTTP_HOST to the name that clients use, or SOUL_HTTP_NAMES to the names that a proxy serves"
             )
+            raise Refusal(421, "wrong_host", "The request names another host.", hint)
 
     async def _owner(self, request: web.Request, *, takes_keys: bool) -> KeyOwner:
         """Whose request it is. Raises Refusal, and what `owner_of` raises."""

@@ -16,6 +16,7 @@ from daemon.channels.http.live_replies import LiveReplies
 from daemon.channels.http.mcp_page import McpPage
 from daemon.channels.http.mcp_tools import SessionTools
 from daemon.channels.http.openapi import description
+from daemon.channels.http.pairing import PairPages
 from daemon.channels.http.server import ApiServer
 from daemon.channels.http.session_talk import SessionTalk
 from daemon.channels.http.sessions import SessionPages
@@ -169,13 +170,14 @@ class HttpChannel(BareChannel):
         return FoundPost(await self.deliver(post), finished=True)
 
     async def _readers_of_session(self, perception: Perception) -> Readers:
-        """What a session says is kept for its owner, of whose direct messages it knows none."""
+        """What a session says is kept for its owner, of whose direct messages it knows none unless they chose so."""
         try:
             owner = await self._owner(perception)
         except (NotDelivered, StoreError):
             owner = None
         members_only = owner is not None and not owner.outsider
-        return Readers(perception.audience, members_only=members_only, apart=True)
+        apart = owner is None or not owner.direct
+        return Readers(perception.audience, members_only=members_only, apart=apart)
 
     async def _owner(self, perception: Perception) -> KeyOwner | None:
         """Whose session an author is, as of now. Raises NotDelivered and StoreError."""
@@ -216,13 +218,14 @@ class HttpChannel(BareChannel):
             Tts(self._settings, self._emit, espeak=self._espeak),
             self._of_sessions,
             self._pages,
+            pairing=PairPages(self._side),
             mcp=McpPage(SessionTools(self._side, talk)),
             personality=self._personality,
             metrics=self._metrics,
             description=description(daemon.__version__),
         )
-        host, owner_of = self._settings.http_host, self._side.sessions.owner
-        return ApiServer(endpoints, token, host, self._metrics, self._emit, owner_of=owner_of)
+        host, names, owner_of = self._settings.http_host, self._settings.http_names, self._side.sessions.owner
+        return ApiServer(endpoints, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
 
 
 class _HttpSpeech:

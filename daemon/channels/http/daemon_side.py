@@ -7,6 +7,7 @@ from typing import Protocol
 
 from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.members import ContextLook, Member
+from daemon.core.pairing import Begun, Paired
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Passage, StoredReply
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
@@ -69,11 +70,27 @@ class SessionsSeen(Protocol):
         """For whom it is kept what an owner's sessions say. Raises ChannelError while that can't be found."""
 
 
+class MachinesPairing(Protocol):
+    """Machines that ask for keys. Each call may raise StoreError."""
+
+    async def begin(self, machine: str) -> Begun:
+        """A code for a machine that calls itself so. Raises TooManyCodes."""
+
+    async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
+        """The key once it is allowed, one time; None where nobody has decided within so many seconds.
+
+        Raises NoSuchCode, PairingOver, and NotDelivered while Slack can't say who the person is.
+        """
+
+
 class SessionMemory(Protocol):
     """The soul's memory as sessions know it. Each call may raise StoreError."""
 
     async def recall(self, owner: KeyOwner, query: str, limit: int) -> Sequence[Passage]:
-        """What fits, of what the whole workspace may know, best first."""
+        """What fits, of what the whole workspace may know, best first; and of the owner's DM, where they chose so.
+
+        Raises ChannelError while that DM can't be found.
+        """
 
     async def keep(self, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience) -> bool:
         """Keep a text for an audience; False where its owner has remembering paused."""
@@ -129,7 +146,7 @@ class DaemonSide:
     for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of users.
     `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
     `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
-    may know of the soul's memory.
+    may know of the soul's memory, `pairing` is for machines that ask for keys.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
@@ -141,3 +158,4 @@ class DaemonSide:
     contexts: SharedState
     has_neighbours: Callable[[], Awaitable[bool]]
     memory: SessionMemory
+    pairing: MachinesPairing

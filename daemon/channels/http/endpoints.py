@@ -1,4 +1,4 @@
-"""One handler for every route: chat, jobs, personality, speech, sessions, shared contexts, MCP, health, metrics."""
+"""One handler for every route: chat, jobs, personality, speech, sessions and their keys, contexts, MCP, health."""
 
 import asyncio
 import re
@@ -12,6 +12,7 @@ from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
 from daemon.channels.http.mcp_page import McpPage
+from daemon.channels.http.pairing import PairPages
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import ID, Alive, Queued, SubprocessRequest
 from daemon.channels.http.sessions import SessionPages
@@ -39,6 +40,7 @@ class Endpoints:
         sessions: SessionPages,
         contexts: ContextPages,
         *,
+        pairing: PairPages,
         mcp: McpPage,
         personality: Personality,
         metrics: Metrics,
@@ -49,6 +51,7 @@ class Endpoints:
         self._tts = tts
         self._sessions = sessions
         self._contexts = contexts
+        self._pairing = pairing
         self._mcp = mcp
         self._personality = personality
         self._metrics = metrics
@@ -99,6 +102,14 @@ class Endpoints:
     async def answer_note(self, request: web.Request) -> web.StreamResponse:
         """Take what a session answers."""
         return await self._sessions.reply(request)
+
+    async def pair(self, request: web.Request) -> web.StreamResponse:
+        """Give a machine a code."""
+        return await self._pairing.begin(request)
+
+    async def paired(self, request: web.Request) -> web.StreamResponse:
+        """Give a machine its key."""
+        return await self._pairing.fetch(request)
 
     async def contexts(self, request: web.Request) -> web.StreamResponse:
         """List the shared contexts."""

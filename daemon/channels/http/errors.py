@@ -8,6 +8,7 @@ from aiohttp import web
 from daemon.channels.http.schemas import ErrorAnswer, ErrorDetail
 from daemon.core.contexts import ContextRefused
 from daemon.core.errors import DaemonError, StoreError
+from daemon.core.pairing import NoSuchCode, PairingOver, TooManyCodes
 from daemon.core.sessions import NoSuchNote, NotBound, NoteSettled, NotTheirSession, SaidTooMuch
 
 _BY_STATUS: Final = {
@@ -16,6 +17,13 @@ _BY_STATUS: Final = {
     405: ("wrong_method", "This address takes another method.", "see the header Allow"),
     413: ("too_large", "The body is too large.", "a body holds at most 256 KiB"),
     417: ("unexpected", "The expectation in the header Expect can't be met.", "leave the header Expect out"),
+}
+
+
+_OF_CODES: Final = {
+    NoSuchCode: (404, "unknown_code"),
+    PairingOver: (410, "code_over"),
+    TooManyCodes: (429, "too_many_codes"),
 }
 
 
@@ -56,6 +64,9 @@ def of_daemon(error: DaemonError) -> Refusal:
         return Refusal(404, "unknown_session", "There is no such session.", error.hint)
     if isinstance(error, NotBound | SaidTooMuch):
         status, code = (409, "not_bound") if isinstance(error, NotBound) else (429, "over_budget")
+        return Refusal(status, code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint)
+    if isinstance(error, NoSuchCode | PairingOver | TooManyCodes):
+        status, code = _OF_CODES[type(error)]
         return Refusal(status, code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint)
     if isinstance(error, NoSuchNote | NoteSettled):
         status, code = (404, "unknown_note") if isinstance(error, NoSuchNote) else (409, "settled")

@@ -3,6 +3,7 @@
 from typing import Final
 
 from daemon.channels.http.endpoints import Endpoints
+from daemon.channels.http.pairing import PairBegun, PairKey, PairRequest, PairWaits
 from daemon.channels.http.route import EVENT_STREAM, Answer, Parameter, Route
 from daemon.channels.http.schemas import (
     CONTEXT_EVENTS,
@@ -26,6 +27,7 @@ from daemon.channels.http.schemas import (
 from daemon.channels.http.session_bodies import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
 from daemon.core.contexts import KEY
 from daemon.core.members import NAME_PATTERN
+from daemon.core.pairing import CODE
 
 _KEY: Final = Parameter(
     "key",
@@ -142,7 +144,7 @@ ROUTES: Final = (
         {404: "The session came with another key.", 422: "That can't be waited for."},
         parameters=(
             _SESSION,
-            Parameter("wait", "query", "Seconds to wait for a new one, up to 25.", "[0-9]{1,2}"),
+            Parameter("wait", "query", "Seconds to wait for a new one, up to 25.", "[0-9]|1[0-9]|2[0-5]"),
             Parameter("process", "query", "Of a companion: the session's process, as its hooks name it.", ".{1,400}"),
             Parameter("wakes", "query", "Of a companion: whether it can wake the session.", "yes|no"),
         ),
@@ -159,6 +161,42 @@ ROUTES: Final = (
         body=NoteReply,
         parameters=(_SESSION, Parameter("note", "path", "The note.")),
         keyed=True,
+    ),
+    Route(
+        Endpoints.pair,
+        "POST",
+        "/api/pair",
+        "Ask for a key",
+        "Gives a machine a code and a secret. Its person writes `pair CODE` to the soul in a direct message, is shown "
+        "what the machine calls itself, and decides there by a click what its key may. A code lives for ten minutes. "
+        "It is dead after five wrong tries, and once two people have typed it. Needs no token.",
+        {200: Answer("The code and the secret.", model=PairBegun)},
+        {429: "Ten codes a minute are given out, and twenty may be open."},
+        body=PairRequest,
+        free=True,
+    ),
+    Route(
+        Endpoints.paired,
+        "GET",
+        "/api/pair/{code}",
+        "Fetch the key",
+        "The bearer token is the secret. The key is given once: who fetches it a second time, with the same "
+        "secret, ends it.",
+        {
+            200: Answer("The key, which is shown this once.", model=PairKey),
+            202: Answer("The person has not decided yet; ask again.", model=PairWaits),
+        },
+        {
+            404: "There is no such code, it is over, or the secret is another.",
+            410: "The code gives no key any more; the message says why.",
+            422: "That can't be waited for.",
+            429: "Forty machines wait already.",
+        },
+        parameters=(
+            Parameter("code", "path", "The code, as `BCDF-GHJK`.", CODE.pattern),
+            Parameter("wait", "query", "Seconds to wait for a decision, up to 25.", "[0-9]|1[0-9]|2[0-5]"),
+        ),
+        free=True,
     ),
     Route(
         Endpoints.contexts,

@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -26,17 +26,25 @@ _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosni
 
 
 class ApiServer:
-    """A server on one address."""
+    """A server on one address; clients may reach it by other `names`, too, through a proxy."""
 
     def __init__(
-        self, endpoints: Endpoints, token: str, host: str, metrics: Metrics, emit: Emit, *, owner_of: OwnerOf
+        self,
+        endpoints: Endpoints,
+        token: str,
+        host: str,
+        metrics: Metrics,
+        emit: Emit,
+        *,
+        owner_of: OwnerOf,
+        names: Iterable[str] = (),
     ) -> None:
         self._host = host
         self._metrics = metrics
         self._emit = emit
         free = frozenset(route.path for route in ROUTES if route.free)
         keyed = frozenset(route.path for route in ROUTES if route.keyed)
-        auth = Auth(token, host, free, keyed, owner_of)
+        auth = Auth(token, (host, *names), free, keyed, owner_of)
         app = web.Application(client_max_size=LARGEST, middlewares=[self._count, auth.check])
         for route in ROUTES:
             app.router.add_route(route.method, route.pattern, partial(route.handler, endpoints))

@@ -11,11 +11,11 @@ from daemon.channels.http.companion_polls import CompanionPolls
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
 from daemon.channels.http.request_body import read_body
+from daemon.channels.http.request_query import seconds_of
 from daemon.channels.http.session_bodies import EventAnswer, NoteAnswer, NoteList, NoteReply, SessionEvent
 from daemon.core.ports import Clock
 from daemon.core.sessions import Attended, Handed, KeyEnded, KeyOwner, TooManySessions
 
-_LONGEST_WAIT: Final = 25
 _LONGEST_PROCESS: Final = 400
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class SessionPages:
         owner: KeyOwner = request[OWNER]
         if "process" in request.query:
             return await self._notes_of_companion(request, owner)
-        notes = self._sessions.notes(owner, request.match_info["id"], _seconds(request))
+        notes = self._sessions.notes(owner, request.match_info["id"], seconds_of(request))
         found = await self._until_stop(asyncio.ensure_future(notes)) or ()
         await self._require_key(owner)
         return _listed(found)
@@ -65,7 +65,7 @@ class SessionPages:
     async def _notes_of_companion(self, request: web.Request, owner: KeyOwner) -> web.Response:
         """With what a companion is to wake its session; the header says which session that is."""
         wakes = request.query.get("wakes") == "yes"
-        waiting = self.polls.wait(request, owner, _process(request), wakes=wakes, seconds=_seconds(request))
+        waiting = self.polls.wait(request, owner, _process(request), wakes=wakes, seconds=seconds_of(request))
         heard = await self._until_stop(asyncio.ensure_future(waiting)) or Attended("")
         await self._require_key(owner)
         response = _listed((heard.note,) if heard.note else ())
@@ -105,11 +105,3 @@ def _process(request: web.Request) -> str:
         hint = "give it as the hooks do, as host/boot/namespace/pid/start"
         raise Refusal(422, "invalid", "That is no process.", hint)
     return given[0]
-
-
-def _seconds(request: web.Request) -> float:
-    """How long to wait. Raises Refusal."""
-    given = request.query.getall("wait", ["0"])
-    if len(given) != 1 or not (given[0].isascii() and given[0].isdigit() and int(given[0][:9]) <= _LONGEST_WAIT):
-        raise Refusal(422, "invalid", "That can't be waited for.", f"wait=0 to wait={_LONGEST_WAIT}, in seconds")
-    return float(given[0])

@@ -11,6 +11,7 @@ from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.bell_sockets import FOLDER as BELLS
 from daemon.core.config import Settings
 from daemon.core.config.sources import DOTENV
+from daemon.core.network import is_loopback
 from daemon.memory.database.copies import folder_beside
 
 _LEAST_PYTHON: Final = (3, 11)
@@ -111,3 +112,11 @@ def free_space(folder: Path, needed: int = _NEEDED, comfortable: int = _COMFORTA
     if free < needed:
         return fail("disk", found, fix)
     return warn("disk", found, fix) if free < comfortable else ok("disk", found)
+
+
+def http_api(settings: Settings) -> list[Finding]:
+    """Whether keys and tokens reach the HTTP API unencrypted."""
+    if not settings.http or is_loopback(settings.http_host):
+        return []
+    fix = "set SOUL_HTTP_HOST=127.0.0.1, serve it over https by a proxy, and set SOUL_HTTP_NAMES to the proxy's name"
+    return [warn("HTTP API", f"other machines reach it at {settings.http_host} in clear text, with their keys", fix)]

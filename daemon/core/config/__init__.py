@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 _OPTIONAL_ADDRESSES = ("tts_url", "stt_url", "embedder_url")
+_HOST_NAME = re.compile(
+    r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+)
 _FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 _HOUSE_FOLDERS = ("backups", "bells", "index", "senses", "souls")  # of SOUL_HOME
 
@@ -62,7 +65,7 @@ class Settings(SettingsFields):
 
     @field_validator(
         *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "library_public", "souls"),
-        *("standby_dm", "standby_channel", "standby_workspace"),
+        *("standby_dm", "standby_channel", "standby_workspace", "http_names"),
         mode="before",
     )
     @classmethod
@@ -96,6 +99,16 @@ class Settings(SettingsFields):
             if not KEY.fullmatch(key):
                 raise ValueError(f"{key} is no key: it has up to 64 of a-z, 0-9, dot, hyphen and underscore")
         return value
+
+    @field_validator("http_names")
+    @classmethod
+    def _host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not _HOST_NAME.fullmatch(name):
+                raise ValueError(
+                    f"{name[:80]} is no name of a host: write soul.example.com, without https:// or a port"
+                )
+        return tuple(name.lower() for name in value)
 
     @field_validator("log_level", mode="before")
     @classmethod

@@ -261,6 +261,11 @@ class SettingsFields(BaseSettings):
     http: bool = Field(True, description="Serve the HTTP API: chat, personality, speech, health and metrics.")
     http_host: str = Field("127.0.0.1", description="Address that the HTTP API listens on.")
     http_port: int = Field(8766, ge=0, le=65535, description="Port of the HTTP API; 0 picks a free one.")
+    http_names: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Names by which clients reach the HTTP API through a proxy that serves https, with commas. A "
+        "request that names another host is refused.",
+    )
     http_token: SecretStr | None = Field(
         None, description="Bearer token of the HTTP API. Empty: generated at the first start and stored in http.token."
     )

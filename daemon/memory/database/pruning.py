@@ -74,6 +74,8 @@ _TRACES: Final = (
     _delete("transitions", "seq", "at_ms"),
     _delete("sessions", "id", "seen_ms"),
     _delete("session_events", "id", "at_ms"),
+    _delete("pairings", "id", "created_ms"),
+    _delete("wrong_codes", "id", "at_ms"),
     _delete("shared_messages", "id", "created_ms", only="state NOT IN ('held', 'waiting')"),
     _delete("consolidations", "id", "began_ms", only="state <> 'running'"),
     *(_delete("intentions", "id", "due_ms", found_by=f"state = '{state}'") for state in ("due", "cancelled")),

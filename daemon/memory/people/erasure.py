@@ -287,6 +287,8 @@ There its sessions are found by it when the person is forgotten there, too; then
 _DELETED: Final = (
     # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
+    ("pairings", "DELETE FROM pairings WHERE person = :person AND workspace = :workspace"),
+    ("wrong_codes", "DELETE FROM wrong_codes WHERE person = :person AND workspace = :workspace"),
     ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
     ("user_models", "DELETE FROM user_models WHERE person = :person AND workspace = :workspace"),
     (

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.last_line import FAULTS
+from daemon.core.pairing import answers_to
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports import Acceptance, Decision
 from daemon.core.questions import BUTTON
@@ -132,7 +133,7 @@ async def decide(transaction: Transaction, decision: Decision, now: int) -> tupl
         await close_question(transaction, asked, "expired", by="", now=now)
     if asked is None or reason:
         return Acceptance.IGNORED, reason
-    await close_question(transaction, asked, state, by=decision.author, now=now)
+    await close_question(transaction, asked, state, by=decision.author, now=now, answer=decision.answer)
     return Acceptance.ACCEPTED, state
 
 
@@ -144,6 +145,8 @@ async def _why_refused(transaction: Transaction, asked: Approval | None, decisio
         return f"decided before: {asked.state}"
     if decision.author not in asked.asked:
         return "another user was asked"
+    if decision.answer and decision.answer not in answers_to(asked.id):
+        return "no answer to that question"
     shown = await transaction.one(
         "SELECT 1 FROM outbox WHERE conversation = :conversation AND approval = :id AND platform_ts = :ts",
         conversation=asked.conversation,
@@ -155,7 +158,9 @@ async def _why_refused(transaction: Transaction, asked: Approval | None, decisio
     return _TOO_LATE if now >= asked.expires_ms else ""
 
 
-async def close_question(transaction: Transaction, asked: Approval, state: str, *, by: str, now: int) -> None:
+async def close_question(
+    transaction: Transaction, asked: Approval, state: str, *, by: str, now: int, answer: str = ""
+) -> None:
     """Close a waiting question as `approved`, `refused` or `expired`: an event for the inbox, and no buttons any more.
 
     The event's author is the user who decided, or the first user asked where an admin or the deadline decided.
@@ -179,7 +184,13 @@ async def close_question(transaction: Transaction, asked: Approval, state: str, 
         audience=asked.audience,
         body=f"{asked.tool}: {_WORDS[state]}",
         process="",
-        params={"approval": asked.id, "approved": state == "approved", "by": by, "expired": state == "expired"},
+        params={
+            "approval": asked.id,
+            "approved": state == "approved",
+            "by": by,
+            "expired": state == "expired",
+            "answer": answer,
+        },
         at_ms=now,
         now=now,
     )

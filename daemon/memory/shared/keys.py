@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
+from daemon.core.pairing import KeyRights
 from daemon.core.sessions import Visibility
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction
@@ -22,13 +23,14 @@ _NONE: Final = hashlib.sha256(b"").hexdigest()
 class StoredKey:
     """A key as it is kept. `person` is empty for the admin's; `seen_ms` is when a session last came with it.
 
-    `remember`: what its sessions ask to be kept is kept, and what is said in them.
+    `remember`: what its sessions ask to be kept is kept, and what is said in them. `direct`: they know its person's DM.
     """
 
     id: str
     person: str
     visibility: Visibility
     remember: bool
+    direct: bool
     created_ms: int
     revoked_ms: int | None
     seen_ms: int | None
@@ -37,31 +39,25 @@ class StoredKey:
 class KeyAdmin(AuditedChanges):
     """Adds, lists and revokes keys in the name of an admin."""
 
-    async def add(self, person: str, visibility: Visibility, *, remember: bool = False) -> tuple[StoredKey, str]:
+    async def add(
+        self, person: str, visibility: Visibility, *, remember: bool = False, direct: bool = False
+    ) -> tuple[StoredKey, str]:
         """A new key of a person, or of the admin where that is empty, and its text, which is known only now.
 
-        Raises StoreError for what is no Slack id.
+        Raises StoreError for what is no Slack id, and for direct messages of nobody.
         """
+        if direct and not person:
+            raise StoreError("a key without a person has no direct messages", hint="name the person with --person U…")
         if person and not _PERSON.fullmatch(person):
             raise StoreError(f"{person[:40]!r} is no Slack id", hint="give the person's id, as U012ABC")
-        id_ = secrets.token_hex(4)
-        text = f"sk-soul-{id_}-{secrets.token_urlsafe(32)}"
+        rights = KeyRights(visibility, remember, direct)
 
-        async def unit(transaction: Transaction) -> StoredKey:
-            now = self._clock.now_ms()
-            await transaction.insert(
-                "keys",
-                id=id_,
-                hash=_hash(text),
-                person=person,
-                visibility=visibility,
-                remember=remember,
-                created_ms=now,
-            )
-            await self._record(transaction, "add key", id_, person)
-            return StoredKey(id_, person, visibility, remember, now, None, None)
+        async def unit(transaction: Transaction) -> tuple[StoredKey, str]:
+            made = await make_key(transaction, new_key_id(), person, rights, self._clock.now_ms())
+            await self._record(transaction, "add key", made[0].id, person)
+            return made
 
-        return await self._database.write(unit), text
+        return await self._database.write(unit)
 
     async def list(self) -> list[StoredKey]:
         """All keys, newest first, revoked ones too. Raises StoreError."""
@@ -86,6 +82,29 @@ class KeyAdmin(AuditedChanges):
         return await self._database.write(unit)
 
 
+def new_key_id() -> str:
+    """An id for a key, before there is one."""
+    return secrets.token_hex(4)
+
+
+async def make_key(
+    transaction: Transaction, id_: str, person: str, rights: KeyRights, now: int
+) -> tuple[StoredKey, str]:
+    """Store a new key; gives its text, too, which is known only now."""
+    text = f"sk-soul-{id_}-{secrets.token_urlsafe(32)}"
+    await transaction.insert(
+        "keys",
+        id=id_,
+        hash=hash_of(text),
+        person=person,
+        visibility=rights.visibility,
+        remember=rights.remember,
+        direct=rights.direct,
+        created_ms=now,
+    )
+    return StoredKey(id_, person, rights.visibility, rights.remember, rights.direct, now, None, None), text
+
+
 class Keys:
     """Looks up the keys that requests bring."""
 
@@ -105,12 +124,12 @@ class Keys:
             lambda transaction: transaction.one("SELECT *, NULL AS seen_ms FROM keys WHERE id = :id", id=id_)
         )
         # Compared in constant time, and for unknown ids too, so that timing gives nothing of a key away.
-        same = hmac.compare_digest(row["hash"] if row else _NONE, _hash(text))
+        same = hmac.compare_digest(row["hash"] if row else _NONE, hash_of(text))
         return _stored(row) if row and same and row["revoked_ms"] is None else None
 
 
-def _hash(text: str) -> str:
-    """A key is random enough that its plain hash can't be turned back."""
+def hash_of(text: str) -> str:
+    """What is kept of a secret; a key is random enough that its plain hash can't be turned back."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -130,6 +149,7 @@ def _stored(row: sqlite3.Row) -> StoredKey:
         row["person"],
         Visibility(row["visibility"]),
         bool(row["remember"]),
+        bool(row["direct"]),
         row["created_ms"],
         row["revoked_ms"],
         row["seen_ms"],

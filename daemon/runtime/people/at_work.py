@@ -25,13 +25,13 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     """
     if phrase.words.startswith("<@") or not cycle.readers.members_only:
         return True
-    return any(is_of(one, phrase.words) for one in await cycle.services.sessions.seen())
+    return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())
 
 
 async def _answer(cycle: Cycle, phrase: Phrase) -> str:
     if not cycle.readers.members_only:
         return cycle.words.say("work_not_here")
-    sessions = await cycle.services.sessions.seen()
+    sessions = await cycle.services.asking.living.seen()
     if phrase.command is Command.WORKS_ON:
         return listed_of(phrase.words, sessions, cycle.words)
     return listed(sessions, cycle.words)

@@ -36,6 +36,7 @@ from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_words import say
+from daemon.runtime.people.pairing import decides_on_machine, pair
 
 _BUTTON: Final = "forgetting-"
 _LONGEST_CORRECTION: Final = 500
@@ -79,6 +80,8 @@ async def phrase_of(cycle: Cycle) -> Phrase | None:
         return phrase if await _is_for_the_daemon(cycle, phrase) else None
     if newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(_BUTTON):
         return Phrase(Command.FORGET_ME_SURELY)
+    if decides_on_machine(cycle):
+        return Phrase(Command.PAIR)
     if newest.modality is Modality.DECISION and MESSAGE in newest.params:
         return Phrase(Command.WHY_SAID)
     return None
@@ -131,6 +134,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.BIND: bind_here,
     Command.BIND_FOR_ALL: bind_here,
     Command.UNBIND: lambda cycle, _: unbind_here(cycle),
+    Command.PAIR: pair,
 }
 """What is not about a person's own memory."""
 

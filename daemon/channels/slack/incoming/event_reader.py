@@ -8,14 +8,19 @@ from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
+from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, SharedFile, Source, WhyAsked
 from daemon.core.text import visible_line
 
 FEEDBACK_ACTION: Final = "soul_feedback"
-APPROVAL_ACTIONS: Final[Mapping[str, str]] = {"approve": "soul_approval_yes", "refuse": "soul_approval_no"}
-"""The two answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
+APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
+    "approve": "soul_approval_yes",
+    "refuse": "soul_approval_no",
+    **{act: f"soul_{act}" for act in CHOICES},
+}
+"""The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
 _SUBTYPES: Final = frozenset({"", "file_share", "thread_broadcast"})
@@ -106,7 +111,7 @@ class EventReader:
         act, _, approval = value.partition(":")
         if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
             return None
-        return Decision(*where, approval, approves=act == "approve")
+        return Decision(*where, approval, approves=act != "refuse", answer=act)
 
     def shortcut(self, payload: object) -> WhyAsked | None:
         """Read a message_action payload: our shortcut at a message, used by a user of our workspace, else None."""

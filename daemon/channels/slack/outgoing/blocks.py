@@ -7,13 +7,14 @@ from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.channels.slack.outgoing.sizes import PLAIN, SECTION
 from daemon.channels.slack.outgoing.splitting import pieces, split
+from daemon.core.pairing import CHOICES, answers_to
 from daemon.core.ports import Post
 from daemon.core.sentences import Words
 
 EVENT_TYPE: Final = "soul_reply"
 _FALLBACK_READ: Final = 8_000  # characters of a text whose beginning fills the fallback
 _BLANK: Final = "\u2026"
-_STYLES: Final = {"approve": "primary", "refuse": "danger"}
+_STYLES: Final = {"approve": "primary", next(iter(CHOICES)): "primary", "refuse": "danger"}
 
 
 def metadata(post: Post, piece: int = 0, of: int = 1) -> dict[str, Any]:
@@ -65,14 +66,14 @@ def _beginning(text: str) -> str:
 
 
 def buttons(post: Post) -> list[dict[str, Any]]:
-    """The buttons under a post: approve and refuse under an approval request, feedback under a reply's last part.
+    """The buttons under a post: the answers to an approval request, or feedback under a reply's last part.
 
     A revised post has none, since it states a decision.
     """
     if post.revises is not None:
         return []
     if post.approval is not None:
-        return [{"type": "actions", "elements": [_answer(act, post) for act in APPROVAL_ACTIONS]}]
+        return [{"type": "actions", "elements": [_answer(act, post) for act in answers_to(post.approval)]}]
     return [_feedback(post.words)] if post.last else []
 
 
@@ -88,7 +89,9 @@ def _feedback(words: Words) -> dict[str, Any]:
 
 
 def _answer(act: str, post: Post) -> dict[str, Any]:
-    action = {"type": "button", "action_id": APPROVAL_ACTIONS[act], "style": _STYLES[act]}
+    action = {"type": "button", "action_id": APPROVAL_ACTIONS[act]}
+    if act in _STYLES:
+        action["style"] = _STYLES[act]
     return action | _button(post.words, act, f"{act}:{post.approval}")
 
 

@@ -43,6 +43,7 @@ SESSIONS: tuple[str, ...] = (
       person TEXT NOT NULL,                      -- a Slack id; '': the admin's
       visibility TEXT NOT NULL CHECK (visibility IN ('hidden', 'project', 'topic')), -- what others see of its sessions
       remember INTEGER NOT NULL DEFAULT 0 CHECK (remember IN (0, 1)), -- whether what its sessions say is kept
+      direct INTEGER NOT NULL DEFAULT 0 CHECK (direct IN (0, 1)), -- whether its sessions know its person's DM
       created_ms INTEGER NOT NULL,
       revoked_ms INTEGER
     ) STRICT
@@ -110,6 +111,42 @@ SESSIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX session_siblings_by_sibling ON session_siblings (sibling)",
+)
+
+# Codes by which machines get keys without an admin; a person writes one to the soul. Each is short-lived.
+PAIRING: tuple[str, ...] = (
+    """
+    CREATE TABLE pairings (
+      id TEXT PRIMARY KEY,
+      workspace TEXT NOT NULL,
+      front TEXT NOT NULL,                       -- SHA-256 of the first half of the code, by which it is found
+      code TEXT NOT NULL,                        -- of the whole code
+      secret TEXT NOT NULL,                      -- of what the machine fetches the key with
+      machine TEXT NOT NULL,                     -- as it calls itself
+      state TEXT NOT NULL CHECK (state IN ('open', 'asked', 'allowed', 'refused', 'fetched', 'dead')),
+      tries INTEGER NOT NULL DEFAULT 0,          -- wrong ones
+      person TEXT NOT NULL DEFAULT '',           -- who typed it, a Slack id; '': nobody yet
+      approval TEXT NOT NULL DEFAULT '',         -- that asks them
+      key TEXT NOT NULL DEFAULT '',              -- the id of the key that they allowed, and what it may:
+      visibility TEXT NOT NULL DEFAULT 'project' CHECK (visibility IN ('hidden', 'project', 'topic')),
+      remember INTEGER NOT NULL DEFAULT 0 CHECK (remember IN (0, 1)),
+      direct INTEGER NOT NULL DEFAULT 0 CHECK (direct IN (0, 1)),
+      created_ms INTEGER NOT NULL,
+      until_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX pairings_by_age ON pairings (created_ms)",
+    "CREATE INDEX pairings_by_code ON pairings (workspace, front)",
+    """
+    CREATE TABLE wrong_codes (
+      id INTEGER PRIMARY KEY,
+      workspace TEXT NOT NULL,
+      person TEXT NOT NULL,                      -- who typed it, a Slack id
+      at_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX wrong_codes_by_person ON wrong_codes (workspace, person, at_ms)",
+    "CREATE INDEX wrong_codes_by_age ON wrong_codes (at_ms)",
 )
 
 # Up to when a forgotten person's words are not taken in again from the platform's history, by the platform's own clock.
@@ -320,6 +357,7 @@ def upgrade() -> None:
         CONTEXTS,
         BESIDE,
         SESSIONS,
+        PAIRING,
         FORGETTING,
         AWARENESS,
         DUTIES,

@@ -1,0 +1,137 @@
+"""Pairing: a machine shows a code, its person writes that to the soul, and a click gives the machine a key."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from daemon.core.errors import DaemonError
+from daemon.core.sessions import Visibility
+
+LIVES_MS: Final = 10 * 60_000
+"""How long a code may be typed and decided on."""
+
+FETCH_MS: Final = 5 * 60_000
+"""How long the machine has to fetch its key after the click."""
+
+TRIES: Final = 5
+"""After so many wrong tries a code is dead; after so many wrong codes a person waits for up to LIVES_MS."""
+
+MOST_OPEN: Final = 20
+"""Codes of a workspace that no person has typed yet."""
+
+MOST_A_MINUTE: Final = 10
+"""Codes that a workspace gives out in a minute."""
+
+BUTTON: Final = "pairing-"
+"""How the id of an approval begins that gives a machine its key."""
+
+LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
+"""Of these a code is made: no vowels, so that it is no word (RFC 8628, section 6.1)."""
+
+CODE: Final = re.compile(rf"[{LETTERS}]{{4}}-[{LETTERS}]{{4}}")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRights:
+    """What a key may: what others see of its sessions, whether what they ask to keep is kept, and the DM known."""
+
+    visibility: Visibility = Visibility.PROJECT
+    remember: bool = False
+    direct: bool = False
+
+
+CHOICES: Final[Mapping[str, KeyRights]] = MappingProxyType(
+    {
+        "pair_project": KeyRights(),
+        "pair_hidden": KeyRights(Visibility.HIDDEN),
+        "pair_keeps": KeyRights(Visibility.TOPIC, remember=True),
+        "pair_knows": KeyRights(Visibility.TOPIC, remember=True, direct=True),
+    }
+)
+"""What a person may choose for a machine, by the button; the careful one first. An admin can make any other key."""
+
+
+class PairingState(StrEnum):
+    """What became of a code."""
+
+    OPEN = "open"
+    ASKED = "asked"
+    ALLOWED = "allowed"
+    REFUSED = "refused"
+    FETCHED = "fetched"
+    DEAD = "dead"
+
+
+class TooManyCodes(DaemonError):
+    """No more codes are given out for now."""
+
+
+class NoSuchCode(DaemonError):
+    """There is no such code, it is over, or another machine began it."""
+
+
+class PairingOver(DaemonError):
+    """The code gives no key any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A code for a person, and the secret with which the machine fetches the key; both are kept as hashes alone."""
+
+    code: str
+    secret: str
+    soul: str
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A new key of a person, known only now, and what it may."""
+
+    key: str
+    person: str
+    name: str
+    rights: KeyRights
+
+
+def answers_to(approval: str) -> tuple[str, ...]:
+    """What a person may answer to a question for permission, in the order of the buttons."""
+    return (*CHOICES, "refuse") if approval.startswith(BUTTON) else ("approve", "refuse")
+
+
+SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pair_project": "Project only",
+        "pair_project_label": "Pair: others see project and branch, nothing is kept",
+        "pair_hidden": "Hidden",
+        "pair_hidden_label": "Pair: others see nothing, nothing is kept",
+        "pair_keeps": "Topic, and keep",
+        "pair_keeps_label": "Pair: others see the topic, and I keep what it asks",
+        "pair_knows": "And our messages",
+        "pair_knows_label": "Pair: the same, and it knows our direct messages",
+        "pair_asks": "A machine asks for a key of yours, for the sessions of Claude Code there. It calls itself:",
+        "pair_beware": "Choose one only if you began this yourself just now, and the code is on your own screen.",
+        "pair_choose_project": "*Project only*: others see project, branch and state of its sessions. I keep nothing "
+        "of them, and they know nothing of our direct messages.",
+        "pair_choose_hidden": "*Hidden*: the same, and others don't see that its sessions are there.",
+        "pair_choose_keeps": "*Topic, and keep*: others see the topic, too, and I keep for you what its sessions ask "
+        "me to.",
+        "pair_choose_knows": "*And our messages*: the same, and its sessions know what was said in our direct "
+        "messages.",
+        "pair_done": "The machine fetches its key now, within five minutes. Its sessions are yours from then on, "
+        "until an admin revokes key `{id}`, or you tell me to forget you.",
+        "pair_not_done": "The machine gets no key, and the code is dead.",
+        "pair_unknown": "I know of no such code, or it is over. Begin again on the machine, and write me the code that "
+        "it shows then.",
+        "pair_too_many": "Those were too many wrong codes. Wait ten minutes, then begin again on the machine.",
+        "pair_taken": "Another person has written me this code before. It is dead now: begin again on the machine, and "
+        "keep its code to yourself.",
+        "pair_in_dm": "Others read here, so that code is dead. Begin again on the machine, and write me its code in a "
+        "direct message.",
+        "pair_in_slack": "Only people pair a machine, and they do it in a direct message in Slack.",
+    }
+)
+"""What the soul says of it; `core.sentences` has it in its table."""

@@ -1,0 +1,265 @@
+"""The codes by which machines get keys: made, typed by a person, decided on, and fetched once.
+
+Of a code and of its machine's secret the hashes alone are kept. A code is found by its first half, so that a wrong
+second half counts as a try at it; whoever types wrong codes runs out of tries as well.
+"""
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from daemon.core.pairing import (
+    LETTERS,
+    LIVES_MS,
+    MOST_A_MINUTE,
+    MOST_OPEN,
+    TRIES,
+    Begun,
+    KeyRights,
+    NoSuchCode,
+    Paired,
+    PairingOver,
+    PairingState,
+    TooManyCodes,
+)
+from daemon.core.ports import Clock
+from daemon.core.sessions import Visibility
+from daemon.memory.audit import record_act
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.shared.keys import hash_of, make_key
+
+_HALF: Final = 4
+_MINUTE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A row of `pairings`, as far as it is asked for."""
+
+    id: str
+    machine: str
+    state: PairingState
+    person: str
+    approval: str
+    key: str
+    rights: KeyRights
+    until_ms: int
+
+
+class Typed(StrEnum):
+    """What a code is that a person typed."""
+
+    RIGHT = "right"
+    UNKNOWN = "unknown"  # no machine shows it, or it is over
+    WRONG = "wrong"  # its second half is that of no code that is open
+    TAKEN = "taken"  # another person typed it before
+    TOO_MANY = "too many"  # they have typed too many wrong ones
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedCode:
+    """What a typed code is, and the pairing that it is of, if any."""
+
+    typed: Typed
+    pairing: Pairing | None = None
+
+
+class PairingStore:
+    """The codes of one workspace."""
+
+    def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._workspace = workspace
+
+    async def begin(self, machine: str, soul: str) -> Begun:
+        """A new code for a machine. Raises TooManyCodes, and StoreError."""
+        now, secret, id_ = self._clock.now_ms(), secrets.token_urlsafe(32), secrets.token_hex(8)
+
+        async def unit(transaction: Transaction) -> str:
+            await transaction.run("DELETE FROM pairings WHERE created_ms < :old", old=now - 6 * LIVES_MS)
+            await _require_room(transaction, self._workspace, now)
+            code = await _unused_code(transaction, self._workspace)
+            await transaction.insert(
+                "pairings",
+                id=id_,
+                workspace=self._workspace,
+                front=hash_of(code[:_HALF]),
+                code=hash_of(code),
+                secret=hash_of(secret),
+                machine=machine,
+                state=PairingState.OPEN,
+                created_ms=now,
+                until_ms=now + LIVES_MS,
+            )
+            return code
+
+        return Begun(await self._database.write(unit), secret, soul, now + LIVES_MS)
+
+    async def weigh(self, code: str, person: str) -> WeighedCode:
+        """What a code is that a person typed; nothing changes. Raises StoreError."""
+        now = self._clock.now_ms()
+        return await self._database.read(lambda unit: weigh(unit, self._workspace, code, person, now))
+
+    async def asked_by(self, approval: str) -> Pairing | None:
+        """The pairing that an approval is about, while it may be decided on. Raises StoreError."""
+        now = self._clock.now_ms()
+        return await self._database.read(lambda unit: asked_by(unit, self._workspace, approval, now))
+
+    async def of_machine(self, code: str, secret: str) -> Pairing:
+        """The pairing that the machine with this secret began; any other counts as a try at the code.
+
+        Raises NoSuchCode, and StoreError.
+        """
+
+        row = await self._database.read(lambda transaction: _row_of(transaction, self._workspace, code))
+        if row is not None and _same(row["code"], code):
+            if _same(row["secret"], secret):
+                return _pairing(row)
+            await self._database.write(lambda transaction: count_try(transaction, row["id"]))
+        raise NoSuchCode("there is no such code", hint="begin again with POST /api/pair")
+
+    async def hand_out(self, pairing: Pairing, name: str) -> Paired:
+        """Make the key that a person called `name` allowed, once. Raises PairingOver, and StoreError."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Paired | None:
+            row = await transaction.one(
+                """
+                UPDATE pairings SET state = 'fetched' WHERE id = :id AND state = 'allowed' AND until_ms > :now
+                RETURNING *
+                """,
+                id=pairing.id,
+                now=now,
+            )
+            if row is None:
+                return None
+            found = _pairing(row)
+            _, text = await make_key(transaction, found.key, found.person, found.rights, now)
+            await record_act(transaction, actor=found.person, act="pair key", subject=found.key, now=now)
+            return Paired(text, found.person, name, found.rights)
+
+        if (made := await self._database.write(unit)) is None:
+            raise PairingOver("the code is over", hint="begin again with POST /api/pair")
+        return made
+
+    async def end(self, pairing: Pairing) -> None:
+        """End a code for good, and the key that was fetched by it. Raises StoreError."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> None:
+            await kill_code(transaction, pairing.id)
+            ended = await transaction.one(
+                "UPDATE keys SET revoked_ms = :now WHERE id = :key AND revoked_ms IS NULL RETURNING id",
+                key=pairing.key,
+                now=now,
+            )
+            if ended:
+                await record_act(transaction, actor=pairing.person, act="end paired key", subject=pairing.key, now=now)
+
+        await self._database.write(unit)
+
+
+async def weigh(transaction: Transaction, workspace: str, code: str, person: str, now: int) -> WeighedCode:
+    """See `PairingStore.weigh`."""
+    wrong = await transaction.one(
+        "SELECT count(*) AS n FROM wrong_codes WHERE workspace = :workspace AND person = :person AND at_ms > :since",
+        workspace=workspace,
+        person=person,
+        since=now - LIVES_MS,
+    )
+    if wrong is not None and wrong["n"] >= TRIES:
+        return WeighedCode(Typed.TOO_MANY)
+    row = await _row_of(transaction, workspace, code)
+    if row is None or row["state"] not in {PairingState.OPEN, PairingState.ASKED} or row["until_ms"] <= now:
+        return WeighedCode(Typed.UNKNOWN)
+    found = _pairing(row)
+    if not _same(row["code"], code):
+        return WeighedCode(Typed.WRONG, found)
+    return WeighedCode(Typed.TAKEN if found.person not in {"", person} else Typed.RIGHT, found)
+
+
+async def asked_by(transaction: Transaction, workspace: str, approval: str, now: int) -> Pairing | None:
+    """See `PairingStore.asked_by`."""
+    row = await transaction.one(
+        """
+        SELECT * FROM pairings WHERE approval = :approval AND approval <> '' AND workspace = :workspace
+          AND state = 'asked' AND until_ms > :now
+        """,
+        approval=approval,
+        workspace=workspace,
+        now=now,
+    )
+    return _pairing(row) if row else None
+
+
+async def count_try(transaction: Transaction, id_: str) -> None:
+    """Count a wrong try at a code that gave no key yet; after TRIES it is dead."""
+    await transaction.run(
+        """
+        UPDATE pairings SET tries = tries + 1, state = CASE WHEN tries + 1 >= :most THEN 'dead' ELSE state END
+        WHERE id = :id AND state IN ('open', 'asked', 'allowed')
+        """,
+        id=id_,
+        most=TRIES,
+    )
+
+
+async def kill_code(transaction: Transaction, id_: str) -> None:
+    """End a code for good."""
+    await transaction.run("UPDATE pairings SET state = 'dead' WHERE id = :id", id=id_)
+
+
+async def _require_room(transaction: Transaction, workspace: str, now: int) -> None:
+    """Raises TooManyCodes: a machine that begins needs no token, so that anybody could fill the table."""
+    counted = await transaction.one(
+        """
+        SELECT coalesce(sum(state = 'open' AND until_ms > :now), 0) AS open,
+          coalesce(sum(created_ms > :since), 0) AS new
+        FROM pairings WHERE workspace = :workspace
+        """,
+        workspace=workspace,
+        now=now,
+        since=now - _MINUTE_MS,
+    )
+    assert counted is not None
+    if counted["new"] >= MOST_A_MINUTE or counted["open"] >= MOST_OPEN:
+        raise TooManyCodes("so many machines ask for a code now", hint="try again in a minute")
+
+
+async def _unused_code(transaction: Transaction, workspace: str) -> str:
+    """A code whose first half no other one has."""
+    while True:
+        letters = "".join(secrets.choice(LETTERS) for _ in range(2 * _HALF))
+        if await _row_of(transaction, workspace, letters) is None:
+            return f"{letters[:_HALF]}-{letters[_HALF:]}"
+
+
+async def _row_of(transaction: Transaction, workspace: str, code: str) -> sqlite3.Row | None:
+    """The row whose code begins like this one."""
+    return await transaction.one(
+        "SELECT * FROM pairings WHERE workspace = :workspace AND front = :front",
+        workspace=workspace,
+        front=hash_of(code[:_HALF]),
+    )
+
+
+def _same(kept: str, text: str) -> bool:
+    """Compared in constant time, so that timing gives nothing away."""
+    return hmac.compare_digest(kept, hash_of(text))
+
+
+def _pairing(row: sqlite3.Row) -> Pairing:
+    return Pairing(
+        row["id"],
+        row["machine"],
+        PairingState(row["state"]),
+        row["person"],
+        row["approval"],
+        row["key"],
+        KeyRights(Visibility(row["visibility"]), bool(row["remember"]), bool(row["direct"])),
+        row["until_ms"],
+    )

@@ -1,0 +1,146 @@
+"""The routes by which machines get keys: what they refuse, and how much of it they take."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from daemon.core.pairing import LIVES_MS, MOST_A_MINUTE, MOST_OPEN, TRIES
+from tests.http.daemons import Got, HttpHome, bearer
+from tests.store.parts import look
+
+SECRET = "x" * 43
+
+
+async def begin(home: HttpHome, machine: object = "ada-laptop", **how: Any) -> Got:  # noqa: ANN401  # any option of aiohttp
+    return await home.ask("POST", "/api/pair", **({"json": {"machine": machine}} | how))
+
+
+async def fetch(home: HttpHome, code: str, secret: str = SECRET, query: str = "") -> Got:
+    return await home.ask("GET", f"/api/pair/{code}{query}", headers=bearer(secret))
+
+
+def rows(home: HttpHome, sql: str) -> list[tuple[object, ...]]:
+    """The rows that another program sees."""
+    return look(home.home / "memory.db", sql)
+
+
+HALF = b'{"machine": "ada'
+BODIES = [
+    (HALF, 400),
+    (b"", 400),
+    (b"NaN", 422),
+    (b'{"machine": NaN}', 422),
+    (b"[" * 10_000, 400),
+    (b'{"machine": ' + b"[" * 10_000, 400),
+    (b"\xff\xfe{}", 400),
+    (b"[]", 422),
+    (b"null", 422),
+    (b"{}", 422),
+    (b'{"machine": ""}', 422),
+    (b'{"machine": 7}', 422),
+    (b'{"machine": {"$ne": ""}}', 422),
+    (json.dumps({"machine": "x" * 81}).encode(), 422),
+    (b'{"machine": "a", "code": "BBBB-BBBB"}', 422),
+    (b'{"machine": "' + b"x" * 300_000 + b'"}', 413),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), BODIES)
+async def test_a_body_that_is_none_gets_a_sentence_and_no_code(home: HttpHome, body: bytes, status: int) -> None:
+    got = await begin(home, data=body, headers={"Content-Type": "application/json"}, json=None)
+    assert (got.status, set(got.json)) == (status, {"error"})
+    assert got.json["error"]["message"]
+    assert rows(home, "SELECT * FROM pairings") == []
+
+
+CODES = [
+    "BBBB-BBBB",
+    "bbbb-bbbb",
+    "AAAA-AAAA",
+    "..%2F..%2Fetc",
+    "%00",
+    "BBBB-BBBB%00",
+    "x" * 5000,
+    "ЖЖЖЖ-ЖЖЖЖ",
+    "[" * 900,
+]
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_what_is_no_code_is_not_there(home: HttpHome, code: str) -> None:
+    got = await fetch(home, code)
+    assert (got.status, got.code) in {(404, "unknown_code"), (404, "unknown")}
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}, bearer("é\udc80")]
+)
+async def test_without_the_secret_nothing_is_there(home: HttpHome, headers: dict[str, str]) -> None:
+    code = (await begin(home)).json["code"]
+    got = await home.ask("GET", f"/api/pair/{code}", headers=headers)
+    assert (got.status, got.code) == (404, "unknown_code")
+
+
+@pytest.mark.parametrize("query", ["?wait=26", "?wait=-1", "?wait=1&wait=2", "?wait=", "?wait=NaN", "?wait=1e1"])
+async def test_what_can_t_be_waited_for_is_refused(home: HttpHome, query: str) -> None:
+    begun = (await begin(home)).json
+    assert (await fetch(home, begun["code"], begun["secret"], query)).status == 422
+
+
+async def test_a_wrong_secret_is_a_try_and_five_end_the_code(home: HttpHome) -> None:
+    begun = (await begin(home)).json
+    for _ in range(TRIES - 1):
+        assert (await fetch(home, begun["code"])).status == 404
+    assert (await fetch(home, begun["code"], begun["secret"])).status == 202
+    assert (await fetch(home, begun["code"])).status == 404
+    got = await fetch(home, begun["code"], begun["secret"])
+    assert (got.status, got.code) == (410, "code_over")
+
+
+async def test_the_key_of_a_person_and_the_admin_s_token_open_no_code_of_another(home: HttpHome) -> None:
+    begun = (await begin(home)).json
+    assert (await home.get(f"/api/pair/{begun['code']}")).status == 404
+
+
+async def test_a_code_is_over_after_ten_minutes(home: HttpHome) -> None:
+    begun = (await begin(home)).json
+    assert 0 <= home.clock.now_ms() + LIVES_MS - begun["until_ms"] < LIVES_MS
+    home.clock.turn(LIVES_MS / 1000)
+    assert (await fetch(home, begun["code"], begun["secret"])).status == 404
+
+
+async def test_so_many_codes_are_given_out_and_no_more_until_later(home: HttpHome) -> None:
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(begin(home, f"m{number}")) for number in range(MOST_A_MINUTE + 5)]
+    assert sorted(one.result().status for one in asked) == [200] * MOST_A_MINUTE + [429] * 5
+    refused = next(one.result() for one in asked if one.result().status == 429)
+    assert (refused.code, refused.json["error"]["hint"]) == ("too_many_codes", "try again in a minute")
+    home.clock.turn(61)
+    for number in range(MOST_OPEN - MOST_A_MINUTE):
+        assert (await begin(home, f"n{number}")).status == 200
+    home.clock.turn(61)
+    assert (await begin(home)).status == 429, "so many are open"
+    home.clock.turn(LIVES_MS / 1000)
+    assert (await begin(home)).status == 200
+    home.clock.turn(7 * LIVES_MS / 1000)
+    assert (await begin(home)).status == 200
+    assert len(rows(home, "SELECT * FROM pairings")) == 1, "old ones go"
+
+
+async def test_nothing_of_code_and_secret_is_kept_or_logged(home: HttpHome) -> None:
+    begun = (await begin(home)).json
+    await fetch(home, begun["code"], begun["secret"])
+    (row,) = rows(home, "SELECT * FROM pairings")
+    said = json.dumps(home.events.emitted, default=str) + repr(row)
+    assert begun["code"] not in said
+    assert begun["code"][:4] not in repr(row)
+    assert begun["secret"] not in said
+
+
+async def test_a_program_that_talks_to_the_soul_pairs_nothing(home: HttpHome) -> None:
+    begun = (await begin(home)).json
+    answer = await home.say(f"pair {begun['code']}")
+    assert answer.data["text"].startswith("Only people pair a machine")
+    assert (await fetch(home, begun["code"], begun["secret"])).status == 202
