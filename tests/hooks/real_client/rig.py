@@ -1,0 +1,155 @@
+"""The real client of Claude Code in an emptied environment, with the plugin as its marketplace file installs it."""
+
+import asyncio
+import json
+import os
+import pty
+import shutil
+import signal
+import struct
+import termios
+from contextlib import suppress
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import TIMEOUT
+
+ROOT = Path(__file__).parents[3]
+NAMES_IT = "CLAUDE_CODE_CLIENT"
+MISSING = (
+    f"THE REAL CLIENT OF CLAUDE CODE IS NOT HERE: the plugin is not tried with it. Set {NAMES_IT} to its executable "
+    "(`npm install @anthropic-ai/claude-code` brings it), or put `claude` on the PATH."
+)
+_KEY = "sk-ant-local-stand-in-key-0000000000"
+
+
+def real_client() -> str | None:
+    """The client's executable."""
+    return os.environ.get(NAMES_IT) or shutil.which("claude")
+
+
+class Installed:
+    """The client with a home of its own, in which the plugin is installed, and a project."""
+
+    def __init__(self, folder: Path, api: str, soul: str, key: str) -> None:
+        self.home, self.project = folder / "home", folder / "api"
+        self.soul, self.key = soul, key
+        self.env = {
+            "HOME": str(self.home),
+            "PATH": "/usr/bin:/bin:/usr/local/bin",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
+            "ANTHROPIC_BASE_URL": api,
+            "ANTHROPIC_API_KEY": _KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "IS_SANDBOX": "1",
+        }
+
+    async def install(self) -> None:
+        """Install the plugin from a copy of the marketplace."""
+        for folder in (self.home / ".claude", self.project):
+            folder.mkdir(parents=True)
+        market = self.home.parent / "market"
+        shutil.copytree(ROOT / "hooks", market / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / ".claude-plugin", market / ".claude-plugin")
+        known = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [_KEY[-20:]], "rejected": []},
+            "projects": {str(self.project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+        }
+        (self.home / ".claude" / ".claude.json").write_text(json.dumps(known))
+        await self.run("plugin", "marketplace", "add", str(market))
+        options = ("--config", f"url={self.soul}", "--config", f"key={self.key}")
+        await self.run("plugin", "install", "soul@soul", *options)
+
+    async def run(self, *arguments: str, code: int = 0) -> str:
+        """Run the client to its end; gives what it printed."""
+        async with asyncio.timeout(TIMEOUT):
+            running = await self.begin(*arguments)
+            out, err = await running.communicate()
+        assert running.returncode == code, (out, err)
+        return out.decode()
+
+    async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Start the client without a terminal."""
+        client = real_client()
+        assert client is not None
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            client,
+            *arguments,
+            cwd=self.project,
+            env=self.env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+        )
+
+
+class ClientTerminal:
+    """An interactive session in a terminal of its own."""
+
+    def __init__(self, client: Installed) -> None:
+        self.client = client
+        self._running: asyncio.subprocess.Process | None = None
+        self._handle = -1
+
+    async def __aenter__(self) -> "ClientTerminal":
+        return await self.open()
+
+    async def open(self, *arguments: str) -> "ClientTerminal":
+        """Start it."""
+        self._handle, inner = pty.openpty()
+        ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        client = real_client()
+        assert client is not None
+        self._running = await asyncio.create_subprocess_exec(
+            client,
+            *arguments,
+            cwd=self.client.project,
+            env=self.client.env,
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+        )
+        os.close(inner)
+        os.set_blocking(self._handle, False)
+        asyncio.get_running_loop().add_reader(self._handle, self._read)
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.kill()
+
+    async def kill(self) -> None:
+        """End it by SIGKILL, and wait for that."""
+        assert self._running is not None
+        if self._handle >= 0:
+            asyncio.get_running_loop().remove_reader(self._handle)
+        with suppress(ProcessLookupError):
+            os.kill(self._running.pid, signal.SIGKILL)
+        await self._running.wait()
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _read(self) -> None:
+        try:
+            os.read(self._handle, 65536)  # a terminal that is not read holds the client up
+        except BlockingIOError:
+            return
+        except OSError:  # the client has closed it
+            asyncio.get_running_loop().remove_reader(self._handle)
+
+
+def need_client() -> None:
+    """Skip, and say so, where there is no client."""
+    if real_client() is None:
+        pytest.skip(MISSING)

@@ -1,0 +1,85 @@
+"""A loopback stand-in of Anthropic's Messages API, as far as the real client needs it."""
+
+import json
+import re
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+
+Block = dict[str, Any]
+_USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 5}
+
+
+class StandIn:
+    """Answers by what the newest user message says: `USE:<tool> <JSON>` by a call of that tool, else by `says`."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.says = "Hello from the stand-in."
+
+    async def messages(self, request: web.Request) -> web.StreamResponse:
+        """One answer, in pieces."""
+        body = await request.json()
+        block, stop = self._answer(body)
+        begun = {
+            "id": f"msg_{secrets.token_hex(10)}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "stop_sequence": None,
+            "usage": _USAGE,
+        }
+        if not body.get("stream"):
+            return web.json_response({**begun, "content": [block], "stop_reason": stop})
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for name, data in _pieces(begun, block, stop):
+            await response.write(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
+        return response
+
+    async def other(self, request: web.Request) -> web.Response:
+        """What else the client may ask."""
+        return web.json_response({"input_tokens": 42} if request.path.endswith("count_tokens") else {})
+
+    def _answer(self, body: dict[str, Any]) -> tuple[Block, str]:
+        newest = [one for one in body["messages"] if one["role"] == "user"][-1]["content"]
+        blocks = [{"type": "text", "text": newest}] if isinstance(newest, str) else newest
+        said = "\n".join(one["text"] for one in blocks if one["type"] == "text")
+        if found := re.search(r"^USE:(\S+) (\{.*\})$", said, re.MULTILINE):
+            used = {"name": found[1], "input": json.loads(found[2]), "id": f"toolu_{secrets.token_hex(10)}"}
+            if not any(one["type"] == "tool_result" for one in blocks):
+                return {"type": "tool_use", **used}, "tool_use"
+        return {"type": "text", "text": self.says}, "end_turn"
+
+
+def _pieces(begun: Block, block: Block, stop: str) -> list[tuple[str, Block]]:
+    if block["type"] == "text":
+        empty, delta = block | {"text": ""}, {"type": "text_delta", "text": block["text"]}
+    else:
+        empty, delta = block | {"input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    return [
+        ("message_start", {"message": {**begun, "content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": empty}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 5}}),
+        ("message_stop", {}),
+    ]
+
+
+@asynccontextmanager
+async def standing_in() -> AsyncIterator[StandIn]:
+    """A stand-in that listens until the block ends."""
+    made = StandIn()
+    app = web.Application(client_max_size=64 << 20)
+    app.router.add_post("/v1/messages", made.messages)
+    app.router.add_route("*", "/{tail:.*}", made.other)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
