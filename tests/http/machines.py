@@ -60,12 +60,17 @@ class Machine:
 
 
 async def key_of(
-    home: HttpHome, person: str = "UADA", visibility: Visibility = Visibility.PROJECT, *, remember: bool = False
+    home: HttpHome,
+    person: str = "UADA",
+    visibility: Visibility = Visibility.PROJECT,
+    *,
+    remember: bool = False,
+    direct: bool = False,
 ) -> str:
     """A new key."""
     assert home.now.built is not None
     admin = KeyAdmin(home.now.built.store.database, home.clock, "root")
-    return (await admin.add(person, visibility, remember=remember))[1]
+    return (await admin.add(person, visibility, remember=remember, direct=direct))[1]
 
 
 async def revoke(home: HttpHome, key: str) -> None:

@@ -16,7 +16,7 @@ from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import TIMEOUT
 from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, HttpHome, bearer
-from tests.http.machines import Machine, revoke
+from tests.http.machines import Machine, key_of, revoke
 from tests.http.mcp_clients import TOOLS, connected, key_for, said
 from tests.models import Flow
 
@@ -184,6 +184,26 @@ async def test_the_soul_answers_and_knows_the_workspace_and_this_session_and_not
     assert audiences == [("dm:DUADA",)]
     assert await _recalled(home, "UADA", "who is the lighthouse") != []
     assert await _recalled(home, "UBO", "who is the lighthouse") == []
+
+
+async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_no_other_private_room(home: HttpHome) -> None:
+    key = await key_of(home, "UADA", direct=True)
+    for channel, audience in (("DUADA", _dm("UADA")), ("DUBO", _dm("UBO")), ("CPRIV", _channel("CPRIV"))):
+        await said_in(home, channel, audience, f"The heron nests in the cellar of {channel}")
+    recalled = await use(home, key, "recall", query="in which cellar does the heron nest", limit=20)
+    await use(home, key, "ask_soul", message="In which cellar does the heron nest?")
+    for known in (recalled, str(home.model.prompts)):
+        assert "cellar of DUADA" in known
+        assert "cellar of DUBO" not in known
+        assert "cellar of CPRIV" not in known
+
+
+async def test_a_guests_session_with_such_a_key_finds_nothing(home: HttpHome) -> None:
+    key = await key_of(home, "UGUEST", direct=True)
+    for channel, audience in (("DUGUEST", _dm("UGUEST")), ("DUADA", _dm("UADA")), ("CPUB", EVERYBODY)):
+        await said_in(home, channel, audience, f"The heron nests in the cellar of {channel}")
+    recalled = await use(home, key, "recall", query="in which cellar does the heron nest", limit=20)
+    assert "heron" not in recalled
 
 
 async def test_what_is_said_without_a_person_is_kept_for_the_admin(home: HttpHome) -> None:
