@@ -189,7 +189,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "*hand NAME: …* for a task.",
         "ask_own_words": "A session gets only what you have written yourself. If this is what you mean, write it to me "
         "so:",
-        "ask_put": "`{session}` reads it at the end of its turn. Its answer comes here.",
+        "ask_put": "`{session}` reads it as soon as it is free. Its answer comes here.",
         "ask_asked": "I ask {owner} in a direct message whether `{session}` may have that. Either way I say so here.",
         "ask_unreachable": "I can't write to {owner} now, who would have to allow it for `{session}`. Try again in a "
         "while.",
@@ -199,7 +199,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "ask_read": "The session reads just these words. {name} alone reads its answer.",
         "ask_read_there": "The session reads just these words. All who are there read its answer.",
         "ask_unwatched": "Note that `{session}` asks no permission for what it does (bypassPermissions).",
-        "ask_allowed": "It is allowed: `{session}` reads it at the end of its turn. Its answer comes here.",
+        "ask_allowed": "It is allowed: `{session}` reads it as soon as it is free. Its answer comes here.",
         "ask_refused": "It was not allowed: `{session}` gets nothing of it.",
         "ask_expired": "It was not allowed in time: `{session}` gets nothing of it. Ask again if it still matters.",
         "ask_late": "`{session}` has not answered yet. If it does within a day, its answer comes here.",

@@ -54,7 +54,7 @@ async def test_plain_words_are_allowed_by_the_owner_and_answered_as_typed_ones(
 async def test_the_owners_own_plain_words_need_no_leave_and_a_task_is_one(house: House, session: AskedSession) -> None:
     text = "Sag doch bitte meiner Sitzung, räum den Ordner auf."
     assert await asks(house, named(words="räum den Ordner auf", task=True), text, "Ada", "dm") == (
-        "`ada-api` reads it at the end of its turn. Its answer comes here.\n\n```\nräum den Ordner auf.\n```"
+        "`ada-api` reads it as soon as it is free. Its answer comes here.\n\n```\nräum den Ordner auf.\n```"
     )
     assert await house.rows("SELECT * FROM approvals") == []
     read = (await session.ends_turn()).context

@@ -13,7 +13,7 @@ from tests.journeys.house import House, said
 from tests.journeys.problems import NO, buttons, forged, press
 
 ASKED = "I ask Ada Lovelace in a direct message whether `ada-api` may have that. Either way I say so here."
-ALLOWED = "It is allowed: `ada-api` reads it at the end of its turn. Its answer comes here."
+ALLOWED = "It is allowed: `ada-api` reads it as soon as it is free. Its answer comes here."
 REFUSED = "It was not allowed: `ada-api` gets nothing of it."
 LEASE = 20.0  # so short that the clock is turned by little
 HEAD = "*Ada Lovelace's session `ada-api`:*"
@@ -57,7 +57,7 @@ async def test_a_question_is_allowed_by_its_owner_answered_by_the_session_and_st
 
 
 async def test_what_the_owner_says_themselves_needs_no_leave(house: House, session: AskedSession) -> None:
-    assert await asks(house, "Ada", "dm") == "`ada-api` reads it at the end of its turn. Its answer comes here."
+    assert await asks(house, "Ada", "dm") == "`ada-api` reads it as soon as it is free. Its answer comes here."
     assert await house.rows("SELECT * FROM approvals") == []
     read = (await session.ends_turn()).context
     assert read.startswith("Your user, Ada")
@@ -283,7 +283,7 @@ async def test_where_a_guest_reads_by_now_the_answer_is_not_shown(house: House, 
 
 async def test_a_session_takes_ten_open_questions_and_no_more(house: House, session: AskedSession) -> None:
     for number in range(MOST_WAITING):
-        assert "reads it at the end" in await asks(house, "Ada", "dm", f"number {number}?")
+        assert "reads it as soon as" in await asks(house, "Ada", "dm", f"number {number}?")
     assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
     assert len(await states(house)) == MOST_WAITING
     assert "number 0?" in (await session.ends_turn()).context

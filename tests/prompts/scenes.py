@@ -104,7 +104,7 @@ class ProcessScene:
 
 
 async def _put(asked: Phrase) -> tuple[str, None]:
-    return f"`{asked.name}` reads it at the end of its turn.", None
+    return f"`{asked.name}` reads it as soon as it is free.", None
 
 
 @dataclass(frozen=True, slots=True)
