@@ -65,7 +65,7 @@ async def test_what_the_owner_asked_and_edits_is_read_as_it_stands_and_dropped_w
     house: House, session: AskedSession
 ) -> None:
     asked = await house.say("Ada", "dm", f"ask ada-api: {WORDS}")
-    await house.reply("D0ADA", "reads it at the end")
+    await house.reply("D0ADA", "reads it as soon as")
     await house.people.edit("Ada", "D0ADA", asked, "ask ada-api: which table has it?")
     await house.acknowledged()
     read = (await session.ends_turn()).context
@@ -74,7 +74,7 @@ async def test_what_the_owner_asked_and_edits_is_read_as_it_stands_and_dropped_w
     await session.goes_on("tenants")
     await house.reply("D0ADA", "tenants")
     asked = await house.say("Ada", "dm", "ask ada-api: and its index?")
-    await house.reply("D0ADA", "reads it at the end", count=2)
+    await house.reply("D0ADA", "reads it as soon as", count=2)
     await house.people.edit("Ada", "D0ADA", asked, "never mind")
     await house.reply("D0ADA", "You have changed the message")
     await house.idle()

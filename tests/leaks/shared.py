@@ -265,7 +265,7 @@ class SharedTown:
         rows = json.loads(await self._door.get(one.key, "/api/sessions"))
         name = next(row["name"] for row in rows if row["id"] == one.name)
         read = await self._answered(one.person, room, f"ask {name}: what of {asked.text}?")
-        if "reads it at the end" not in read:  # it was asked too often within the hour
+        if "reads it as soon as" not in read:  # it was asked too often within the hour
             return
         *_, note = json.loads(await self._door.get(one.key, f"/api/sessions/{one.name}/notes"))
         path = f"/api/sessions/{one.name}/notes/{note['id']}/answer"
