@@ -124,13 +124,13 @@ class Bell:
         self._event.set()
 
     async def wait(self, clock: Clock, seconds: float) -> None:
-        """Wait until the bell rings, at most `seconds`."""
-        async with alongside(self._ring_after(clock, seconds)):
+        """Wait until the bell rings, at most `seconds` from now."""
+        async with alongside(self._ring_at(clock, clock.monotonic() + seconds)):
             await self._event.wait()
         self._event.clear()
 
-    async def _ring_after(self, clock: Clock, seconds: float) -> None:
-        await clock.sleep(seconds)
+    async def _ring_at(self, clock: Clock, moment: float) -> None:
+        await clock.sleep(moment - clock.monotonic())
         self._event.set()
 
 

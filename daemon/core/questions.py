@@ -67,7 +67,8 @@ def clean_answer(text: str) -> str:
     """What a session said, without keys and characters that are no text, cut; empty where nothing is left."""
     looked_at = LONGEST_ANSWER + _LONGEST_KEY
     if len(text) > looked_at:  # the rest is cut anyway, and looking through all of it would hold the event loop
-        text = text[:looked_at].rpartition(" ")[0] or text[:looked_at]
+        gap = text.rfind(" ", LONGEST_ANSWER, looked_at)  # not every language has one
+        text = text[: looked_at if gap < 0 else gap]
     return shortened(remove_keys(_NO_TEXT.sub("", text.replace("\r\n", "\n"))).strip(), LONGEST_ANSWER)
 
 

@@ -75,6 +75,7 @@ def test_the_names_most_like_a_wrong_one_come_first_and_there_are_three() -> Non
         ("key sk-" + "a" * 40, "key [redacted]"),
         ("\x00 \n", ""),
         ("x" * 20_000, "x" * (LONGEST_ANSWER - 1) + "…"),
+        ("はい " + "字" * 30_000, "はい " + "字" * (LONGEST_ANSWER - 4) + "…"),
     ],
 )
 def test_an_answer_is_kept_word_for_word_without_keys_and_what_is_no_text(said: str, kept: str) -> None:
@@ -100,3 +101,18 @@ def test_people_hear_each_piece_of_news_once(  # noqa: PLR0917 - a table
     let_ms = None if let is None else QUESTION.created_ms + let
     asked = OpenQuestion(QUESTION, let_ms, late, gone_before)
     assert asked.news(QUESTION.created_ms + age, gone=gone) is news
+
+
+@pytest.mark.parametrize(
+    ("state", "gone", "news"),
+    [
+        (NoteState.WAITING, True, None),
+        (NoteState.WAITING, False, News.OVER),
+        (NoteState.DELIVERED, True, News.OVER),
+    ],
+)
+def test_what_waits_for_a_bound_session_that_is_gone_ends_with_its_thread(
+    state: NoteState, gone: bool, news: News | None
+) -> None:
+    asked = OpenQuestion(replace(QUESTION, bound=True, state=state), QUESTION.created_ms, False, False)
+    assert asked.news(QUESTION.created_ms + OVER_MS, gone=gone) is news

@@ -45,12 +45,14 @@ class OpenQuestion:
     def news(self, now_ms: int, *, gone: bool) -> News | None:
         """What people are to hear now, where its session is `gone` or is not; None for nothing."""
         held = self.let_ms is None
+        if gone and self.note.bound and self.note.state is NoteState.WAITING:
+            return None  # it ends with what binds its thread, and the thread hears that once, whatever waits there
         if now_ms - self.note.created_ms >= OVER_MS:
             return News.EXPIRED if held else News.OVER
         if held or self.said_gone:
             return None
         if gone:
-            return None if self.note.bound else News.GONE  # a bound thread hears that once, whatever waits there
+            return None if self.note.bound else News.GONE
         return News.LATE if not self.said_late and now_ms - (self.let_ms or 0) >= LATE_MS else None
 
 
