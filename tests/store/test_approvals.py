@@ -98,7 +98,7 @@ async def test_a_click_in_time_by_a_user_who_was_asked_decides(
         ("ada/T1/D1/decision:a1", "U2", "dm", "dm:D1", f"files/write: {words}", "live", "new", "decision", None)
     ]
     params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
-    assert params == {"approval": "a1", "approved": approves, "by": "U2", "expired": False}
+    assert params == {"approval": "a1", "approved": approves, "by": "U2", "expired": False, "answer": ""}
     assert look(
         path,
         "SELECT id, body, revises, approval, state, conversation, reply_to, recipient, newer_than_ts, audience,"
@@ -187,7 +187,7 @@ async def test_a_late_click_expires_the_question(
     assert await approvals.expire() == 0  # it has expired already
     assert look(path, "SELECT author FROM inbox") == [("U1",)]
     params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
-    assert params == {"approval": "a1", "approved": False, "by": "", "expired": True}
+    assert params == {"approval": "a1", "approved": False, "by": "", "expired": True, "answer": ""}
     assert look(path, "SELECT body FROM outbox WHERE revises = '5.0'") == [("May I?\n\n_Expired, nothing was done._",)]
     assert await approvals.begin_use("a1") is None
 
