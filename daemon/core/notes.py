@@ -72,9 +72,9 @@ class SharedMessage:
     """A note as it stands in the ledger.
 
     `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session. It comes from
-    `conversation` (empty for
-    the admin's) and is perceived in `heard_in`; `audience` may know its words. `hops` counts from the words of the
-    person `behalf`; `answers` is the note that it answers. `how` is the way by which it was perceived.
+    `conversation` (empty for the admin's) and is perceived in `heard_in`; `audience` may know its words. `hops` counts
+    from the words of the person `behalf`; `answers` is the note that it answers. `how` is the way by which it was
+    perceived.
 
     The fields after `words` are of notes to a session, and of its answers: `owner` is whose it is, `called` its name
     when it was asked, `asker` the name of the person `behalf`, `reply_to` the thread in which the answer is read.

@@ -1,7 +1,7 @@
-"""What the tools do that sessions get over MCP. None of them posts anywhere but
-`answer`, where it was asked, and `say_in_thread`, in the thread that is bound to the session.
+"""What the tools do that sessions get over MCP.
 
-What a tool can't do it says in a sentence, and what to do instead. What people wrote comes back as data.
+None of them posts anywhere but `answer`, where it was asked, and `say_in_thread`, in the thread that is bound to the
+session. What a tool can't do it says in a sentence, and what to do instead. What people wrote comes back as data.
 """
 
 import json

@@ -15,9 +15,7 @@ from daemon.memory.retrieval.lanes import SearchLane, narrowed
 
 _SECONDS: Final = 120.0
 _MOST: Final = 64
-_HITS: Final = (
-    40  # of words, and of each view: such a lane takes a seat only with what fits it about as well as its best
-)
+_HITS: Final = 40  # of words, and of each view: only what fits such a lane about as well as its best gets a seat
 
 Found = tuple[SearchLane, Meant]
 """A lane, and how near memories are to it."""

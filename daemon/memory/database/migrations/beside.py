@@ -13,7 +13,6 @@ _BESIDE: Final = (
     ("conversation_topics", "T:", "topic, task"),
     ("standing_questions", "Q:", "question"),
 )
-_PLANS: Final = " WHERE {row}.slot <> 'idle'"
 _CUE: Final = "SELECT 'I:' || rowid AS id FROM intentions WHERE id = {row}.intention"
 _PICTURE: Final = "SELECT 'B:' || {row}.raw_data_ref AS id WHERE {row}.raw_data_ref <> ''"
 _CHANGES: Final = (("added", "INSERT", "NEW"), ("changed", "UPDATE", "NEW"), ("deleted", "DELETE", "OLD"))
