@@ -67,6 +67,7 @@ async def _at(size: int, audiences: int, embedder: LocalEmbedder, known: "Sequen
         index.mkdir()
         before = resident_mib(os.getpid())
         async with open_database(Path(folder) / "memory.db", SystemClock()) as database:
+            long_lived.imported()
             stored, took = await timed(fill(database, size, rooms_of(audiences)))
             rows = [Row(f"turns stored: {name}", "1/s", size / took)]
             file = VectorFile(index / FILE, read_only=False)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from daemon.app.health import Health
 from daemon.app.hosting import Hosting
+from daemon.core import long_lived
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.config import Settings
 from daemon.core.errors import SchemaMismatch
@@ -179,6 +180,7 @@ class Daemon:
     ) -> None:
         await ready.wait()
         await self._beat_once()  # with where its HTTP API listens
+        long_lived.imported()
         service.ready("connected to Slack")
         self.emit("daemon.ready")
         announce("Connected. Stop with Ctrl-C.")

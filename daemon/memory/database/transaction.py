@@ -1,7 +1,8 @@
 """A transaction as units of work see it: statements that run at once, in the thread that holds the connection."""
 
+import json
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from daemon.core.text import storable
 from daemon.memory.database.driver import sqlite3
@@ -27,6 +28,16 @@ class Transaction:
         """Run a statement and fetch its first row, if any."""
         rows = await self.rows(sql, **values)
         return rows[0] if rows else None
+
+    async def gathered(self, sql: str, **values: object) -> list[Any]:
+        """Run a statement whose one value is an array of JSON, such as `json_group_array` gives; gives that array.
+
+        For some hundred small rows: between rows the driver gives Python's lock away, and waits for it each time while
+        another thread works.
+        """
+        (row,) = await self.rows(sql, **values)
+        gathered: list[Any] = json.loads(row[0])
+        return gathered
 
     async def run(self, sql: str, **values: object) -> None:
         """Run a statement for its effect."""

@@ -10,6 +10,7 @@ where the schema isn't trusted: a row is indexed in the unit that writes it. The
 indexed, because FTS5 can take out only what it is told exactly; triggers on it count the rows behind each code.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +34,6 @@ MOST_RANKED: Final = 8
 FORM: Final = 0.5
 """What a row counts that holds another word with the same beginning, beside one that holds the word itself."""
 
-_ARMS: Final = 256  # expressions in one statement; SQLite takes 500
 _PAIRS_OF: Final = 3  # of so many frequent words, rows that hold two are looked for
 _PAGES: Final = 64  # that are merged in one unit
 _CHANGED: Final = 2  # rows that a merge changes at least when there was something to do
@@ -154,22 +154,24 @@ class WordIndex:
         """The newest rows that hold all terms of a question, for each question and group. Raises IndexDamaged."""
         arms = [(terms, " AND ".join(_entry(group, term) for term in terms)) for terms in asked for group in readers]
         found = defaultdict[_Asked, list[int]](list)
-        for some in (arms[start : start + _ARMS] for start in range(0, len(arms), _ARMS)):
-            for arm, seq in await self._matching(transaction, [match for _, match in some]):
-                found[some[arm][0]].append(seq)
-        return {terms: sorted(seqs, reverse=True) for terms, seqs in found.items()}
+        matching = await self._matching(transaction, [match for _, match in arms])
+        for (terms, _), seqs in zip(arms, matching, strict=True):
+            found[terms] += seqs
+        return {terms: sorted(seqs, reverse=True) for terms, seqs in found.items() if seqs}
 
-    async def _matching(self, transaction: Transaction, matches: Sequence[str]) -> list[sqlite3.Row]:
-        """For each of at most _ARMS expressions, as `arm`, the newest rows that match it."""
-        statement = " UNION ALL ".join(
-            f"""
-            SELECT * FROM (SELECT {number} AS arm, rowid AS seq FROM {self._index}
-                           WHERE {self._index} MATCH :arm{number} ORDER BY rowid DESC LIMIT {EACH}) q{number}
-            """  # noqa: S608 - numbers and literals of this package
-            for number in range(len(matches))
-        )
+    async def _matching(self, transaction: Transaction, matches: Sequence[str]) -> list[list[int]]:
+        """The newest rows that match each expression."""
         try:
-            return await transaction.rows(statement, **{f"arm{number}": one for number, one in enumerate(matches)})
+            return await transaction.gathered(
+                f"""
+                SELECT json_group_array(json((
+                  SELECT json_group_array(seq) FROM (
+                    SELECT rowid AS seq FROM {self._index} WHERE {self._index} MATCH arm.value
+                    ORDER BY rowid DESC LIMIT {EACH}))) ORDER BY arm.key)
+                FROM json_each(:matches) arm
+                """,  # noqa: S608 - numbers and literals of this package
+                matches=json.dumps(matches),
+            )
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise

@@ -66,9 +66,9 @@ class Hit:
 
 async def read_places(transaction: Transaction, seqs: Collection[int]) -> dict[int, TurnPlace]:
     """Where turns stand among their neighbours."""
-    rows = await transaction.rows(
+    rows = await transaction.gathered(
         """
-        SELECT p.seq, p.before, p.after, a.after AS second, p.visit  -- in the order of TurnPlace
+        SELECT json_group_array(json_array(p.seq, p.before, p.after, a.after, p.visit))  -- in the order of TurnPlace
         FROM json_each(:seqs) asked JOIN turn_places p ON p.seq = asked.value
         LEFT JOIN turn_places a ON a.seq = p.after
         """,
@@ -79,11 +79,14 @@ async def read_places(transaction: Transaction, seqs: Collection[int]) -> dict[i
 
 async def read_speakers(transaction: Transaction, seqs: Collection[int]) -> dict[str, str]:
     """The names of who said turns, by the ids of the turns."""
-    rows = await transaction.rows(
-        "SELECT t.seq, t.speaker, t.name FROM json_each(:seqs) asked JOIN turns t ON t.seq = asked.value",
+    rows = await transaction.gathered(
+        """
+        SELECT json_group_array(json_array(t.seq, t.speaker, t.name))
+        FROM json_each(:seqs) asked JOIN turns t ON t.seq = asked.value
+        """,
         seqs=json.dumps(list(seqs)),
     )
-    return {turn_id(Speaks(row["speaker"]), row["seq"]): row["name"] for row in rows}
+    return {turn_id(Speaks(speaker), seq): name for seq, speaker, name in rows}
 
 
 async def read_turns(
