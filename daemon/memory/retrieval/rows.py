@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Transaction
@@ -99,14 +99,15 @@ async def read_turns(
     said, values = _heard(readers, here, audience="t.audience", channel="c.channel")
     now, _ = _heard(readers, here, audience="c.audience", channel="c.channel")
     # A CROSS JOIN keeps its order: some versions of SQLite would begin with all conversations of the soul.
-    rows = await transaction.rows(
+    rows = await transaction.gathered(
         f"""
-        SELECT t.seq, t.conversation, t.speaker, t.author, t.name, substr(t.body, 1, {LONGEST_TURN}) AS body, t.said_ms,
-               c.channel, c.audience, p.visit, t.emotion_signal, t.salience_anchor,
-               coalesce((SELECT max(r.significance) FROM links l JOIN records r ON r.id = l.origin
-                         JOIN episodes e ON e.id = r.id AND e.state IN ('closed', 'distilled')
-                         WHERE l.target = iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq AND l.relation = 'turn_refs'),
-                        0) AS significance
+        SELECT json_group_array(json_array(
+          t.seq, t.conversation, t.speaker, t.author, t.name, substr(t.body, 1, {LONGEST_TURN}), t.said_ms, c.channel,
+          c.audience, p.visit, t.emotion_signal, t.salience_anchor,
+          coalesce((SELECT max(r.significance) FROM links l JOIN records r ON r.id = l.origin
+                    JOIN episodes e ON e.id = r.id AND e.state IN ('closed', 'distilled')
+                    WHERE l.target = iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq AND l.relation = 'turn_refs'),
+                   0)))  -- in the order of _TurnRow
         FROM json_each(:seqs) asked CROSS JOIN turns t ON t.seq = asked.value
         CROSS JOIN conversations c ON c.id = t.conversation LEFT JOIN turn_places p ON p.seq = t.seq
         WHERE c.soul = :soul AND c.workspace = :workspace AND t.kind <> 'apology' AND {said} AND {now}
@@ -118,25 +119,41 @@ async def read_turns(
     )
     return [
         Hit(
-            id=turn_id(Speaks(row["speaker"]), row["seq"]),
+            id=turn_id(Speaks(row.speaker), row.seq),
             kind=TURN,
-            seq=row["seq"],
-            audience=row["audience"],
-            channel=row["channel"],
-            conversation=row["conversation"],
-            speaker=row["name"],
-            person=row["author"],
-            when_ms=row["said_ms"],
-            text=row["body"],
-            own=row["speaker"] == Speaks.SOUL,
-            room=_room(row["audience"], row["channel"], here),
-            significance=row["significance"],
-            tone="" if row["emotion_signal"] in _NO_TONE else row["emotion_signal"],
-            key_words=() if row["salience_anchor"] == "[]" else tuple(json.loads(row["salience_anchor"])),
-            visit=row["visit"],
+            seq=row.seq,
+            audience=row.audience,
+            channel=row.channel,
+            conversation=row.conversation,
+            speaker=row.name,
+            person=row.author,
+            when_ms=row.said_ms,
+            text=row.body,
+            own=row.speaker == Speaks.SOUL,
+            room=_room(row.audience, row.channel, here),
+            significance=row.significance,
+            tone="" if row.emotion_signal in _NO_TONE else row.emotion_signal,
+            key_words=() if row.salience_anchor == "[]" else tuple(json.loads(row.salience_anchor)),
+            visit=row.visit,
         )
-        for row in rows
+        for row in map(_TurnRow._make, rows)
     ]
+
+
+class _TurnRow(NamedTuple):
+    seq: int
+    conversation: str
+    speaker: str
+    author: str
+    name: str
+    body: str
+    said_ms: int
+    channel: str
+    audience: str
+    visit: int | None
+    emotion_signal: str
+    salience_anchor: str
+    significance: int
 
 
 async def read_records(
