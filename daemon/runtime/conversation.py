@@ -36,6 +36,7 @@ from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.other_daemons import watch_other_daemons
 from daemon.runtime.passing_on import pass_on
+from daemon.runtime.reader_doubts import ReadersUnknown
 from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triaged
@@ -171,6 +172,9 @@ class ConversationHandler:
             return await self._think_in_time(cycle, left)
         except LostLease as lost:
             await self._let_go(cycle, lost)
+            return None
+        except ReadersUnknown as error:
+            await self._ask_gate_later(claim, error)
             return None
         except StoreError:
             raise

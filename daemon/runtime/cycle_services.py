@@ -1,7 +1,7 @@
 """The services that all cycles of one soul share, built once by the composition root."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience
@@ -29,6 +29,7 @@ from daemon.memory.shared.store import ContextStore
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
 from daemon.runtime.file_sensing import FileSensing
+from daemon.runtime.reader_doubts import ReaderDoubts
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
@@ -64,7 +65,7 @@ class CycleServices:
     their machines get keys.
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
-    the soul remembers.
+    the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer.
     """
 
     llm: LLM
@@ -108,6 +109,7 @@ class CycleServices:
     notes: SoulNotes
     wishes: tuple[Wish, ...] = ()
     tells_of_memory: bool = True
+    doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
 
     async def mind(
         self,

@@ -105,6 +105,10 @@ class Cycle:
                 f"others read in {self.claim.conversation} by now", hint="nothing to do: the reply is begun anew"
             )
 
+    def require_known_readers(self) -> None:
+        """Raises ReadersUnknown while it can't be found out who reads here; after many tries they count as others."""
+        self.services.doubts.require_known(self.messages[-1].id, self.readers)
+
     async def _ask_readers(self) -> Readers:
         newest = (self.messages or self.claim.messages)[-1].perception
         found = await self.services.channel.readers(replace(newest, audience=self.claim.audience))

@@ -7,7 +7,6 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from daemon.core.errors import NotDelivered
 from daemon.core.fencing import clean_name
 from daemon.core.notes import NOTE_PARAM, NoteKind, SharedMessage
 from daemon.core.perception import Modality
@@ -23,9 +22,6 @@ from daemon.runtime.effects import effect_of_words
 from daemon.runtime.people.binding import ask_to_bind, bind_as_allowed
 from daemon.runtime.sharing import tell_others
 
-_UNPROVEN_MS: Final = 600_000  # for so long others may only seem to read there: Slack can't be asked, or just began
-_PAUSE_S: Final = 15.0
-
 _ABOUT_BINDING: Final = {str(News.BIND): ask_to_bind, str(News.BOUND): bind_as_allowed}
 _SENTENCES: Final = {
     News.ALLOWED: "ask_allowed",
@@ -40,10 +36,12 @@ _SENTENCES: Final = {
 async def pass_on(cycle: Cycle) -> Delivery | None:
     """Say it and commit, or commit what an owner decided; returns the first post, claimed for sending.
 
-    Raises StoreError, LostLease, ReadersChanged where others read along by now, and NotDelivered while it can't be
-    proven that none do.
+    Raises StoreError, LostLease, ReadersChanged where others read along by now, and ReadersUnknown while that is not
+    known.
     """
     services, newest = cycle.services, cycle.newest
+    if newest.modality is not Modality.DECISION:
+        cycle.require_known_readers()
     if (by_binding := _ABOUT_BINDING.get(str(newest.params.get(NEWS_PARAM)))) is not None:
         return await by_binding(cycle)
     effect = _decided(cycle) if newest.modality is Modality.DECISION else await _said(cycle)
@@ -71,8 +69,6 @@ async def _said(cycle: Cycle) -> CycleEffect:
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
         cycle.dismissed = {one.id: Dismissal("its thread is bound no more") for one in cycle.messages}
         return effect_of_words(cycle, (), ())
-    if not _may_hear(cycle, question) and services.clock.now_ms() - float(newest.ts) * 1000 < _UNPROVEN_MS:
-        raise NotDelivered("it can't be proven who reads there", retry_after=_PAUSE_S)
     text, turns = _text(cycle, question, answer, session), tuple[Turn, ...]()
     if answer and _may_hear(cycle, question):
         turns = (await _turn(cycle, question, answer, session),)

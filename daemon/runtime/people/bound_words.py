@@ -28,9 +28,10 @@ from daemon.runtime.people.own_words import say
 async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
     """Put the message to the session and commit; returns the first post, where there is one, claimed for sending.
 
-    Raises StoreError, LostLease, NotDelivered while Slack can't say who the owner is, and ReadersChanged where others
-    read along by now, or the session or the binding is another.
+    Raises StoreError, LostLease, NotDelivered while Slack can't say who the owner is or who reads along, and
+    ReadersChanged where others read along by now, or the session or the binding is another.
     """
+    cycle.require_known_readers()
     session = await cycle.services.asking.one(bound.session)
     if session is None or not await _still_takes(cycle, session, bound):
         return await say(cycle, cycle.words.say("bound_lost"), Unbound(bound))

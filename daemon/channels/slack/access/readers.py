@@ -67,20 +67,25 @@ class RoomReaders:
         """See `Channel.readers`. In a DM only its user reads."""
         reader, where = self._reader(), perception.conversation
         if reader is None:
-            return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False)
+            return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False, unproven=True)
         await self._hear(reader.identity.team)
         try:
             room = await self._room(reader, perception)
         except NotDelivered:
             place = reader.places.get(where.channel, Place.PRIVATE_CHANNEL)
-            return Readers(reader.audience_in(place, where.channel), members_only=False)
+            return Readers(reader.audience_in(place, where.channel), members_only=False, unproven=True)
         if room is None:
             return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False)
-        only = (where.channel, where.thread) not in self._spoken and await self._are_members(reader, room, perception)
-        rooms = frozenset[str]()
+        audience, rooms = reader.audience_in(room.place, where.channel), frozenset[str]()
+        only = (where.channel, where.thread) not in self._spoken
+        try:
+            only = only and await self._are_members(reader, room, perception)
+        except NotDelivered as error:
+            self._emit("slack.readers_unknown", channel=room.id, reason=error.message)
+            return Readers(audience, members_only=False, unproven=True)
         if only and room.place is Place.DM and perception.author not in {reader.identity.user, reader.identity.bot}:
             rooms = await self._private.of(perception.author, where.soul)
-        return Readers(reader.audience_in(room.place, where.channel), members_only=only, rooms=rooms)
+        return Readers(audience, members_only=only, rooms=rooms)
 
     def outsider_spoke(self, channel: str, thread: str) -> None:
         """Note that a user who isn't a full member wrote in a thread, which counts from now on, though they leave."""
@@ -181,19 +186,15 @@ class RoomReaders:
         return room
 
     async def _are_members(self, reader: EventReader, room: SlackRoom, perception: Perception) -> bool:
-        """Whether every reader is known to be a full member; False where that can't be proven now."""
+        """Whether every reader is known to be a full member. Raises NotDelivered where Slack can't be asked now."""
         if room.shared:
             return False
         ids: tuple[str, ...] | None = (perception.author,)
-        try:
-            if room.place is not Place.DM:
-                ids = await self._members.get(room.id) if room.members <= MOST_MEMBERS else None
-            if ids is None:
-                ids = (perception.author,) if await self._is_pair(room) else ("",)
-            return await self._all_members(reader, ids)
-        except NotDelivered as error:
-            self._emit("slack.readers_unknown", channel=room.id, reason=error.message)
-            return False
+        if room.place is not Place.DM:
+            ids = await self._members.get(room.id) if room.members <= MOST_MEMBERS else None
+        if ids is None:
+            ids = (perception.author,) if await self._is_pair(room) else ("",)
+        return await self._all_members(reader, ids)
 
     async def _all_members(self, reader: EventReader, ids: tuple[str, ...]) -> bool:
         us = {reader.identity.user, reader.identity.bot}

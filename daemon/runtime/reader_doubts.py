@@ -1,0 +1,41 @@
+"""Waits until the platform says who reads where sessions are spoken of; until then others only seem to read there."""
+
+from collections import OrderedDict
+from typing import Final
+
+from daemon.core.errors import NotDelivered
+from daemon.core.perception import Readers
+
+TRIES: Final = 40
+"""So often it is tried in vain, in this process: some ten minutes, however late the message or event is."""
+
+_LONGEST_PAUSE_S: Final = 15.0
+_KEPT: Final = 1_000  # messages; the oldest is then tried anew from the first
+
+
+class ReadersUnknown(NotDelivered):
+    """It can't be found out just now who reads along; the message is taken up again later."""
+
+
+class ReaderDoubts:
+    """How often it was tried in vain for each message.
+
+    Tries are counted and not time: an event may be late because no daemon ran, or because the machine slept.
+    """
+
+    def __init__(self) -> None:
+        self._tries: OrderedDict[str, int] = OrderedDict()
+
+    def require_known(self, message: str, readers: Readers) -> None:
+        """Raises ReadersUnknown while the readers of a message, a row's id, are not known, until it was tried enough.
+
+        Then those who read there count as others.
+        """
+        tried = self._tries.pop(message, 0)
+        if not readers.unproven or tried >= TRIES:
+            return
+        self._tries[message] = tried + 1
+        if len(self._tries) > _KEPT:
+            self._tries.popitem(last=False)
+        pause = min(2.0**tried, _LONGEST_PAUSE_S)
+        raise ReadersUnknown("it can't be found out just now who reads there", retry_after=pause)

@@ -1,0 +1,98 @@
+"""While Slack can't say who reads in a room, nothing about sessions is said or refused there: it is tried again."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.runtime.reader_doubts import TRIES
+from tests.journeys.asking import WORDS, AskedSession, allowed, asks, door, states
+from tests.journeys.binding import bound_thread
+from tests.journeys.house import House
+
+HERE_ALONE = "no one but full members"
+
+
+async def unknown(house: House) -> None:
+    """Slack doesn't say who is in a room, until the faults are cleared; the daemon knows nothing of it yet."""
+    await house.people.fault("conversations.members", status=500, times=999)
+    await house.restart()
+
+
+async def known_again(house: House, tried: int = 1) -> None:
+    """Slack says it again, once it was tried in vain."""
+    await house.events.until("gate.failed", tried)
+    await house.people.clear_faults()
+    house.clock.turn(16)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (f"ask ada-api: {WORDS}", "I ask Ada Lovelace"),
+        ("sessions", "ada-api"),
+        ("what is Ada working on?", "ada-api"),
+        ("bind ada-api here", "From now on what"),
+    ],
+)
+async def test_what_is_about_sessions_waits_until_it_is_known_who_reads(
+    house: House, session: AskedSession, text: str, answer: str
+) -> None:
+    await unknown(house)
+    await house.say("Ada" if text.startswith("bind") else "Ben", "general", f"@soul {text}")
+    await known_again(house)
+    await house.reply("general", answer)
+    await house.idle()
+    assert len(await house.replies("general")) == 1
+
+
+async def test_words_in_a_bound_thread_wait_for_it(house: House, session: AskedSession) -> None:
+    ts = await bound_thread(house)
+    await unknown(house)
+    await house.say("Ada", "general", "and the tests?", thread=ts)
+    await known_again(house)
+    await house.idle()
+    assert await states(house) == ["waiting"]
+    assert len(await house.replies("general")) == 1
+
+
+async def test_what_nobody_can_find_out_is_refused_at_last(house: House, session: AskedSession) -> None:
+    await unknown(house)
+    await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+    for tried in range(TRIES):
+        await house.events.until("gate.failed", tried + 1)
+        await house.when(lambda: _waits(house))
+        house.clock.turn(16)
+    assert HERE_ALONE in str(await house.reply("general"))
+    await house.idle()
+    assert await states(house) == []
+
+
+async def test_an_answer_that_was_given_before_a_long_pause_is_said_once_it_is_known(
+    empty_house: House, tmp_path: Path
+) -> None:
+    house = empty_house
+    await house.start()
+    async with door(house) as url:
+        session = await AskedSession.begun(house, tmp_path, url)
+        await asks(house)
+        await allowed(house)
+        await session.ends_turn()
+        await house.people.fault("conversations.members", status=500, times=999)
+        await house.people.fault("conversations.info", status=500, times=999)
+        house.clock.turn(700)  # what is known of the room is looked up anew
+        await session.goes_on("0042.")
+        await house.events.until("gate.failed")
+    await house.stop()
+    house.clock.turn(7_200)
+    await house.start()
+    await house.events.until("gate.failed")
+    await house.people.clear_faults()
+    house.clock.turn(16)
+    await house.reply("general", "0042.")
+    await house.idle()
+    assert "others read here" not in str(await house.replies("general"))
+
+
+async def _waits(house: House) -> bool:
+    """Whether a message was given back."""
+    return bool(await house.rows("SELECT 1 FROM inbox WHERE state = 'new' AND not_before > 0"))
