@@ -199,6 +199,27 @@ class Spool:
             return False
         return bool(turn) and turn == hook.get("prompt_id")
 
+    def begins_turn(self, hook):
+        """Whether no hook of this session has named this turn before: a prompt may also come into one under way."""
+        import binascii
+
+        turn, name = hook.get("prompt_id"), hook.get("hook_event_name")
+        if name not in ("UserPromptSubmit", "Stop") or not isinstance(turn, str):
+            return False
+        mark = binascii.crc32(hook["session_id"].encode("utf-8", "replace"))
+        path = os.path.join(self.folder, "turn-%08x" % mark)
+        try:
+            with open(path, encoding="utf-8") as file:
+                if file.read(400) == turn[:400]:
+                    return False
+        except (OSError, ValueError):
+            pass
+        try:
+            self.write("turn-", path, turn[:400])
+        except (OSError, ValueError):
+            pass
+        return True
+
     def note_words(self, key, wanted):
         """Remember whether the daemon keeps what is said in sessions with this key; until it says so, none is sent."""
         mark = self.words_mark(key)
@@ -390,9 +411,10 @@ class Run:
     def add_words(self, event, hook, key):
         """Add what was answered to a note, which note began the turn, or the words that are kept of a session."""
         words, note = WORDS.get(hook.get("hook_event_name"), ""), self.spool.woken_by(hook, event["process"])
+        begins = self.spool.begins_turn(hook)
         if self.spool.is_answer(hook) and isinstance(hook.get("last_assistant_message"), str):
             event["said"] = cut(hook["last_assistant_message"])
-        elif note:
+        elif note and begins:  # in a turn under way one could not tell whose answer its end is
             event["note"] = note
             self.spool.note_asked(hook, goes_on=False)
         elif isinstance(hook.get(words), str) and self.spool.wants_words(key):

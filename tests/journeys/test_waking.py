@@ -1,69 +1,30 @@
 """A session that rests is woken by its companion with what people ask it, and its answer stands in the thread."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from daemon.core.questions import MOST_WAKES, WAKE_AGAIN_MS, WOKEN_WITHIN_MS
-from tests.fakes import TIMEOUT
-from tests.hooks.client import Client
-from tests.hooks.companion import TOKEN, SessionProcess, companioned
-from tests.journeys.asking import WORDS, AskedSession, asks, door, new_key, states
+from tests.hooks.companion import TOKEN, SessionProcess
+from tests.journeys.asking import WORDS, AskedSession, asks, states
 from tests.journeys.house import House, said
+from tests.journeys.waking import begins, ends, process, resting
 
-
-@pytest.fixture
-async def process(house: House, tmp_path: Path) -> AsyncIterator[SessionProcess]:
-    """Ada's session with its companion, at rest."""
-    async with door(house) as url, companioned(Client(tmp_path / "api", url, await new_key(house))) as running:
-        await running.client.report("SessionStart", source="startup")
-        await reachable(house)
-        yield running
-
-
-@pytest.fixture
-def session(house: House, process: SessionProcess) -> AskedSession:
-    """The same, as its hooks report it; time stands still, since on a busy machine it passes between two lines."""
-    house.clock.stand_still()
-    return AskedSession(house, process.client)
-
-
-async def reachable(house: House, number: int = 1) -> None:
-    """Wait until so many sessions can be woken; a row of memory.db has no events to wait on."""
-    async with asyncio.timeout(TIMEOUT):
-        while len(await house.rows("SELECT 1 FROM sessions WHERE wakes AND state <> 'gone'")) != number:  # noqa: ASYNC110  # as said
-            await asyncio.sleep(0.01)
-
-
-async def begins(session: AskedSession, text: str, turn: str = "p1", **fields: object) -> None:
-    """The session begins a turn with a text."""
-    await session.client.report("UserPromptSubmit", prompt_id=turn, prompt=text, **fields)
-
-
-async def ends(session: AskedSession, answer: str, turn: str = "p1", **fields: object) -> str:
-    """The session ends a turn with a text; gives what it is handed then."""
-    given = {"prompt_id": turn, "stop_hook_active": False, "last_assistant_message": answer} | fields
-    return (await session.client.report("Stop", **given)).context
+__all__ = ("process", "resting")
 
 
 async def test_a_session_at_rest_is_woken_and_what_it_says_in_that_turn_is_the_answer(
-    house: House, process: SessionProcess, session: AskedSession
+    house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
     await asks(house, "Ada", "dm")
     text = await process.woken()
     assert text.startswith("Your user, Ada")
     assert WORDS in text
     assert await states(house) == ["waiting"], "it is delivered once a turn begins"
-    await begins(session, f"{text}\n")
+    await begins(resting, f"{text}\n")
     assert await states(house) == ["delivered"]
-    assert await ends(session, "It is 0042_tenants.") == ""
+    assert await ends(resting, "It is 0042_tenants.") == ""
     assert "It is 0042_tenants." in said(await house.reply("D0ADA", "0042_tenants"))
     await house.idle()
     row = await house.one("SELECT how, state, offers FROM shared_messages WHERE kind = 'question'")
     assert tuple(row) == ("socket", "answered", 1)
-    assert await ends(session, "And this is no answer.", "p2") == ""
+    assert await ends(resting, "And this is no answer.", "p2") == ""
     await house.idle()
     assert not [one for one in await house.replies("D0ADA") if "no answer" in one]
     kept = [path.read_bytes() for path in process.client.home.rglob("*") if path.is_file() and "state" in path.parts]
@@ -72,38 +33,38 @@ async def test_a_session_at_rest_is_woken_and_what_it_says_in_that_turn_is_the_a
 
 
 async def test_a_session_at_work_is_not_woken_and_reads_it_as_its_turn_ends(
-    house: House, process: SessionProcess, session: AskedSession
+    house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
-    await begins(session, "do something long")
+    await begins(resting, "do something long")
     await asks(house, "Ada", "dm")
-    assert WORDS in await ends(session, "I did it.")
-    await session.goes_on("It is 0042_tenants.")
+    assert WORDS in await ends(resting, "I did it.")
+    await resting.goes_on("It is 0042_tenants.")
     assert "0042" in said(await house.reply("D0ADA", "0042_tenants"))
     assert process.heard.empty()
     assert (await house.one("SELECT how FROM shared_messages WHERE kind = 'question'"))["how"] == "stop"
 
 
 async def test_where_no_turn_begins_it_waits_for_the_end_of_one_and_a_late_turn_doubles_nothing(
-    house: House, process: SessionProcess, session: AskedSession
+    house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
     await asks(house, "Ada", "dm")
     text = await process.woken()
-    await begins(session, "something else")
-    assert await ends(session, "Yes.") == "", "its own turn may still begin"
+    await begins(resting, "something else")
+    assert await ends(resting, "Yes.") == "", "its own turn may still begin"
     house.clock.turn(WOKEN_WITHIN_MS / 1000 + 1)
-    await begins(session, "and again", "p2")
-    assert WORDS in await ends(session, "Yes.", "p2")
-    await session.goes_on("It is 0042_tenants.", "p2")
+    await begins(resting, "and again", "p2")
+    assert WORDS in await ends(resting, "Yes.", "p2")
+    await resting.goes_on("It is 0042_tenants.", "p2")
     await house.reply("D0ADA", "0042_tenants")
-    await begins(session, text, "p3")
-    assert await ends(session, "It is 0043, I say once more.", "p3") == ""
+    await begins(resting, text, "p3")
+    assert await ends(resting, "It is 0043, I say once more.", "p3") == ""
     await house.idle()
     assert await states(house) == ["answered"]
     assert not [one for one in await house.replies("D0ADA") if "0043" in one]
 
 
 async def test_it_is_woken_a_few_times_with_pauses_and_then_no_more(
-    house: House, process: SessionProcess, session: AskedSession
+    house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
     await asks(house, "Ada", "dm")
     text = await process.woken()
@@ -111,8 +72,8 @@ async def test_it_is_woken_a_few_times_with_pauses_and_then_no_more(
         house.clock.turn(WAKE_AGAIN_MS / 1000 + 1)
         assert _words(await process.woken()) == _words(text)
     house.clock.turn(WAKE_AGAIN_MS / 1000 + 1)
-    await begins(session, "hello")
-    assert WORDS in await ends(session, "Hello.")
+    await begins(resting, "hello")
+    assert WORDS in await ends(resting, "Hello.")
     assert process.heard.empty()
 
 
@@ -122,14 +83,14 @@ def _words(text: str) -> str:
 
 
 async def test_of_two_questions_the_second_follows_the_answer_to_the_first(
-    house: House, process: SessionProcess, session: AskedSession
+    house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
     await asks(house, "Ada", "dm")
     text = await process.woken()
     await asks(house, "Ada", "dm", "and who wrote it?")
-    await begins(session, text)
-    assert "and who wrote it?" in await ends(session, "It is 0042_tenants.")
-    await session.goes_on("Ada wrote it.")
+    await begins(resting, text)
+    assert "and who wrote it?" in await ends(resting, "It is 0042_tenants.")
+    await resting.goes_on("Ada wrote it.")
     await house.reply("D0ADA", "Ada wrote it.")
     await house.idle()
     assert await states(house) == ["answered", "answered"]
@@ -137,16 +98,16 @@ async def test_of_two_questions_the_second_follows_the_answer_to_the_first(
 
 
 async def test_after_clear_the_next_session_is_woken_with_what_the_one_did_not_answer(
-    house: House, process: SessionProcess, session: AskedSession
+    house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
     await asks(house, "Ada", "dm")
-    await begins(session, await process.woken())
-    await session.client.report("SessionEnd", reason="clear")
-    await session.client.report("SessionStart", source="clear", session_id="s2")
+    await begins(resting, await process.woken())
+    await resting.client.report("SessionEnd", reason="clear")
+    await resting.client.report("SessionStart", source="clear", session_id="s2")
     text = await process.woken()
     assert WORDS in text
-    await begins(session, text, "p2", session_id="s2")
-    await ends(session, "It is 0042_tenants.", "p2", session_id="s2")
+    await begins(resting, text, "p2", session_id="s2")
+    await ends(resting, "It is 0042_tenants.", "p2", session_id="s2")
     await house.reply("D0ADA", "0042_tenants")
     assert await states(house) == ["answered"]
 

@@ -220,6 +220,26 @@ async def take_back(transaction: Transaction, session: str, *, prompt: str = "",
     )
 
 
+async def cut_off(transaction: Transaction, session: str, turn: str, until_ms: int, *, wakes: bool) -> None:
+    """What was read until then in another turn than this one gets no answer there: it waits again.
+
+    Unless the session still `wakes` for it, it waits for the end of a turn: its person may have stopped the one before.
+    """
+    await transaction.run(
+        f"""
+        UPDATE shared_messages SET state = 'waiting', how = '', prompt = '', delivered_ms = NULL,
+          offers = CASE WHEN :wakes THEN offers ELSE {MOST_WAKES} END,
+          offered_ms = CASE WHEN :wakes THEN offered_ms ELSE 0 END
+        WHERE addressee = :session AND {_ASKED} AND state = 'delivered' AND how IN ('stop', 'socket')
+          AND prompt <> :turn AND delivered_ms <= :until
+        """,  # noqa: S608 - constants
+        session=session,
+        turn=turn,
+        until=until_ms,
+        wakes=wakes,
+    )
+
+
 async def answered_in_turn(transaction: Transaction, session: str, prompt: str, words: str, now: int) -> None:
     """What a session said after it read a question at the end of this turn, or at its beginning, is the answer."""
     row = await transaction.one(

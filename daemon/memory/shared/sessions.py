@@ -24,8 +24,9 @@ from daemon.core.sessions import (
 from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.questions import answered_in_turn, began, follow, hand_out, open_by_session, take_back
+from daemon.memory.shared.questions import follow, open_by_session, take_back
 from daemon.memory.shared.session_words import keep_said
+from daemon.memory.shared.turn_edges import at_the_edge_of_a_turn
 
 _FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))
 _STORED_AGAIN: Final = "ON CONFLICT (id) DO UPDATE SET " + ", ".join(
@@ -120,7 +121,8 @@ class SessionStore:
                 await drop_unwatched(transaction, taken.session.id, event.received_ms)
             if words is not None and taken.session is not None:
                 await keep_said(transaction, owner, event, words)
-            return replace(taken, note=await _at_the_edge_of_a_turn(transaction, event, taken))
+            note = await at_the_edge_of_a_turn(transaction, event, taken.session) if taken.session else None
+            return replace(taken, note=note)
 
         return await self._database.write(unit)
 
@@ -192,22 +194,6 @@ async def _taken(
         await _meet(transaction, session)
     met = await _to_name(transaction, session) if event.hook in _READS_THE_ANSWER and event.at_once else ()
     return Taken(session, met)
-
-
-async def _at_the_edge_of_a_turn(transaction: Transaction, event: HookEvent, taken: Taken) -> SharedMessage | None:
-    """Note with what a turn began, or take what was answered in it; gives the question that is to be read now.
-
-    One at a time, and only where its script hands it on at once: else one could not tell whose answer follows.
-    """
-    if taken.session and event.note and event.prompt and event.hook == "UserPromptSubmit":
-        await began(transaction, taken.session.id, event.note, event.prompt, event.received_ms)
-    if taken.session is None or not event.ends_turn:
-        return None
-    if event.said:
-        await answered_in_turn(transaction, taken.session.id, event.prompt, event.said, event.received_ms)
-    if event.goes_on or not event.at_once or not taken.session.living:
-        return None
-    return await hand_out(transaction, taken.session.id, event.prompt, event.received_ms)
 
 
 async def _make_room(transaction: Transaction, session: CodeSession) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -11,6 +12,7 @@ import termios
 from contextlib import suppress
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ MISSING = (
     "(`npm install @anthropic-ai/claude-code` brings it), or put `claude` on the PATH."
 )
 _KEY = "sk-ant-local-stand-in-key-0000000000"
+_STEERING = re.compile(r"\x1b(?:\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>78])|\s")
 
 
 def real_client() -> str | None:
@@ -36,6 +39,7 @@ class Installed:
     def __init__(self, folder: Path, api: str, soul: str, key: str) -> None:
         self.home, self.project = folder / "home", folder / "api"
         self.soul, self.key = soul, key
+        self.heard = folder / "heard"
         self.env = {
             "HOME": str(self.home),
             "PATH": "/usr/bin:/bin:/usr/local/bin",
@@ -53,11 +57,12 @@ class Installed:
 
     async def install(self) -> None:
         """Install the plugin from a copy of the marketplace."""
-        for folder in (self.home / ".claude", self.project):
+        for folder in (self.home / ".claude", self.project, self.heard):
             folder.mkdir(parents=True)
         market = self.home.parent / "market"
         shutil.copytree(ROOT / "hooks", market / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / ".claude-plugin", market / ".claude-plugin")
+        self._listen(market / "hooks")
         known = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
@@ -68,6 +73,39 @@ class Installed:
         await self.run("plugin", "marketplace", "add", str(market))
         options = ("--config", f"url={self.soul}", "--config", f"key={self.key}")
         await self.run("plugin", "install", "soul@soul", *options)
+
+    def _listen(self, plugin: Path) -> None:
+        """Put the recorder before the hook script, and give both more time: a slow machine is no fault."""
+        script = plugin / "session_event.py"
+        text = script.read_text(encoding="utf-8")
+        for name in ("NET_S = 0.15", "END_S = 0.18"):
+            assert name in text
+            text = text.replace(name, f"{name.partition('=')[0]}= {TIMEOUT}")
+        script.write_text(text, encoding="utf-8")
+        shutil.copy(Path(__file__).with_name("recorder.py"), plugin)
+        hooks = json.loads((plugin / "hooks.json").read_text(encoding="utf-8"))
+        for (group,) in hooks["hooks"].values():
+            (entry,) = group["hooks"]
+            *before, name = entry["args"]
+            assert name == "${CLAUDE_PLUGIN_ROOT}/session_event.py"
+            entry["args"] = [*before, "${CLAUDE_PLUGIN_ROOT}/recorder.py", str(self.heard), name]
+            entry["timeout"] = TIMEOUT
+        (plugin / "hooks.json").write_text(json.dumps(hooks), encoding="utf-8")
+
+    @property
+    def hooks(self) -> list[dict[str, Any]]:
+        """What the client gave to the hook script so far, in the order in which it began."""
+        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.heard.glob("*.json"))]
+
+    async def until_hook(self, name: str, count: int = 1, **fields: object) -> dict[str, Any]:
+        """Wait for a hook with these fields; gives what it was given. A folder has no events to wait on."""
+        async with asyncio.timeout(TIMEOUT):
+            while True:
+                given = [one["hook"] for one in self.hooks]
+                found = [one for one in given if one["hook_event_name"] == name and fields.items() <= one.items()]
+                if len(found) >= count:
+                    return dict(found[count - 1])
+                await asyncio.sleep(0.02)
 
     async def run(self, *arguments: str, code: int = 0) -> str:
         """Run the client to its end; gives what it printed."""
@@ -100,6 +138,7 @@ class ClientTerminal:
         self.client = client
         self._running: asyncio.subprocess.Process | None = None
         self._handle = -1
+        self._shown, self._changed = "", asyncio.Event()
 
     async def __aenter__(self) -> "ClientTerminal":
         return await self.open()
@@ -140,9 +179,31 @@ class ClientTerminal:
             os.close(self._handle)
             self._handle = -1
 
+    def press(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._handle, keys.encode())
+
+    async def shows(self, text: str) -> None:
+        """Wait until the terminal shows a text anew; spaces don't count."""
+        wanted = re.sub(r"\s", "", text)
+        async with asyncio.timeout(TIMEOUT):
+            while wanted not in self._shown:
+                self._changed.clear()
+                await self._changed.wait()
+        self._shown = ""
+
+    async def type(self, text: str) -> None:
+        """Type a line, and send it once it is shown."""
+        self._shown = ""
+        self.press(text)
+        await self.shows(text)
+        self.press("\r")
+
     def _read(self) -> None:
         try:
-            os.read(self._handle, 65536)  # a terminal that is not read holds the client up
+            raw = os.read(self._handle, 65536)  # a terminal that is not read holds the client up
+            self._shown += _STEERING.sub("", raw.decode(errors="replace"))
+            self._changed.set()
         except BlockingIOError:
             return
         except OSError:  # the client has closed it

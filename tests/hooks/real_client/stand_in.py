@@ -1,5 +1,6 @@
 """A loopback stand-in of Anthropic's Messages API, as far as the real client needs it."""
 
+import asyncio
 import json
 import re
 import secrets
@@ -14,15 +15,24 @@ _USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_inpu
 
 
 class StandIn:
-    """Answers by what the newest user message says: `USE:<tool> <JSON>` by a call of that tool, else by `says`."""
+    """Answers by what the newest user message says: `USE:<tool> <JSON>` by a call of that tool, else by `says`.
+
+    What says `HOLD` is answered only after `go_on`.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.says = "Hello from the stand-in."
+        self.bodies: list[dict[str, Any]] = []
+        self.go_on, self.holds = asyncio.Event(), asyncio.Event()
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
         """One answer, in pieces."""
         body = await request.json()
+        self.bodies.append(body)
+        if "HOLD" in _newest(body):
+            self.holds.set()
+            await self.go_on.wait()
         block, stop = self._answer(body)
         begun = {
             "id": f"msg_{secrets.token_hex(10)}",
@@ -45,14 +55,23 @@ class StandIn:
         return web.json_response({"input_tokens": 42} if request.path.endswith("count_tokens") else {})
 
     def _answer(self, body: dict[str, Any]) -> tuple[Block, str]:
-        newest = [one for one in body["messages"] if one["role"] == "user"][-1]["content"]
-        blocks = [{"type": "text", "text": newest}] if isinstance(newest, str) else newest
-        said = "\n".join(one["text"] for one in blocks if one["type"] == "text")
+        blocks = _blocks(body)
+        said = _newest(body)
         if found := re.search(r"^USE:(\S+) (\{.*\})$", said, re.MULTILINE):
             used = {"name": found[1], "input": json.loads(found[2]), "id": f"toolu_{secrets.token_hex(10)}"}
             if not any(one["type"] == "tool_result" for one in blocks):
                 return {"type": "tool_use", **used}, "tool_use"
         return {"type": "text", "text": self.says}, "end_turn"
+
+
+def _blocks(body: dict[str, Any]) -> list[Block]:
+    newest = [one for one in body["messages"] if one["role"] == "user"][-1]["content"]
+    return [{"type": "text", "text": newest}] if isinstance(newest, str) else newest
+
+
+def _newest(body: dict[str, Any]) -> str:
+    """The text of the newest user message."""
+    return "\n".join(one["text"] for one in _blocks(body) if one["type"] == "text")
 
 
 def _pieces(begun: Block, block: Block, stop: str) -> list[tuple[str, Block]]:
@@ -81,5 +100,7 @@ async def standing_in() -> AsyncIterator[StandIn]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield made
-    await runner.cleanup()
+    try:
+        yield made
+    finally:
+        await runner.cleanup()
