@@ -10,6 +10,7 @@ from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
+from daemon.core.sessions import key_of
 from daemon.core.turn_fields import PLAINLY_STATED, EpistemicMode, Heard, Stated
 from daemon.memory.database.driver import sqlite3
 
@@ -191,10 +192,16 @@ class Claim:
 
 
 class Speaks(StrEnum):
-    """Who wrote a turn."""
+    """Who wrote a turn. What is said in a session of Claude Code is its own, and never evidence about people."""
 
     PERSON = "person"
     SOUL = "soul"
+    SESSION = "session"
+
+    @classmethod
+    def of(cls, author: str) -> "Speaks":
+        """Who speaks to the soul under an author's name: a person, or a session that came with a key."""
+        return cls.PERSON if key_of(author) is None else cls.SESSION
 
 
 class TurnKind(StrEnum):

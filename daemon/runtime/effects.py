@@ -150,10 +150,10 @@ def _private(cycle: Cycle, motor: Motor) -> JSONObject:
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
-    """The users' messages of a cycle as turns."""
+    """The messages of a cycle as turns, of users and of sessions."""
     words = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
     return tuple(
-        Turn(Speaks.PERSON, one.author, one.name, one.ts, one.content, passing=one.author in cycle.paused)
+        Turn(Speaks.of(one.author), one.author, one.name, one.ts, one.content, passing=one.author in cycle.paused)
         for one in words
     )
 

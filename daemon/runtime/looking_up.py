@@ -32,7 +32,7 @@ async def look_up(
     """
     cycle.known_facts = facts_shown(memory, *known.people.values())
     newest = [one.content for one in cycle.perceptions if one.modality in {Modality.WORDS, Modality.NOTE}]
-    said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
+    said = [turn.body for turn in transcript.turns if turn.speaker is not Speaks.SOUL]
     lanes = lanes_of(newest, said, _on_its_mind(transcript, known))
     if cycle.newest.author in cycle.paused or not lanes:
         return memory

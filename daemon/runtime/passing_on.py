@@ -105,4 +105,4 @@ async def _turn(cycle: Cycle, question: SharedMessage, answer: str, session: Cod
     author = KeyOwner(session.key if session else "").author
     paused = await cycle.services.standing.paused([question.behalf, question.owner, author])
     name = f"{_owner(cycle, session)}'s session {question.called}".strip()
-    return Turn(Speaks.PERSON, author, name, cycle.newest.ts, answer, passing=bool(paused))
+    return Turn(Speaks.SESSION, author, name, cycle.newest.ts, answer, passing=bool(paused))

@@ -42,7 +42,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     claim, readers = cycle.claim, cycle.readers
     known = await _known(cycle, thread, aside)
     now = services.clock.now_ms()
-    said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
+    said = [turn.body for turn in transcript.turns if turn.speaker is not Speaks.SOUL]
     said += [one.text for one in (*thread, *aside) if not one.own]
     said += [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]  # events hold the soul's own
     cycle.hosts.learn(soul.personality, *said)

@@ -1,5 +1,6 @@
 """What is said in a session is kept where its key remembers: for its owner alone, found, exported and forgotten."""
 
+import datetime as dt
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -58,13 +59,16 @@ async def test_it_is_kept_for_its_owner_alone_and_no_evidence_about_people(
         ("Ada Lovelace's session", ANSWER),
         ("Ada Lovelace's session, in short", SUMMARY),
     ]
-    (where,) = await house.rows("SELECT DISTINCT conversation, audience, author, trace_id <> '' FROM turns")
+    (where,) = await house.rows("SELECT DISTINCT conversation, audience, author, speaker, trace_id <> '' FROM turns")
     assert (where["conversation"], where["audience"]) == ("minoan/T0LOCAL/session/U0ADA:s1", "dm:D0ADA")
     assert where["author"].startswith("session.")
+    assert where["speaker"] == "session"
+    date = dt.datetime.fromtimestamp(house.clock.now_ms() / 1000, dt.UTC).date().isoformat()
     asked = "what became of the tenants of Quagga and the rollback?"
     house.model.replies += [tagged("They are renamed."), tagged("I don't know."), tagged("I don't know.")]
     await house.answered("Ada", "dm", asked)
     assert ANSWER in house.last_prompt()
+    assert f"session of Claude Code {date}, Ada Lovelace's session" in house.last_prompt()
     for person, room in (("Ben", "dm"), ("Ada", "general")):
         await house.answered(person, room, asked if room == "dm" else f"@soul {asked}")
         assert "0043" not in house.last_prompt()

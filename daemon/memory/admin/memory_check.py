@@ -115,7 +115,7 @@ async def _ends_after(transaction: Transaction, end: str, last: str) -> Sequence
         f"""
         SELECT e.id, CASE WHEN substr(e.id, 1, 3) IN ('TU_', 'TL_')
             THEN NOT EXISTS (SELECT 1 FROM turns t WHERE t.seq = CAST(substr(e.id, 4) AS INTEGER)
-                               AND e.id = CASE t.speaker WHEN 'person' THEN 'TU_' ELSE 'TL_' END || t.seq)
+                               AND e.id = iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq)
             ELSE NOT EXISTS (SELECT 1 FROM records r WHERE r.id = e.id) END AS broken
         FROM (SELECT DISTINCT {end} AS id FROM links WHERE {end} > :last ORDER BY {end} LIMIT {_LOOKED_AT}) e
         ORDER BY e.id
@@ -143,7 +143,7 @@ async def _found(database: Database, sql: str) -> list[str]:
 _LOOKED_AT: Final = 20_000  # rows of a table in one read, which has to be short
 _MISSING: Final = (
     """
-    SELECT seq, CASE speaker WHEN 'person' THEN 'TU_' ELSE 'TL_' END || seq AS id,
+    SELECT seq, iif(speaker = 'soul', 'TL_', 'TU_') || seq AS id,
       kind <> 'apology' AND passing = 0 AND NOT EXISTS (SELECT 1 FROM turn_words w WHERE w.seq = t.seq) AS found
     FROM turns t""",
     """

@@ -130,10 +130,10 @@ async def remembered_thing(transaction: Transaction, name: str) -> RememberedThi
         row = await transaction.one(
             """
             SELECT t.*, c.soul, c.workspace, c.channel FROM turns t JOIN conversations c ON c.id = t.conversation
-            WHERE t.seq = :seq AND t.speaker = :speaker
+            WHERE t.seq = :seq AND (t.speaker = 'soul') = :own
             """,
             seq=seq,
-            speaker="person" if name.startswith("TU") else "soul",
+            own=name.startswith("TL"),
         )
         if row is not None:
             return RememberedThing(

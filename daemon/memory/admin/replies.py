@@ -36,9 +36,9 @@ class StoredReplies:
                 return None
             body, settled = row["body"], row["state"] not in _OPEN
             if row["cleared"]:  # the queues keep texts for some weeks, the turns keep them for good
-                body = "".join(await _said(transaction, conversation, row["ts"], "person"))
+                body = "".join(await _said(transaction, conversation, row["ts"], own=False))
             parts = await _parts(transaction, row["answered_by"]) if row["answered_by"] else ()
-            parts = parts if parts is not None else await _said(transaction, conversation, row["ts"], "soul")
+            parts = parts if parts is not None else await _said(transaction, conversation, row["ts"], own=True)
             return StoredReply(row["ts"], body, row["state"], settled, parts)
 
         return await self._database.read(unit)
@@ -55,13 +55,13 @@ class StoredReplies:
         return row["name"] if row else ""
 
 
-async def _said(transaction: Transaction, conversation: ConversationKey, ts: str, speaker: str) -> tuple[str, ...]:
-    """What was said in the turn of a message, by its user or in reply."""
+async def _said(transaction: Transaction, conversation: ConversationKey, ts: str, *, own: bool) -> tuple[str, ...]:
+    """What was said in the turn of a message: in reply, the soul's `own` words, or by who wrote to it."""
     rows = await transaction.rows(
-        "SELECT body FROM turns WHERE conversation = :id AND ts = :ts AND speaker = :speaker ORDER BY seq",
+        "SELECT body FROM turns WHERE conversation = :id AND ts = :ts AND (speaker = 'soul') = :own ORDER BY seq",
         id=str(conversation),
         ts=ts,
-        speaker=speaker,
+        own=own,
     )
     return tuple(row["body"] for row in rows)
 

@@ -297,7 +297,7 @@ async def _speaks_there(transaction: Transaction, ids: Sequence[str], people: Co
             JOIN links l ON l.origin = v.id AND l.relation = 'sources')
         SELECT 1 FROM visits v JOIN links l ON l.origin = v.id AND l.relation = 'turn_refs'
           JOIN turns t ON t.seq = CAST(substr(l.target, 4) AS INTEGER)
-        WHERE t.speaker = 'person' AND t.author IN (SELECT value FROM json_each(:people)) LIMIT 1
+        WHERE t.speaker <> 'soul' AND t.author IN (SELECT value FROM json_each(:people)) LIMIT 1
         """,
         ids=as_json(list(ids)),
         people=as_json(sorted(people)),

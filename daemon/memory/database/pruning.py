@@ -102,7 +102,7 @@ _TEXTS: Final = (
 )
 _NO_TURN: Final = """
     NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation = shared_files.conversation AND t.ts = shared_files.ts
-                AND t.speaker = 'person')
+                AND t.speaker <> 'soul')
     """  # the message was never answered, and its file becomes no record
 _FILES: Final = (
     _delete("shared_files", "seq", "heard_ms", found_by="state IN ('waiting', 'refused')"),

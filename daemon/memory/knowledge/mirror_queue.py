@@ -161,7 +161,7 @@ MARKED: Mapping[str, str] = {
 NEXT: Mapping[str, str] = {
     "turns": """
         SELECT t.seq, t.id, f.path FROM (
-          SELECT seq, CASE speaker WHEN 'person' THEN 'TU_' ELSE 'TL_' END || seq AS id FROM turns
+          SELECT seq, iif(speaker = 'soul', 'TL_', 'TU_') || seq AS id FROM turns
           WHERE seq > :last ORDER BY seq LIMIT :most) t
         LEFT JOIN mirrored_files f ON f.id = t.id ORDER BY t.seq
         """,

@@ -69,7 +69,7 @@ class OurJournal(OurRecord):
 
 
 class OurTurn(OurOrigin):
-    """What a turn of ours has beside the seed's fields."""
+    """What a turn of ours has beside the seed's fields; `session`: a session of Claude Code said it, and no person."""
 
     author: str = ""
     name: str = ""
@@ -77,6 +77,7 @@ class OurTurn(OurOrigin):
     kind: TurnKind = TurnKind.REPLY
     model: str = ""
     trace_id: str = ""
+    session: bool = False
     thought: Mapping[str, object] = Field(default_factory=dict)
     intent_confidence: Share = 0.0
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from daemon.core.hearing import Origin, common
 from daemon.core.perception import AudienceKind, ConversationKey
+from daemon.core.sessions import key_of
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.evidence import stands_in
 from daemon.memory.knowledge.records.ids import turn_seq
@@ -275,10 +276,8 @@ def _fault(entry: PassportEntry, there: Mapping[str, Known]) -> str:
     """Why an entry is refused, for its links; empty for none."""
     quoted = False
     for one in _own_links(entry):
-        if one.target not in there:
-            return f"it rests on {one.target}, which is not there"
-        if one.quote and not stands_in(one.quote, there[one.target].words):
-            return f"its quotation does not stand in {one.target}"
+        if fault := _fault_of_link(one, there.get(one.target)):
+            return fault
         quoted = quoted or (one.relation is Relation.EVIDENCE and bool(one.quote) and _is_by(entry, there[one.target]))
     for link in entry.links:
         ends = there.get(link.origin), there.get(link.target)
@@ -288,6 +287,16 @@ def _fault(entry: PassportEntry, there: Mapping[str, Known]) -> str:
             return f"{link.origin} would be heard by more people than {link.target}"
     if isinstance(entry.form, FactForm) and entry.form.soul_daemon.trust in (Trust.OWN, Trust.CLAIM) and not quoted:
         return "no quotation proves it"
+    return ""
+
+
+def _fault_of_link(link: OurLink, target: Known | None) -> str:
+    if target is None:
+        return f"it rests on {link.target}, which is not there"
+    if link.relation is Relation.EVIDENCE and key_of(target.author) is not None:
+        return f"{link.target} was said in a session, which proves nothing"
+    if link.quote and not stands_in(link.quote, target.words):
+        return f"its quotation does not stand in {link.target}"
     return ""
 
 

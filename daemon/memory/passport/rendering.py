@@ -103,7 +103,7 @@ def file_of_record(record: Record, ties: Ties) -> PassportFile:
 def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
     """The file of a turn under the id that it has in passports; `row` also has its `place` and its `extra`."""
     turn = Turn.from_row(row)
-    kind = PassportKind.TURN_USER if turn.speaker is Speaks.PERSON else PassportKind.TURN_LLM
+    kind = PassportKind.TURN_LLM if turn.speaker is Speaks.SOUL else PassportKind.TURN_USER
     soul, workspace, channel, _ = row["conversation"].split("/")
     ours = OurTurn(
         soul=soul,
@@ -118,6 +118,7 @@ def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
         kind=turn.kind,
         model=turn.model,
         trace_id=row["trace_id"],
+        session=turn.speaker is Speaks.SESSION,
         thought=turn.thought,
         intent_confidence=turn.intent_confidence,
     )

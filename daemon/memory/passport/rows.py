@@ -24,7 +24,7 @@ SUMMARY: Final = "S:"
 
 _AT_ONCE: Final = 100
 _TURNS_AFTER: Final = """
-    SELECT seq, CASE speaker WHEN 'person' THEN 'TU_' ELSE 'TL_' END || seq AS id FROM turns
+    SELECT seq, iif(speaker = 'soul', 'TL_', 'TU_') || seq AS id FROM turns
     WHERE seq > :last AND passing = 0 ORDER BY seq LIMIT :most
     """
 _RECORDS_AFTER: Final = "SELECT seq, id FROM records WHERE seq > :last ORDER BY seq LIMIT :most"

@@ -47,7 +47,7 @@ async def _put_turn(transaction: Transaction, entry: PassportEntry, form: TurnUs
     ours, seq = form.soul_daemon, await _free_seq(transaction, entry.id)
     if isinstance(form, TurnUserForm):
         turn = Turn(
-            speaker=Speaks.PERSON,
+            speaker=Speaks.of(form.user_id),
             author=form.user_id,
             name=form.username,
             ts=ours.ts,

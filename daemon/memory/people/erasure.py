@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from daemon.core.sessions import DOOR
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.emptied_posts import end_emptied, posts_waiting
@@ -55,7 +56,7 @@ async def turns_of(transaction: Transaction, workspace: str, person: str) -> lis
         f"""
         WITH theirs AS MATERIALIZED (
           SELECT t.seq, t.conversation, t.trace_id FROM turns t CROSS JOIN conversations c ON c.id = t.conversation
-          WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker = 'person' AND c.workspace = :workspace)
+          WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker <> 'soul' AND c.workspace = :workspace)
         SELECT seq FROM theirs
         UNION SELECT t.seq FROM (SELECT DISTINCT conversation, trace_id FROM theirs) s
           CROSS JOIN turns t ON t.trace_id = s.trace_id AND t.speaker = 'soul' AND t.conversation = s.conversation
@@ -234,9 +235,11 @@ def _sliced(keys: Sequence[K]) -> Iterable[Sequence[K]]:
 
 # A CROSS JOIN keeps its order: one person's rows are few, those of a workspace are not.
 _TAKES_PART: Final = f"""
-    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker = 'person'
+    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker <> 'soul'
                       UNION SELECT conversation FROM inbox WHERE author IN ({NAMES_OF_PERSON})
-                      UNION SELECT heard_in FROM shared_messages WHERE behalf = :person AND behalf <> '') p
+                      UNION SELECT heard_in FROM shared_messages WHERE behalf = :person AND behalf <> ''
+                      UNION SELECT id FROM conversations WHERE workspace = :workspace AND channel = '{DOOR}'
+                        AND thread GLOB :person || ':*') p -- a passport brings no keys
     CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
     """  # noqa: S608 - constants
 _PRIVATE: Final = f"{_TAKES_PART} AND c.audience LIKE 'dm:%'"
@@ -275,7 +278,7 @@ OF_THIS_WORKSPACE: Final = """
     AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.person = keys.person AND s.key = keys.id
                       AND s.workspace <> :workspace)
     AND NOT EXISTS (SELECT 1 FROM turns t CROSS JOIN conversations c ON c.id = t.conversation
-                    WHERE t.author = 'session.' || keys.id AND t.speaker = 'person' AND c.workspace <> :workspace)
+                    WHERE t.author = 'session.' || keys.id AND t.speaker = 'session' AND c.workspace <> :workspace)
     AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.author = 'session.' || keys.id AND i.workspace <> :workspace)
     """
 """In SQL, of rows of `keys`: a person's, unless it is in use in another workspace of the file.

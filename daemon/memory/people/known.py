@@ -94,7 +94,7 @@ class KnownOfPerson(WorkerStore):
             f"""
             SELECT
               (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
-               WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker = 'person' AND c.soul = :soul
+               WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker <> 'soul' AND c.soul = :soul
                  AND c.workspace = :workspace AND {heard}) AS messages,
               (SELECT count(*) FROM records r WHERE r.person = :person AND r.kind = 'sense' AND r.soul = :soul
                  AND r.workspace = :workspace AND {seen}) AS files,
@@ -151,12 +151,11 @@ class KnownOfPerson(WorkerStore):
 
 
 _MESSAGES: Final = f"""
-    SELECT iif(t.author = :person OR t.speaker = 'soul', t.speaker, 'session') AS speaker, t.body AS text, t.said_ms,
-           c.channel, c.thread FROM turns t
+    SELECT t.speaker, t.body AS text, t.said_ms, c.channel, c.thread FROM turns t
     JOIN conversations c ON c.id = t.conversation
     WHERE c.soul = :soul AND c.workspace = :workspace AND {{heard}}
-      AND ((t.author IN ({NAMES_OF_PERSON}) AND t.speaker = 'person') OR (t.speaker = 'soul' AND t.trace_id IN
-        (SELECT trace_id FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker = 'person')))
+      AND ((t.author IN ({NAMES_OF_PERSON}) AND t.speaker <> 'soul') OR (t.speaker = 'soul' AND t.trace_id IN
+        (SELECT trace_id FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker <> 'soul')))
     ORDER BY t.seq
     """  # noqa: S608 - a constant
 _REMINDERS: Final = """

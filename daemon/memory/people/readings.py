@@ -8,6 +8,7 @@ from typing import Final
 from daemon.core.contexts import OPERATOR
 from daemon.core.notes import MARK
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.sessions import key_of
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.ids import turn_seq
@@ -15,6 +16,7 @@ from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.knowledge.records.ledger import forget_salts
 from daemon.memory.knowledge.records.links import DERIVING
 from daemon.memory.knowledge.records.origins import origin_of
+from daemon.memory.records import Speaks
 
 ACT: Final = "read words"
 """The act in the audit; its object is the person."""
@@ -105,8 +107,8 @@ async def _one(transaction: Transaction, name: str) -> Worded | None:
     )
     if row is None or row["kind"] == RecordKind.JOURNAL:
         return None
-    people = {row["person"], row["claimed_by"], *await _authors(transaction, name)} - {""}
-    return Worded(name, row["soul"], row["workspace"], private, frozenset(people))
+    authors = {row["person"], row["claimed_by"], *await _authors(transaction, name)} - {""}
+    return Worded(name, row["soul"], row["workspace"], private, await _people_of(transaction, authors))
 
 
 async def _note(transaction: Transaction, name: str) -> Worded | None:
@@ -131,10 +133,10 @@ async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool)
     if row is None:
         return None
     people = {row["author"]}
-    if row["speaker"] == "soul":
+    if row["speaker"] == Speaks.SOUL:
         answered = await transaction.rows(
             """
-            SELECT author, trace_id FROM turns WHERE conversation = :conversation AND speaker = 'person' AND seq < :seq
+            SELECT author, trace_id FROM turns WHERE conversation = :conversation AND speaker <> 'soul' AND seq < :seq
             ORDER BY seq DESC LIMIT 20
             """,
             conversation=row["conversation"],
@@ -142,7 +144,18 @@ async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool)
         )
         people = {one["author"] for one in answered if one["trace_id"] == row["trace_id"]}
         people = people or {one["author"] for one in answered[:1]}
-    return Worded(name, row["soul"], row["workspace"], private, frozenset(people))
+    return Worded(name, row["soul"], row["workspace"], private, await _people_of(transaction, people))
+
+
+async def _people_of(transaction: Transaction, authors: Collection[str]) -> frozenset[str]:
+    """The people behind authors: of a session that is the person of its key, the admin's has none."""
+    people = set[str]()
+    for one in authors:
+        if (key := key_of(one)) is None:
+            people.add(one)
+        elif (row := await transaction.one("SELECT person FROM keys WHERE id = :key", key=key)) is not None:
+            people.add(row["person"])
+    return frozenset(people - {""})
 
 
 async def _authors(transaction: Transaction, name: str) -> set[str]:
@@ -153,7 +166,7 @@ async def _authors(transaction: Transaction, name: str) -> set[str]:
           VALUES (:id) UNION
           SELECT l.target FROM links l JOIN made m ON l.origin = m.id WHERE l.relation IN ({_MADE_OF}))
         SELECT DISTINCT t.author FROM made m JOIN turns t ON t.seq = CAST(substr(m.id, 4) AS INTEGER)
-        WHERE substr(m.id, 1, 3) = 'TU_' AND t.speaker = 'person'
+        WHERE substr(m.id, 1, 3) = 'TU_' AND t.speaker <> 'soul'
         """,  # noqa: S608 - names of this package
         id=name,
     )

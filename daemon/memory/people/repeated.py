@@ -15,6 +15,7 @@ from daemon.core.perception import ConversationKey
 from daemon.core.words import spans_of, words_of
 from daemon.memory.database import Transaction, Unit
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
 
 Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
@@ -208,7 +209,7 @@ class _Looking:
         return await self.read(unit)
 
     async def own_words(self, theirs: Sequence[int]) -> frozenset[str]:
-        """The words that the person said and nobody else."""
+        """The words that the person and their sessions said, and nobody else."""
         words = set[str]()
         said = [await self.rows(_SAID, seqs=json.dumps(list(part)), person=self.person) for part in _sliced(theirs)]
         for row in (*chain(*said), *await self.rows(_RECORDED, workspace=self.workspace, person=self.person)):
@@ -258,13 +259,15 @@ def _sliced(keys: Sequence[int]) -> Iterable[Sequence[int]]:
     return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
 
 
-_SAID: Final = """
-    SELECT body FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs)) AND speaker = 'person' AND author = :person
-    """
+_SAID: Final = f"""
+    SELECT body FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs)) AND speaker <> 'soul'
+      AND author IN ({NAMES_OF_PERSON})
+    """  # noqa: S608 - a constant
 _RECORDED: Final = "SELECT text AS body FROM records WHERE person = :person AND workspace = :workspace"
-_OTHERS: Final = """
-    SELECT seq, body FROM turns WHERE seq > :after AND speaker = 'person' AND author <> :person ORDER BY seq LIMIT :most
-    """
+_OTHERS: Final = f"""
+    SELECT seq, body FROM turns WHERE seq > :after AND speaker <> 'soul' AND author NOT IN ({NAMES_OF_PERSON})
+    ORDER BY seq LIMIT :most
+    """  # noqa: S608 - a constant
 _POSTS: Final = f"""
     SELECT o.seq, o.created_ms, o.body FROM outbox o JOIN conversations c ON c.id = o.conversation
     WHERE o.cleared = 0 AND o.created_ms >= :since AND (o.created_ms > :since OR o.seq > :after)

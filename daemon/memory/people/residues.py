@@ -7,6 +7,7 @@ from typing import Final
 
 from daemon.core.concurrency import in_background
 from daemon.memory.database import Database, Transaction
+from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.erasure import OF_THIS_WORKSPACE, turns_of
 
 _MOST: Final = 200  # texts that are looked for
@@ -17,7 +18,7 @@ _APART: Final = ("backups",)  # folders that keep what they hold until it is rep
 
 _ROWS: Final = f"""
     SELECT (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
-            WHERE t.author = :person AND t.speaker = 'person' AND c.workspace = :workspace)
+            WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker <> 'soul' AND c.workspace = :workspace)
       + (SELECT count(*) FROM records WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM user_models WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM user_model_history WHERE person = :person AND workspace = :workspace)

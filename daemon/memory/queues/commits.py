@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from daemon.core.errors import LostLease
 from daemon.core.ports import LLMCall
-from daemon.core.sessions import key_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.turn_index import store_turns
@@ -161,7 +160,7 @@ class Commits(WorkerStore):
 
 def _by_person(turn: Turn) -> bool:
     """Whether a person said it and it lasts; a session is no person."""
-    return turn.speaker is Speaks.PERSON and not turn.passing and key_of(turn.author) is None
+    return turn.speaker is Speaks.PERSON and not turn.passing
 
 
 async def _store_away_note(transaction: Transaction, claim: Claim, part: int, note: AwayNote, now: int) -> None:

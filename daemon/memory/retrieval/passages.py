@@ -43,6 +43,6 @@ def _source(hit: Hit, here: ConversationKey) -> str:
     if hit.kind != TURN:
         kind = _CALLED.get(hit.kind, hit.kind)
         return f"{kind} {day}, {name}" if name else f"{kind} {day}"
-    where = "private channel" if hit.room else "conversation"
+    where = "private channel" if hit.room else "session of Claude Code" if hit.in_session else "conversation"
     where = "this conversation" if hit.conversation == str(here) else where
     return f"{where} {day}, {name or 'somebody'}"

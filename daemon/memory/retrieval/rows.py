@@ -36,9 +36,10 @@ class Hit:
     """One memory that was found, as it is in memory.db now.
 
     `speaker` is the name of who said it, `person` the platform id of whom it is by or about. `own` are words of the
-    soul itself. `room` is the private room that it comes from, where it is read elsewhere. `ended` says that a later
-    fact superseded it, `follows` is that fact. `significance` goes from 1 to 10, 0 where nothing is known of it; a turn
-    has that of its episode, once that was looked through. `tone` and `key_words` are those of a turn as it was heard.
+    soul itself, those `in_session` of a session of Claude Code. `room` is the private room that it comes from, where it
+    is read elsewhere. `ended` says that a later fact superseded it, `follows` is that fact. `significance` goes from 1
+    to 10, 0 where nothing is known of it; a turn has that of its episode, once that was looked through. `tone` and
+    `key_words` are those of a turn as it was heard.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Hit:
     when_ms: int
     text: str
     own: bool = False
+    in_session: bool = False
     room: str = ""
     trust: str = ""
     significance: int = 0
@@ -130,6 +132,7 @@ async def read_turns(
             when_ms=row.said_ms,
             text=row.body,
             own=row.speaker == Speaks.SOUL,
+            in_session=row.speaker == Speaks.SESSION,
             room=_room(row.audience, row.channel, here),
             significance=row.significance,
             tone="" if row.emotion_signal in _NO_TONE else row.emotion_signal,

@@ -90,7 +90,7 @@ def is_cue(one: str) -> bool:
     return one.startswith(_CUE) and one[len(_CUE) :].isdecimal()
 
 
-_TURN_ID: Final = "CASE speaker WHEN 'person' THEN 'TU_' ELSE 'TL_' END || seq"
+_TURN_ID: Final = "iif(speaker = 'soul', 'TL_', 'TU_') || seq"
 _ALL: Final = {
     "turns": _TURN_ID,
     "records": "id",
@@ -101,7 +101,7 @@ _SPOKEN: Final = "kind <> 'apology' AND passing = 0 AND body <> ''"
 _SEARCHED: Final = "kind IN ('episode', 'core', 'sphere', 'fact', 'sense') AND text <> ''"
 _AWAITED: Final = "topic <> ''"
 _TURNS: Final = f"""
-    SELECT CASE t.speaker WHEN 'person' THEN 'TU_' ELSE 'TL_' END || t.seq AS id, t.conversation, t.audience, t.name,
+    SELECT iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq AS id, t.conversation, t.audience, t.name,
       t.author, t.said_ms, substr(t.body, 1, {_MOST_LETTERS}) AS body,
       p.audience AS before_audience, p.name AS before_name, p.author AS before_author, p.said_ms AS before_ms,
       substr(p.body, 1, {_BEFORE_LETTERS}) AS before_body

@@ -53,7 +53,7 @@ async def _keep(  # noqa: PLR0917 - one of each
         return False
     await open_conversation(transaction, where, Place.TERMINAL, words.audience, now, heard=True)
     name = f"{owner.name}'s session" if owner.name else "the admin's session"
-    said = Turn(Speaks.PERSON, owner.author, f"{name}{what}", platform_time(said_ms), words.text)
+    said = Turn(Speaks.SESSION, owner.author, f"{name}{what}", platform_time(said_ms), words.text)
     await store_turns(transaction, [said], conversation=where, audience=words.audience, trace_id=trace, now=now)
     return True
 

@@ -78,7 +78,7 @@ def recall(
 
 def as_memory(turn: Turn) -> Memory:
     """A turn of the transcript as a memory; an apology is none of the soul's words, so only the fact is remembered."""
-    if turn.speaker is Speaks.PERSON:
+    if turn.speaker is not Speaks.SOUL:
         return Memory(Role.USER, turn.body, name=clean_name(turn.name))
     if turn.kind is TurnKind.APOLOGY:
         return Memory(Role.SYSTEM, _UNANSWERED)

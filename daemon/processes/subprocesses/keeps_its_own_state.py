@@ -64,7 +64,7 @@ def _described(turns: Sequence[Turn], weighed: Weighed) -> tuple[Turn, ...]:
     reply = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
     if reply is None:
         return ()
-    messages = (turn for turn in reversed(turns) if turn.speaker is Speaks.PERSON and turn.ts == reply.ts)
+    messages = (turn for turn in reversed(turns) if turn.speaker is not Speaks.SOUL and turn.ts == reply.ts)
     heard = [turn.heard_as(weighed.heard) for turn in messages if turn.heard_as(NOTHING_HEARD) == turn][:1]
     stated = [reply.stated_as(weighed.stated)] if reply.stated_as(PLAINLY_STATED) == reply else []
     return (*heard, *stated)

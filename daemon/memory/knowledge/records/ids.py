@@ -13,7 +13,7 @@ from daemon.memory.records import Speaks
 _DATED: Final[Mapping[RecordKind, str]] = {RecordKind.EPISODE: "EP", RecordKind.SENSE: "SMEM", RecordKind.JOURNAL: "JN"}
 _NUMBERED: Final[Mapping[RecordKind, str]] = {RecordKind.CORE: "core", RecordKind.SPHERE: "sphere"}
 _FACT: Final = "sem"
-_TURN: Final[Mapping[Speaks, str]] = {Speaks.PERSON: "TU", Speaks.SOUL: "TL"}
+_TURN: Final[Mapping[Speaks, str]] = {Speaks.PERSON: "TU", Speaks.SOUL: "TL", Speaks.SESSION: "TU"}
 _TURN_ID: Final = re.compile(r"(TU|TL)_(\d{1,18})")
 
 
@@ -44,7 +44,7 @@ async def reserve_id(transaction: Transaction, record_id: str) -> None:
 
 
 def turn_id(speaker: Speaks, seq: int) -> str:
-    """The id of a turn in links: TU_ and its number for a user's, TL_ for the soul's."""
+    """The id of a turn in links: TL_ and its number for the soul's, TU_ for a user's and for a session's."""
     return f"{_TURN[speaker]}_{seq}"
 
 

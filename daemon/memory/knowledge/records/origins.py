@@ -24,10 +24,10 @@ async def origin_of(transaction: Transaction, record_id: str) -> Origin | None:
     row = await transaction.one(
         """
         SELECT t.audience, c.audience AS now, c.channel FROM turns t JOIN conversations c ON c.id = t.conversation
-        WHERE t.seq = :seq AND t.speaker = :speaker
+        WHERE t.seq = :seq AND (t.speaker = 'soul') = :own
         """,
         seq=seq,
-        speaker="person" if record_id.startswith("TU") else "soul",
+        own=record_id.startswith("TL"),
     )
     if row is None:
         return None
