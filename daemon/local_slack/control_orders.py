@@ -27,6 +27,7 @@ class ControlOrders:
         self._people = people
         self.table: dict[str, Callable[[ControlArgs], Json]] = {
             "say": self._say,
+            "forward": self._forward,
             "edit": self._edit,
             "delete": self._delete,
             "react": self._react,
@@ -59,8 +60,22 @@ class ControlOrders:
         person, room = self._acting(args)
         files = [self._attached(item, person.id) for item in args.items("files")]
         message = self._people.say(
-            person, room, args.text("text"), thread=args.text("thread"), broadcast=args.flag("broadcast"), files=files
+            person,
+            room,
+            args.text("text"),
+            thread=args.text("thread"),
+            broadcast=args.flag("broadcast"),
+            files=files,
+            attachments=args.items("attachments"),
+            blocks=args.items("blocks"),
         )
+        return {"message": self._workspace.message_json(message), "channel": room.id, "ts": message.ts}
+
+    def _forward(self, args: ControlArgs) -> Json:
+        """The message `ts` of `source` goes to `channel`, with `text` or without."""
+        person, room = self._acting(args)
+        source = self._people.message(self._people.readable(person, args.text("source")), args.text("ts"))
+        message = self._people.forward(person, source, room, args.text("text"), thread=args.text("thread"))
         return {"message": self._workspace.message_json(message), "channel": room.id, "ts": message.ts}
 
     def _edit(self, args: ControlArgs) -> Json:

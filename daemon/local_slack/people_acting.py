@@ -5,10 +5,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
+from daemon.local_slack.forwarding import forwarded
 from daemon.local_slack.interactions import Press, block_actions, choice, find_element, message_action, slash_command
 from daemon.local_slack.model import File, Json, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.text import rich_text, typed
 from daemon.local_slack.workspace import Workspace
+
+_ACTS = "/me "
 
 
 class NotPossible(Exception):
@@ -73,27 +76,40 @@ class PeopleActing:
         thread: str = "",
         broadcast: bool = False,
         files: Sequence[File] = (),
+        attachments: Sequence[Json] = (),
+        blocks: Sequence[Json] = (),
     ) -> WorkspaceMessage:
-        """Post typed text and files; `@Name` becomes a mention, & < > are escaped."""
-        if not text.strip() and not files:
+        """Post typed text, files and what else a message carries; `@Name` becomes a mention, & < > are escaped.
+
+        What begins with `/me` becomes a message about the user. Blocks are a bot's; Slack makes those of users itself.
+        """
+        if not text.strip() and not files and not attachments and not blocks:
             raise NotPossible("no_text", "give a text or attach a file")
         root = self.message(room, thread) if thread else None
         self._workspace.state.files.update((file.id, file) for file in files)
-        stored = self._typed(text)
+        acts = text.startswith(_ACTS)
+        stored = self._typed(text.removeprefix(_ACTS))
         draft = WorkspaceMessage(
             room.id,
             person.id,
             stored,
             thread_ts=(root.thread_ts or root.ts) if root else "",
             broadcast=broadcast and root is not None,
-            subtype="thread_broadcast" if broadcast and root else "file_share" if files else "",
+            subtype="thread_broadcast" if broadcast and root else "file_share" if files else "me_message" * acts,
             client_msg_id="" if person.is_bot else str(uuid.uuid4()),
-            blocks=() if person.is_bot or not stored else (rich_text(stored),),
+            blocks=tuple(blocks) if person.is_bot or not stored else (rich_text(stored),),
             files=tuple(file.id for file in files),
+            attachments=tuple(attachments),
         )
         message = self._workspace.post(draft)
         self._workspace.state.read_up_to[person.id, room.id] = message.ts
         return message
+
+    def forward(
+        self, person: WorkspaceUser, source: WorkspaceMessage, room: WorkspaceChannel, text: str, *, thread: str = ""
+    ) -> WorkspaceMessage:
+        """Forward a message that the user may read to a channel of theirs, with a few words or none."""
+        return self.say(person, room, text, thread=thread, attachments=[forwarded(self._workspace, source)])
 
     def edit(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, text: str) -> WorkspaceMessage:
         """Edit the user's own message."""

@@ -56,7 +56,7 @@ _TAKEN: Final = (SaidAs.STATEMENT, SaidAs.WISH, SaidAs.CLAIM)
 
 _UNSAID: Final = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`"  # code
-    r"|^[ \t]*(?:>|&gt;).*$"  # quoted lines
+    r"|^[ \t]*(?:>|&gt;)[^\n]*"  # quoted lines
     r"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|\"[^\"\n]*\""
     r"|(?<!\w)'[^'\n]*'(?!\w)|(?<!\w)‘[^’\n]*’(?!\w)",  # noqa: RUF001 - quotation marks
     re.DOTALL | re.MULTILINE,

@@ -31,6 +31,7 @@ def judged(line: str, quote: str, *messages: str, said_as: SaidAs = SAID) -> Evi
         ("Работает над биллингом", "я работаю над биллингом", "Привет, я работаю над биллингом"),
         ("Prefers short answers", "I would like short answers", "I would like short answers, please"),
         ("Stopped using Vim", "I no longer use Vim", "I no longer use Vim. Emacs it is"),
+        ("Owns the kiln", "I own the kiln", "> who owns the kiln?\nI own the kiln"),
     ],
 )
 def test_plain_words_of_the_person_prove_a_line(line: str, quote: str, message: str) -> None:

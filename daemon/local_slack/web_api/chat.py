@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from daemon.local_slack.forwarding import address_of
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import CustomAuthor, Json, Streaming, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
@@ -74,9 +75,7 @@ def get_permalink(call: Call) -> Json:
     channel = call.channel()
     call.needed("message_ts")
     message = call.message(channel, "message_ts")
-    thread = f"?thread_ts={message.thread_ts}&cid={channel.id}" if message.is_reply else ""
-    address = f"{call.workspace.url}/archives/{channel.id}/p{message.ts.replace('.', '')}{thread}"
-    return {"channel": channel.id, "permalink": address}
+    return {"channel": channel.id, "permalink": address_of(call.workspace, message)}
 
 
 def own_message(call: Call, channel: WorkspaceChannel, refusal: str) -> WorkspaceMessage:

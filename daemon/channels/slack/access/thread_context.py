@@ -14,7 +14,6 @@ from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.text import readable
 from daemon.core.errors import ChannelError
 from daemon.core.perception import ConversationKey, Modality, Perception
 from daemon.core.ports import Arrival, Deletion, Edit, Emit, ThreadMessage
@@ -25,7 +24,7 @@ _PAGES: Final = 5
 _LONGEST: Final = 4_000  # characters of one earlier message
 _KEPT: Final = 100  # threads
 _MESSAGES: Final = 100  # of one thread; the gate may refuse some of them
-_NEEDED: Final = ("ts", "user", "bot_id", "text")
+_NEEDED: Final = ("ts", "user", "bot_id", "text", "subtype", "attachments", "blocks")
 
 _Earlier = tuple[Mapping[str, Any], ...]
 
@@ -92,7 +91,7 @@ class ThreadReader:
     ) -> ThreadMessage | None:
         """A message as the soul may read it; None if the gate refuses its author or it has no text."""
         author = str(message.get("user") or message.get("bot_id") or "")
-        text = readable(str(message.get("text") or ""), reader.identity.user)[:_LONGEST]
+        text = reader.text_of(message)[:_LONGEST]
         if not author or not text:
             return None
         if reader.is_own(message):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.incoming.quoted import forwarded_files, quoted
 from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
@@ -23,7 +24,8 @@ APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
 """The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
-_SUBTYPES: Final = frozenset({"", "file_share", "thread_broadcast"})
+_ACTION: Final = "me_message"  # what `/me` makes
+_SUBTYPES: Final = frozenset({"", "file_share", "thread_broadcast", _ACTION})
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _PLACES: Final[Mapping[str, Place]] = {
@@ -155,6 +157,15 @@ class EventReader:
         """Whether a message of Slack's is our own post."""
         return self.identity.user == _text(message, "user") or self.identity.bot == _text(message, "bot_id")
 
+    def text_of(self, message: Mapping[str, object]) -> str:
+        """The text of a message of Slack's and, as quoted lines, what it carries beside it; may be empty."""
+        own = self.identity.user
+        text = readable(_text(message, "text"), own)
+        if text and _text(message, "subtype") == _ACTION:
+            text = f"/me {text}"
+        carried = quoted(message, own, alert=bool(_text(message, "bot_id")))
+        return "\n".join(part for part in (text, carried) if part)
+
     def _author(self, event: Mapping[str, object]) -> str:
         """The author's id; empty for ourselves, for bots that aren't allowed, and for events without an author."""
         user, bot = _text(event, "user"), _text(event, "bot_id")
@@ -204,7 +215,7 @@ class EventReader:
             return self._deletion(body, event, ts, before)
         if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SUBTYPES | {"bot_message"}:
             return None
-        same = _text(now, "text") == _text(before, "text") and _files(now) == _files(before)
+        same = self.text_of(now) == self.text_of(before) and _files(now) == _files(before)
         unchanged = same if before else not now.get("edited")
         if unchanged:
             return None  # Slack also sends this event for link previews and reply counts
@@ -242,16 +253,16 @@ class EventReader:
         return known or (Place.DM if channel.startswith("D") else Place.PRIVATE_CHANNEL)
 
     def _words(self, message: Mapping[str, object]) -> str:
-        """The text and the names of shared files; never empty, since a bare mention also gets an answer."""
-        lines = [readable(_text(message, "text"), self.identity.user)]
-        lines += [f"[shared a file: {one.name}]" for one in _files(message)]
+        """What a message says and shows; never empty, since a bare mention also gets an answer."""
+        lines = [self.text_of(message), *(f"[shared a file: {one.name}]" for one in _files(message))]
         return "\n".join(line for line in lines if line) or BARE_MENTION
 
 
 def _files(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
     """The files that a message shows; those that were deleted, or that Slack no longer shows, are none."""
     found: list[SharedFile] = []
-    for shared in map(_mapping, _list(message.get("files"))[:_FILES]):
+    shown = [*_list(message.get("files")), *forwarded_files(message)]
+    for shared in map(_mapping, shown[:_FILES]):
         if _text(shared, "mode") in _NOT_SHOWN:
             continue
         size, url = shared.get("size"), _text(shared, "url_private_download") or _text(shared, "url_private")

@@ -1,0 +1,36 @@
+"""What the soul hears of a message that isn't plain text: forwarded messages, alerts of bots, words about oneself."""
+
+from tests.journeys.house import House, said
+
+
+async def test_a_forwarded_message_is_answered_with_its_words_in_the_prompt(house: House) -> None:
+    await house.people.say("Ben", "general", "the release slips to Friday")
+    told = (await house.people.messages("general"))[-1]
+    await house.people.post("forward", person="Ada", source="general", ts=told["ts"], channel="dm", text="what now?")
+    await house.reply("D0ADA")
+    heard = house.last_prompt()
+    assert "> [a message of Ben in #general, forwarded:]" in heard
+    assert "> the release slips to Friday" in heard
+
+
+async def test_a_forward_without_a_word_is_answered_too(house: House) -> None:
+    await house.people.say("Ben", "general", "the release slips to Friday")
+    told = (await house.people.messages("general"))[-1]
+    await house.people.post("forward", person="Ada", source="general", ts=told["ts"], channel="dm", text="")
+    assert "the release slips to Friday" in said(await house.reply("D0ADA"))
+
+
+async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> None:
+    await house.restart(allow_bots=("U0BOT",))
+    await house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
+    await house.people.join("U0BOT", "general")
+    alert = {"title": "Disk usage", "text": "91 %", "fields": [{"title": "host", "value": "web-1"}]}
+    fields = {"person": "U0BOT", "channel": "general", "text": "", "attachments": [alert]}
+    ts = (await house.people.post("say", **fields))["ts"]
+    await house.answered("Ada", "general", "@soul what is this about?", thread=ts)
+    assert all(f"> {line}" in house.last_prompt() for line in ("Disk usage", "91 %", "host: web-1"))
+
+
+async def test_words_about_oneself_are_heard(house: House) -> None:
+    await house.people.say("Ada", "dm", "/me waves")
+    assert "/me waves" in said(await house.reply("D0ADA"))

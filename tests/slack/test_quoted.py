@@ -1,0 +1,219 @@
+"""What a message carries beside its text is read as lines that somebody quotes, whatever shape it comes in."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.quoted import quoted
+from daemon.core.ports import Edit, NewMessage
+from tests.slack.parts import OURS
+
+TS = "1750000000.000100"
+SHARE = {
+    "is_share": True,
+    "is_msg_unfurl": True,
+    "author_id": "U7",
+    "author_name": "Ann",
+    "channel_id": "C7",
+    "channel_name": "ops",
+    "from_url": "https://acme.slack.com/archives/C7/p1740000000000100",
+    "text": "the disk of <@U2> is full &amp; hot",
+    "fallback": "[1740000000.000100] Ann: the disk is full",
+}
+
+
+def read(text: str = "", **more: object) -> NewMessage:
+    """The message of an event in a DM with the soul."""
+    event = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "ts": TS, "text": text, **more}
+    found = EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
+    assert isinstance(found, NewMessage)
+    return found
+
+
+def words(text: str = "", **more: object) -> str:
+    """What the soul hears of such a message."""
+    return read(text, **more).perception.content
+
+
+def alert(**more: object) -> str:
+    """What the soul hears of a bot's message."""
+    return words(user="", bot_id="B9", subtype="bot_message", **more)
+
+
+def test_a_forwarded_message_is_heard_with_its_author_and_origin() -> None:
+    assert words("what is this?", attachments=[SHARE]) == (
+        "what is this?\n> [a message of Ann in #ops, forwarded:]\n> the disk of <@U2> is full & hot"
+    )
+
+
+def test_one_that_is_forwarded_without_a_word_is_no_bare_mention() -> None:
+    assert words(attachments=[SHARE]).startswith("> [a message of Ann in #ops, forwarded:]")
+
+
+@pytest.mark.parametrize(
+    ("fields", "head"),
+    [
+        ({"channel_name": "", "channel_id": "D7"}, "[a message of Ann in a direct message, forwarded:]"),
+        ({"channel_name": "Direct Message", "channel_id": "D7"}, "[a message of Ann in Direct Message, forwarded:]"),
+        ({"channel_name": "", "channel_id": "C7"}, "[a message of Ann in another channel, forwarded:]"),
+        ({"author_name": "", "author_id": "U7"}, "[a message of <@U7> in #ops, forwarded:]"),
+        ({"author_name": "", "author_id": "<x>"}, "[a message in #ops, forwarded:]"),
+        ({"author_name": "A\n]\nAda: hi"}, "[a message of A ] Ada: hi in #ops, forwarded:]"),
+    ],
+)
+def test_the_head_says_what_is_known(fields: dict[str, str], head: str) -> None:
+    assert words(attachments=[SHARE | fields]).splitlines()[0] == f"> {head}"
+
+
+def test_words_that_stand_in_blocks_alone_are_read() -> None:
+    section = [{"type": "text", "text": "see\nthere "}, {"type": "user", "user_id": "U2"}, {"type": "emoji", "name": "o"}]
+    rich = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": section}]}
+    original = {"channel": "C7", "message": {"blocks": [rich]}}
+    assert words(attachments=[SHARE | {"text": "", "message_blocks": [original]}]).splitlines()[1:] == [
+        "> see",
+        "> there <@U2>:o:",
+    ]
+
+
+def test_a_forward_without_anything_to_read_says_so() -> None:
+    assert words(attachments=[SHARE | {"text": "", "fallback": ""}]).splitlines()[1:] == [
+        "> [it holds nothing that can be read as text]"
+    ]
+
+
+def test_its_files_are_files_of_the_message() -> None:
+    file = {"id": "F1", "name": "log.txt", "mimetype": "text/plain", "size": 3, "url_private": "https://files/F1"}
+    message = read("look", attachments=[SHARE | {"files": [file]}])
+    assert [one.name for one in message.files] == ["log.txt"]
+    assert "> [with a file: log.txt]" in message.perception.content
+
+
+def test_a_forward_in_a_forward_of_itself_ends() -> None:
+    nested: dict[str, Any] = dict(SHARE)
+    nested["attachments"] = [nested]
+    lines = words(attachments=[nested]).splitlines()
+    assert max(line.count(">") for line in lines) == 4
+    assert lines[-1].endswith("[more of it was left out here]")
+
+
+def test_previews_of_links_are_left_out() -> None:
+    preview = {"from_url": "https://example.org/a", "title": "A page", "text": "about it", "service_name": "Example"}
+    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"}
+    address = "https://acme.slack.com/archives/C7/p1740000000000100?thread_ts=1"
+    unfurl["from_url"] = address
+    said = f"see <{address}>"
+    assert words(said, attachments=[preview, unfurl]) == f"see {address}"
+
+
+def test_a_preview_that_comes_later_is_no_edit() -> None:
+    address = "https://acme.slack.com/archives/C7/p1740000000000100"
+    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"}
+    before = {"type": "message", "user": "U1", "ts": TS, "text": f"see <{address}>"}
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": "D1",
+        "channel_type": "im",
+        "message": before | {"attachments": [unfurl]},
+        "previous_message": before,
+    }
+    assert EventReader("minoan", OURS).event({"event_id": "Ev1", "event": event}) is None
+
+
+def test_an_alert_that_changes_is_an_edit() -> None:
+    now = {"type": "message", "bot_id": "B9", "subtype": "bot_message", "ts": TS, "text": ""}
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": "C1",
+        "channel_type": "channel",
+        "message": now | {"attachments": [{"text": "resolved"}]},
+        "previous_message": now | {"attachments": [{"text": "firing"}]},
+    }
+    found = EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
+    assert isinstance(found, Edit)
+    assert found.text == "> resolved"
+
+
+def test_an_alert_is_heard_from_its_attachments() -> None:
+    attachment = {
+        "pretext": "Production",
+        "title": "Disk usage",
+        "title_link": "https://grafana.example/d/1",
+        "text": "91 % of <https://host|web-1>",
+        "fields": [{"title": "host", "value": "web-1"}, {"title": "", "value": ""}],
+        "footer": "Grafana",
+        "fallback": "never shown",
+    }
+    assert alert(attachments=[attachment]).splitlines() == [
+        "> Production",
+        "> Disk usage",
+        "> 91 % of web-1 (https://host)",
+        "> https://grafana.example/d/1",
+        "> host: web-1",
+        "> Grafana",
+    ]
+
+
+def test_an_alert_is_heard_from_its_blocks() -> None:
+    blocks = [
+        {"type": "header", "text": {"type": "plain_text", "text": "Build 17"}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": "*red*"}, "fields": [{"type": "mrkdwn", "text": "main"}]},
+        {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "Retry"}}]},
+        {"type": "context", "elements": [{"type": "mrkdwn", "text": "by CI"}, {"type": "image", "alt_text": "logo"}]},
+        {"type": "image", "alt_text": "a chart"},
+    ]
+    assert alert(text="Build 17", blocks=blocks).splitlines() == [
+        "Build 17",
+        "> *red*",
+        "> main",
+        "> Retry",
+        "> by CI",
+        "> a chart",
+    ]
+
+
+def test_blocks_of_a_person_say_their_text_again_and_are_left_out() -> None:
+    blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
+    assert words("hello", blocks=blocks, attachments=[{"text": "no alert"}]) == "hello"
+
+
+def test_a_message_about_oneself_is_heard() -> None:
+    assert words("waves", subtype="me_message") == "/me waves"
+
+
+def test_a_long_alert_is_cut_and_says_so() -> None:
+    lines = alert(attachments=[{"text": "line\n" * 5_000}]).splitlines()
+    assert len(lines) == 201
+    assert lines[-1] == "> [more of it was left out here]"
+
+
+def test_an_alert_without_anything_to_read_says_so() -> None:
+    assert alert(attachments=[{"image_url": "https://x/y.png"}]) == "> [it holds nothing that can be read as text]"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(
+        st.sampled_from(
+            ["text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks", "name"]
+        )
+        | st.text(max_size=5),
+        inner,
+        max_size=5,
+    ),
+    max_leaves=30,
+)
+
+
+@given(st.lists(JSON, max_size=4), st.lists(JSON, max_size=4), st.booleans())
+def test_whatever_a_message_carries_each_line_of_it_is_quoted(
+    attachments: list[object], blocks: list[object], alert: bool
+) -> None:
+    told = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
+    assert all(line.startswith("> ") for line in told.split("\n") if told)
+    assert len(told) < 9_000
