@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -421,6 +421,10 @@ class FakeChannel:
     async def language_of(self, person: str) -> str:
         """See `Channel.language_of`."""
         return self.languages.get(person, "")
+
+    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """See `Channel.names_of`."""
+        return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""

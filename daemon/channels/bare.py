@@ -1,5 +1,7 @@
 """What a channel has that shows no messages of others, no addresses, no files, and nothing to one user alone."""
 
+from collections.abc import Collection, Mapping
+
 from daemon.core.errors import FileRefused
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.ports import SharedFile, ThreadMessage
@@ -20,6 +22,10 @@ class BareChannel:
     async def language_of(self, person: str) -> str:
         """See `Channel.language_of`; it is not known."""
         return ""
+
+    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """See `Channel.names_of`; nobody is mentioned by an id."""
+        return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; all that was said is stored already."""

@@ -1,7 +1,7 @@
 """Several channels as one: HTTP conversations go to the HTTP channel, all others to the main channel."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
@@ -109,6 +109,10 @@ class SeveralChannels:
     async def language_of(self, person: str) -> str:
         """See `Channel.language_of`; only the main channel knows its users' languages."""
         return await self._main.language_of(person)
+
+    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """See `Channel.names_of`; only the main channel knows its users' names."""
+        return await self._main.names_of(ids)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""

@@ -684,6 +684,12 @@ class Channel(Gate, Protocol):
     async def language_of(self, person: str) -> str:
         """The tag of a user's language, such as `de-DE`; empty if it isn't known or can't be asked for now."""
 
+    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """The names of people and of channels that everybody may know of, by platform id, as far as they are known.
+
+        Never raises, and answers within two seconds.
+        """
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
 

@@ -29,6 +29,7 @@ from daemon.memory.shared.store import ContextStore
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
 from daemon.runtime.file_sensing import FileSensing
+from daemon.runtime.names import PromptNames
 from daemon.runtime.reader_doubts import ReaderDoubts
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
@@ -62,7 +63,7 @@ class CycleServices:
     `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
     `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
     `asking` are the sessions of Claude Code that people run, and the questions to them, `pairings` the codes by which
-    their machines get keys.
+    their machines get keys, `names` those of people and channels that prompts show for ids.
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
     the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer.
@@ -107,6 +108,7 @@ class CycleServices:
     pairings: PairingStore
     asking: SessionQuestions
     notes: SoulNotes
+    names: PromptNames
     wishes: tuple[Wish, ...] = ()
     tells_of_memory: bool = True
     doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
@@ -137,7 +139,9 @@ class CycleServices:
 
         return Mind(
             llm=self.llm,
-            render=lambda memory, step: build_prompt(memory, step, budgets=soul.budgets, nonce=nonce),
+            render=lambda memory, step: self.names.shown(
+                build_prompt(memory, step, budgets=soul.budgets, nonce=nonce)
+            ),
             clock=self.clock,
             record=record_and_log,
             cost=self.cost,

@@ -61,6 +61,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
 
+    await services.names.learn(one.content for one in memory)
     audiences = (readers.audience, *readers.room_audiences)
     return ProcessContext(
         memory=memory,
@@ -85,7 +86,9 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
     async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
         if cycle.newest.author in cycle.paused:
             return ()
-        return await services.surfacing.search(cycle.claim.conversation, readers, query, limit)
+        found = await services.surfacing.search(cycle.claim.conversation, readers, query, limit)
+        await services.names.learn(one.text for one in found)
+        return found
 
     return CurrentCycle(
         limits=_limits(cycle, soul),

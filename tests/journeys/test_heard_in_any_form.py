@@ -34,3 +34,21 @@ async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> 
 async def test_words_about_oneself_are_heard(house: House) -> None:
     await house.people.say("Ada", "dm", "/me waves")
     assert "/me waves" in said(await house.reply("D0ADA"))
+
+
+async def test_a_model_reads_names_where_slack_wrote_ids(house: House) -> None:
+    await house.answered("Ada", "dm", "ask @Ben about #general, please")
+    assert "ask @Ben about #general, please" in house.last_prompt()
+    assert "U0BEN" not in house.last_prompt()
+
+
+async def test_a_private_channel_has_no_name_for_those_who_are_not_in_it(house: House) -> None:
+    await house.people.post("channel", name="takeover", kind="group", members=["Chloe"], app=True)
+    await house.answered("Chloe", "dm", "see #takeover")
+    assert "takeover" not in house.last_prompt()
+
+
+async def test_what_was_said_is_kept_with_the_id(house: House) -> None:
+    await house.answered("Ada", "dm", "I work with @Ben on billing")
+    body = (await house.one("SELECT body FROM turns WHERE speaker = 'person'"))["body"]
+    assert body == "I work with <@U0BEN> on billing"

@@ -38,9 +38,9 @@ def words(text: str = "", **more: object) -> str:
     return read(text, **more).perception.content
 
 
-def alert(**more: object) -> str:
+def alert(text: str = "", **more: object) -> str:
     """What the soul hears of a bot's message."""
-    return words(user="", bot_id="B9", subtype="bot_message", **more)
+    return words(text, user="", bot_id="B9", subtype="bot_message", **more)
 
 
 def test_a_forwarded_message_is_heard_with_its_author_and_origin() -> None:
@@ -69,7 +69,8 @@ def test_the_head_says_what_is_known(fields: dict[str, str], head: str) -> None:
 
 
 def test_words_that_stand_in_blocks_alone_are_read() -> None:
-    section = [{"type": "text", "text": "see\nthere "}, {"type": "user", "user_id": "U2"}, {"type": "emoji", "name": "o"}]
+    text = {"type": "text", "text": "see\nthere "}
+    section = [text, {"type": "user", "user_id": "U2"}, {"type": "emoji", "name": "o"}]
     rich = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": section}]}
     original = {"channel": "C7", "message": {"blocks": [rich]}}
     assert words(attachments=[SHARE | {"text": "", "message_blocks": [original]}]).splitlines()[1:] == [
@@ -159,9 +160,10 @@ def test_an_alert_is_heard_from_its_attachments() -> None:
 
 
 def test_an_alert_is_heard_from_its_blocks() -> None:
+    main = {"type": "mrkdwn", "text": "main"}
     blocks = [
         {"type": "header", "text": {"type": "plain_text", "text": "Build 17"}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": "*red*"}, "fields": [{"type": "mrkdwn", "text": "main"}]},
+        {"type": "section", "text": {"type": "mrkdwn", "text": "*red*"}, "fields": [main]},
         {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "Retry"}}]},
         {"type": "context", "elements": [{"type": "mrkdwn", "text": "by CI"}, {"type": "image", "alt_text": "logo"}]},
         {"type": "image", "alt_text": "a chart"},
@@ -199,9 +201,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=4)
     | st.dictionaries(
-        st.sampled_from(
-            ["text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks", "name"]
-        )
+        st.sampled_from(["text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks", "name"])
         | st.text(max_size=5),
         inner,
         max_size=5,

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.known_places import KnownPlaces
+from daemon.channels.slack.access.names import Names
 from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.permalinks import Permalinks
 from daemon.channels.slack.access.readers import RoomReaders
@@ -101,6 +102,7 @@ class SlackChannel:
         self._listener: Listener | None = None
         self._drafts = Drafts(clock)
         self._directory = directory = Directory(self._client, clock)
+        self._names = Names(directory)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
         sessions = Sessions(self._client, clock, emit)
@@ -268,6 +270,10 @@ class SlackChannel:
         except NotDelivered:
             return ""
         return user.language if user else ""
+
+    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """See `Channel.names_of`."""
+        return await self._names.of(ids)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""

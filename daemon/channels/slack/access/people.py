@@ -54,13 +54,15 @@ _NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset(
 class SlackRoom:
     """What decides who reads in a channel (Slack: conversations.info).
 
-    `shared`: other organisations are in it. `members` is how many users are, 0 if Slack doesn't say.
+    `shared`: other organisations are in it. `members` is how many users are, 0 if Slack doesn't say, and `name` what it
+    is called, empty for a DM.
     """
 
     id: str
     place: Place
     shared: bool
     members: int
+    name: str = ""
 
 
 class Directory:
@@ -180,7 +182,8 @@ class Directory:
             return None
         count = record.get("num_members")
         shared = bool(record.get("is_ext_shared"))
-        return SlackRoom(channel, place_of(record), shared, count if isinstance(count, int) else 0)
+        name = label(str(record.get("name") or ""))
+        return SlackRoom(channel, place_of(record), shared, count if isinstance(count, int) else 0, name)
 
     async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
         """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""

@@ -1,0 +1,39 @@
+"""The names of whom and what is talked about: a model reads `@Ben` and `#general` where memory.db holds ids."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from daemon.core.names import ids_in, with_names
+from daemon.core.ports import Channel, Prompt
+
+_KEPT: Final = 2_000
+_ASKED: Final = 30  # ids of one prompt; the newest are asked for
+
+
+class PromptNames:
+    """Names as they were last learned, for all prompts of this daemon."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._names: OrderedDict[str, str] = OrderedDict()
+
+    async def learn(self, texts: Iterable[str]) -> None:
+        """Ask the platform for the names in texts; what it doesn't say in a moment stays as it is known."""
+        wanted = ids_in(texts)[-_ASKED:]
+        if not wanted:
+            return
+        for id_, name in (await self._channel.names_of(wanted)).items():
+            self._names[id_] = name
+            self._names.move_to_end(id_)
+        while len(self._names) > _KEPT:
+            self._names.popitem(last=False)
+
+    def shown(self, prompt: Prompt) -> Prompt:
+        """A prompt in which names stand for ids."""
+        return replace(
+            prompt,
+            system=tuple(replace(one, text=with_names(one.text, self._names)) for one in prompt.system),
+            messages=tuple(replace(one, text=with_names(one.text, self._names)) for one in prompt.messages),
+        )

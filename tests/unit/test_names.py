@@ -1,0 +1,42 @@
+"""Names stand for ids in what a model reads; no name can look like anything else there."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.core.names import ids_in, with_names
+
+NAMES = {"U0BEN": "Ben", "U0EVE": "Eve Smith (she/her)", "C0GENERAL": "general", "W1": "Олег"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ask <@U0BEN> first", "ask @Ben first"),
+        ("ask <@U0BEN|ben.old> first", "ask @Ben first"),
+        ("<@U0EVE>, see #C0GENERAL.", "@Eve.Smith.she.her, see #general."),
+        ("<@W1>", "@Олег"),
+        ("<@U0STRANGER> in #C0PRIVATE", "<@U0STRANGER> in #C0PRIVATE"),
+        ("issue #C0 and a##C0GENERAL", "issue #C0 and a##C0GENERAL"),
+        ("no <@names> here, U0BEN", "no <@names> here, U0BEN"),
+    ],
+)
+def test_known_names_stand_for_ids(text: str, shown: str) -> None:
+    assert with_names(text, NAMES) == shown
+
+
+def test_ids_are_found_once_each_and_in_order() -> None:
+    assert ids_in(["see <@U2> and #C0GENERAL", "<@U2|x>, <@W3>"]) == ("U2", "C0GENERAL", "W3")
+
+
+@given(st.text(max_size=60))
+def test_no_name_brings_markup_or_another_line_into_a_text(name: str) -> None:
+    shown = with_names("a <@U0BEN> b", {"U0BEN": name})
+    assert shown == "a <@U0BEN> b" or re.fullmatch(r"a @[\w-](?:[\w.-]*[\w-])? b", shown)
+
+
+@given(st.text(max_size=80))
+def test_a_text_without_known_ids_stays_as_it_is(text: str) -> None:
+    assert with_names(text, {}) == text
