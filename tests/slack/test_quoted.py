@@ -197,14 +197,16 @@ def test_an_alert_without_anything_to_read_says_so() -> None:
     assert alert(attachments=[{"image_url": "https://x/y.png"}]) == "> [it holds nothing that can be read as text]"
 
 
+FIELDS = ("text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks", "name"])
-        | st.text(max_size=5),
-        inner,
-        max_size=5,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(FIELDS) | st.text(max_size=5),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=30,
 )

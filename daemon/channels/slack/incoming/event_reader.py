@@ -159,12 +159,13 @@ class EventReader:
 
     def text_of(self, message: Mapping[str, object]) -> str:
         """The text of a message of Slack's and, as quoted lines, what it carries beside it; may be empty."""
-        own = self.identity.user
-        text = readable(_text(message, "text"), own)
+        text = readable(_text(message, "text"), self.identity.user)
         if text and _text(message, "subtype") == _ACTION:
             text = f"/me {text}"
-        carried = quoted(message, own, alert=bool(_text(message, "bot_id")))
-        return "\n".join(part for part in (text, carried) if part)
+        return "\n".join(part for part in (text, self._carried(message)) if part)
+
+    def _carried(self, message: Mapping[str, object]) -> str:
+        return quoted(message, self.identity.user, alert=bool(_text(message, "bot_id")))
 
     def _author(self, event: Mapping[str, object]) -> str:
         """The author's id; empty for ourselves, for bots that aren't allowed, and for events without an author."""
@@ -215,7 +216,8 @@ class EventReader:
             return self._deletion(body, event, ts, before)
         if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SUBTYPES | {"bot_message"}:
             return None
-        same = self.text_of(now) == self.text_of(before) and _files(now) == _files(before)
+        same = _text(now, "text") == _text(before, "text") and _files(now) == _files(before)
+        same = same and self._carried(now) == self._carried(before)
         unchanged = same if before else not now.get("edited")
         if unchanged:
             return None  # Slack also sends this event for link previews and reply counts
