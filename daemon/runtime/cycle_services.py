@@ -139,9 +139,7 @@ class CycleServices:
 
         return Mind(
             llm=self.llm,
-            render=lambda memory, step: self.names.shown(
-                build_prompt(memory, step, budgets=soul.budgets, nonce=nonce)
-            ),
+            render=lambda memory, step: self.names.shown(build_prompt(memory, step, budgets=soul.budgets, nonce=nonce)),
             clock=self.clock,
             record=record_and_log,
             cost=self.cost,
