@@ -45,7 +45,6 @@ from daemon.runtime.courier import Courier
 from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
-from daemon.runtime.names import PromptNames
 from daemon.runtime.other_daemons import answer_bells
 from daemon.runtime.people.own_memory import own_memory
 from daemon.runtime.people.telling import tell_of_readings
@@ -344,7 +343,6 @@ def _services(
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
         at_work=SoulAtWork(store.contexts.awareness, bells, clock, soul().name),
         notes=SoulNotes(store.notes, clock, soul().name, tuple(own_bells), NoteBudget(settings.pair_hourly)),
-        names=PromptNames(channel),
         wishes=WISHES,
     )
 

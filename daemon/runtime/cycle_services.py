@@ -108,9 +108,12 @@ class CycleServices:
     pairings: PairingStore
     asking: SessionQuestions
     notes: SoulNotes
-    names: PromptNames
     wishes: tuple[Wish, ...] = ()
     tells_of_memory: bool = True
+    names: PromptNames = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", PromptNames(self.channel))
     doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
 
     async def mind(

@@ -46,7 +46,6 @@ from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.file_sensing import FileSensing
-from daemon.runtime.names import PromptNames
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
@@ -135,7 +134,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             bells=(bells := Bells(tmp_path, clock)),
             wake=lambda: None,
             notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
-            names=PromptNames(channel),
             at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
             asking=SessionQuestions(
                 QuestionStore(database, clock, WORKER.workspace),
