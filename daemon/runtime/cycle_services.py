@@ -110,11 +110,11 @@ class CycleServices:
     notes: SoulNotes
     wishes: tuple[Wish, ...] = ()
     tells_of_memory: bool = True
+    doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
     names: PromptNames = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", PromptNames(self.channel))
-    doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
 
     async def mind(
         self,
