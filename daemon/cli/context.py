@@ -158,7 +158,7 @@ def define(key: str, form: Path | None, audience: str | None, writers: str | Non
 
     JSON keys: key, version, data, audience, writers, author, updated_ms.
     """
-    schema = _object(form.read_text(encoding="utf-8")) if form else None
+    schema = _object(_text_of(form)) if form else None
     readers = audience_in(audience) if audience is not None else None
     names = [one.strip() for one in writers.split(",") if one.strip()] if writers is not None else None
     _show(
@@ -227,6 +227,14 @@ async def _contexts() -> AsyncIterator[SharedContexts]:
         if not workspace:
             raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
         yield SharedContexts(ContextStore(database, clock, workspace), bells, clock, ADMIN)
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file. Raises ContextRefused."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContextRefused(f"{path} can't be read: {error}", hint="name a file with JSON in UTF-8") from error
 
 
 def _object(text: str) -> JSONObject:

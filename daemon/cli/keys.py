@@ -11,6 +11,7 @@ from daemon.cli.options import json_option
 from daemon.cli.output import age, say, say_json, show_rows
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
+from daemon.core.errors import StoreError
 from daemon.core.sessions import Visibility
 from daemon.memory.shared.keys import KeyAdmin, StoredKey
 
@@ -23,7 +24,7 @@ def command() -> None:
 
 
 @command.command("add")
-@click.option("--person", metavar="U…", default="", help="Whose sessions it is for, a Slack id; left out: your own.")
+@click.option("--person", metavar="U…", help="Whose sessions it is for, a Slack id; left out: your own.")
 @click.option(
     "--visibility",
     type=click.Choice([one.value for one in Visibility]),
@@ -44,7 +45,7 @@ def command() -> None:
     help="Whether its sessions know what was said in their owner's direct messages with the soul.",
 )
 @json_option
-def add(person: str, visibility: str, remember: bool, direct: bool, as_json: bool) -> None:
+def add(person: str | None, visibility: str, remember: bool, direct: bool, as_json: bool) -> None:
     """Make a key; it is shown this once, and only its hash is kept.
 
     It ends when it is revoked, and while the gate does not let its person in. People get one without you, too: by the
@@ -52,7 +53,11 @@ def add(person: str, visibility: str, remember: bool, direct: bool, as_json: boo
 
     JSON keys: id, key, person, visibility, remember, direct, created_ms.
     """
-    stored, text = _with_keys(lambda admin: admin.add(person, Visibility(visibility), remember=remember, direct=direct))
+    if person == "":  # as of a variable of the shell that is not set: that is no wish for a key of the admin's
+        raise StoreError("--person names nobody", hint="name them, as U012ABC, or leave --person out for your own")
+    stored, text = _with_keys(
+        lambda admin: admin.add(person or "", Visibility(visibility), remember=remember, direct=direct)
+    )
     if as_json:
         plain = {name: value for name, value in asdict(stored).items() if name not in {"revoked_ms", "seen_ms"}}
         say_json({"key": text, **plain})

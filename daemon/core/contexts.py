@@ -122,6 +122,7 @@ def merged(data: JSONObject, changes: JSONObject) -> JSONObject:
 
 
 _DEEPEST: Final = 32
+_WIDEST: Final = 13_000  # bits; readers of JSON refuse numbers of more than 4,300 digits
 
 
 def _require_json(value: object, path: str, depth: int = 0) -> None:
@@ -145,6 +146,8 @@ def _require_leaf(value: object, where: str) -> None:
     if isinstance(value, str):
         if _LONE.search(value):
             raise ContextRefused(f"{where} holds half of a character", hint="write whole Unicode characters")
+    elif isinstance(value, int) and value.bit_length() > _WIDEST:
+        raise ContextRefused(f"{where} is a number of thousands of digits", hint="write it as a text")
     elif isinstance(value, float) and not math.isfinite(value):
         raise ContextRefused(f"{where} is {value}, which JSON can't hold", hint="use a finite number or null")
     elif value is not None and not isinstance(value, int | float):

@@ -73,6 +73,18 @@ def test_what_may_not_be_written_is_refused_with_the_reason(arguments: tuple[str
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize(
+    "schema", [b"", b"{", b"[]", b'{"a": "\xff"}', b"\xff\xfe", b"[" * 10_000, b'{"x": NaN}', None]
+)
+def test_what_is_no_file_with_a_schema_is_refused_and_changes_nothing(home: Path, schema: bytes | None) -> None:
+    path = home / "schema.json"
+    path.mkdir() if schema is None else path.write_bytes(schema)
+    result = call("context", "define", "game", "--schema", str(path))
+    assert result.exit_code != 0
+    assert "unexpected error" not in result.output
+    assert json.loads(call("context", "list", "--json").output) == []
+
+
 def test_a_schema_binds_and_one_that_the_data_breaks_is_refused(home: Path) -> None:
     found("set", "game", '{"phase": "lobby"}')
     (home / "game.json").write_text('{"properties": {"phase": {"enum": ["lobby", "playing"]}}}')

@@ -3,8 +3,11 @@
 import json
 import stat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from daemon.cli.hooks import EVENTS, script_path
 from tests.cli.conftest import call
@@ -26,7 +29,7 @@ LONG = "\n".join(
 )
 
 
-def given(home: Path, text: str) -> Path:
+def placed(home: Path, text: str) -> Path:
     path = home / "settings.json"
     path.write_bytes(text.encode())
     return path
@@ -56,7 +59,7 @@ def ours(path: Path) -> dict[str, int]:
     ],
 )
 def test_the_file_is_byte_for_byte_what_it_was(home: Path, text: str) -> None:
-    path = given(home, text)
+    path = placed(home, text)
     path.chmod(0o640)
     before = json.loads(text)
     for _ in range(2):  # the second time changes nothing
@@ -87,7 +90,7 @@ def test_a_file_that_was_not_there_goes_again(home: Path) -> None:
 
 
 def test_what_was_put_in_from_another_place_is_replaced_and_what_came_later_stays(home: Path) -> None:
-    path = given(home, "{}")
+    path = placed(home, "{}")
     call("hooks", "install", "--settings", str(path))
     path.write_text(path.read_text().replace(str(script_path().parent), "/gone/hooks"))
     call("hooks", "install", "--settings", str(path))
@@ -120,15 +123,46 @@ def test_what_was_put_in_from_another_place_is_replaced_and_what_came_later_stay
 )
 @pytest.mark.parametrize("act", ["install", "uninstall", "status"])
 def test_what_is_no_json_is_left_alone(home: Path, text: str, act: str) -> None:
-    path = given(home, text)
+    path = placed(home, text)
     result = call("hooks", act, "--settings", str(path))
     assert result.exit_code == 78, result.output
     assert path.read_bytes() == text.encode()
     assert "Traceback" not in result.output
 
 
+_NAMES = st.sampled_from([*EVENTS, "PreToolUse", "hooks", "model", "", "é", "\\u0000"]) | st.text(max_size=5)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(_NAMES, one, max_size=3),
+    max_leaves=8,
+)
+_GROUPS = st.lists(st.just(json.loads(THEIRS)) | _VALUES, max_size=3)
+_SETTINGS = st.dictionaries(_NAMES, _VALUES, max_size=3) | st.fixed_dictionaries(
+    {"hooks": st.dictionaries(st.sampled_from(EVENTS) | _NAMES, _GROUPS, max_size=4)}, optional={"model": _VALUES}
+)
+
+
+@given(_SETTINGS, st.sampled_from([None, 0, 2, "\t"]), st.booleans(), st.sampled_from(["", "\n", " \r\n", "// x", ","]))
+def test_whatever_stands_in_the_file_is_there_byte_for_byte_in_the_end(
+    settings: object, indent: int | str | None, ascii_: bool, end: str
+) -> None:
+    text = json.dumps(settings, indent=indent, ensure_ascii=ascii_) + end
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "settings.json"
+        path.write_bytes(text.encode("utf-8", "replace"))
+        before = path.read_bytes()
+        for act in ("install", "uninstall"):
+            result = call("hooks", act, "--settings", str(path))
+            assert result.exit_code in {0, 78}, result.output
+            if act == "install" and result.exit_code == 0:
+                assert ours(path) == dict.fromkeys(EVENTS, 1)
+            if result.exit_code:
+                assert path.read_bytes() == before
+        assert path.read_bytes() == before
+
+
 def test_a_link_is_followed_and_stays_a_link(home: Path) -> None:
-    path = given(home, "{}")
+    path = placed(home, "{}")
     link = home / "link.json"
     link.symlink_to(path)
     call("hooks", "install", "--settings", str(link))
@@ -138,7 +172,7 @@ def test_a_link_is_followed_and_stays_a_link(home: Path) -> None:
 
 def test_the_status_says_what_is_missing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
-    path = given(home, "{}")
+    path = placed(home, "{}")
     result = call("hooks", "status", "--settings", str(path))
     assert result.exit_code == 1
     assert "there is no key" in result.output

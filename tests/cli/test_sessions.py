@@ -79,6 +79,7 @@ def test_an_admins_key_has_no_person() -> None:
     ("arguments", "said"),
     [
         (("keys", "add", "--person", "ada"), "no Slack id"),
+        (("keys", "add", "--person", ""), "names nobody"),
         (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
         (("keys", "revoke", "nothing"), "there is no key"),
         (("sessions", "forget", "nothing"), "there is no session"),

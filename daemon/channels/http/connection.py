@@ -10,6 +10,7 @@ from aiohttp.web_request import BaseRequest
 from daemon.channels.http.errors import Refusal, as_response, crashed
 from daemon.core.ports import Emit
 
+_READABLE: Final = "send HTTP/1.1, with an address and headers of less than 8 KiB each in ASCII"
 _IDLE: Final = 75.0  # seconds after which an idle connection is closed
 
 
@@ -54,7 +55,7 @@ class _Connection(web.RequestHandler):
             raise ConnectionError("the response has begun and can't be taken back")
         if status < 500:  # noqa: PLR2004  # the client's fault
             self._emit("http.malformed", status=status)
-            refusal = Refusal(status, "malformed", "This is no readable HTTP request.")
+            refusal = Refusal(status, "malformed", "This is no readable HTTP request.", _READABLE)
         else:
             self._emit("http.crashed", error=exc)
             refusal = crashed()

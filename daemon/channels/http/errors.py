@@ -12,7 +12,7 @@ from daemon.core.pairing import NoSuchCode, PairingOver, TooManyCodes
 from daemon.core.sessions import NoSuchNote, NotBound, NoteSettled, NotTheirSession, SaidTooMuch
 
 _BY_STATUS: Final = {
-    400: ("malformed", "The request can't be read.", ""),
+    400: ("malformed", "The request can't be read.", "send a complete HTTP request"),
     404: ("unknown", "There is nothing at this address.", "GET /openapi.json lists all addresses"),
     405: ("wrong_method", "This address takes another method.", "see the header Allow"),
     413: ("too_large", "The body is too large.", "a body holds at most 256 KiB"),

@@ -6,7 +6,7 @@ from importlib import import_module
 from aiohttp import web
 
 from daemon.channels.http.auth import OWNER
-from daemon.channels.http.errors import Refusal
+from daemon.channels.http.field_faults import no_json
 from daemon.channels.http.mcp_tools import SessionTools
 from daemon.channels.http.request_body import read_raw
 from daemon.core.concurrency import in_background
@@ -24,7 +24,7 @@ class McpPage:
         try:
             json.loads(body)  # the SDK's own reader meets no body that breaks it
         except (ValueError, RecursionError):
-            raise Refusal(400, "malformed", "The body is not valid JSON.", "send one JSON object in UTF-8") from None
+            raise no_json() from None
         server = await in_background(lambda: import_module("daemon.channels.http.mcp_server"))
         response: web.StreamResponse = await server.answer(request, body, self._tools, request[OWNER])
         return response

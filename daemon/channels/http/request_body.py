@@ -7,10 +7,10 @@ from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from daemon.channels.http.errors import Refusal
+from daemon.channels.http.field_faults import no_json, reasons
 
 LARGEST: Final = 256 * 1024  # bytes; 20,000 characters fit, however they are escaped
 _SLOWEST: Final = 30.0  # seconds that a body may take to arrive
-_MOST_ERRORS: Final = 5
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -35,9 +35,6 @@ async def read_raw(request: web.Request) -> bytes:
 
 
 def _refused(error: ValidationError) -> Refusal:
-    """The errors by field, without the values, which may be private."""
-    errors = error.errors(include_url=False, include_input=False, include_context=False)
-    if any(one["type"] == "json_invalid" for one in errors):
-        return Refusal(400, "malformed", "The body is not valid JSON.", "send one JSON object in UTF-8")
-    reasons = [f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in errors[:_MOST_ERRORS]]
-    return Refusal(422, "invalid", "; ".join(reasons), "GET /openapi.json says what each field may hold")
+    if any(one["type"] == "json_invalid" for one in error.errors(include_url=False, include_input=False)):
+        return no_json()
+    return Refusal(422, "invalid", f"{reasons(error, 'body')}.", "GET /openapi.json says what each field may hold")

@@ -15,13 +15,13 @@ from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
 from daemon.channels.http.request_body import LARGEST
 from daemon.channels.http.routes import ROUTES
-from daemon.core.contexts import ContextRefused
 from daemon.core.errors import ConfigError, DaemonError, StoreError
 from daemon.core.network import is_loopback
 from daemon.core.ports import Emit
 from daemon.core.telemetry.metrics import Metrics
 
 _SHUTDOWN: Final = 2.0  # seconds that open streams get for their last event
+_UNAVAILABLE: Final = 503
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -127,11 +127,11 @@ class ApiServer:
                 return error
             case web.HTTPException():
                 return of_http(error)
-            case ContextRefused():
-                return of_daemon(error)
             case DaemonError():
-                self._emit("http.request_failed", reason=error.message, hint=error.hint)
-                return of_daemon(error)
+                refusal = of_daemon(error)
+                if refusal.status == _UNAVAILABLE:  # else the client asked for what can't be
+                    self._emit("http.request_failed", reason=error.message, hint=error.hint)
+                return refusal
             case ConnectionError() | web.RequestPayloadError():
                 self._emit("http.reader_left", reason=type(error).__name__)
                 return of_http(web.HTTPBadRequest())

@@ -8,9 +8,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import jsonschema
-from referencing import Registry
-
 from daemon.core.contexts import (
     OPERATOR,
     SOULS,
@@ -26,9 +23,9 @@ from daemon.core.contexts import (
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.shared.forms import require_fit, require_schema
 
 KEPT_VERSIONS: Final = 200
-_NOWHERE_ELSE: Final[Registry] = Registry()  # a schema refers to nothing but itself: nothing is ever fetched
 
 Change = Callable[[JSONObject], JSONObject]
 """From the data as it is to the data as it should be; pure, since it may be called again."""
@@ -85,7 +82,8 @@ async def write_context(
     _require_writer(found, writer)
     if not found.version:
         await _require_room(transaction, writer)
-    _require_form(found, data)
+    if found.form is not None:
+        require_fit(key, found.form, data)
     if found.version and text == as_stored(found.data):
         return found
     await transaction.insert(
@@ -140,9 +138,9 @@ async def define_context(
             hint="use another key for other readers",
         )
     if form is not None:
-        _require_schema(form)
+        require_schema(form)
         if found.version:
-            _require_form(ContextState(key, found.version, found.data, found.audience, form=form), found.data)
+            require_fit(key, form, found.data)
     await transaction.insert(
         "shared_context",
         """
@@ -191,26 +189,6 @@ async def _require_room(transaction: Transaction, writer: Writer) -> None:
             f"{writer.name} was the last to write {row['own']} contexts, and begins no other",
             hint="write into one of those that there are",
         )
-
-
-def _require_schema(form: JSONObject) -> None:
-    as_stored(form)
-    try:
-        jsonschema.Draft202012Validator.check_schema(form)
-    except jsonschema.SchemaError as error:
-        raise ContextRefused(f"this is no JSON Schema: {error.message[:200]}", hint="see json-schema.org") from error
-
-
-def _require_form(found: ContextState, data: JSONObject) -> None:
-    if found.form is None:
-        return
-    try:
-        fault = next(iter(jsonschema.Draft202012Validator(found.form, registry=_NOWHERE_ELSE).iter_errors(data)), None)
-    except Exception as error:  # a reference that leads nowhere is met only here
-        raise ContextRefused(f"the schema of {found.key} can't be used", hint="define it anew") from error
-    if fault is not None:
-        field = "/".join(str(part) for part in fault.absolute_path) or "the data"
-        raise ContextRefused(f"{field[:120]}: {fault.message[:200]}", hint=f"the schema of {found.key} asks for it")
 
 
 def _state(row: sqlite3.Row) -> ContextState:
