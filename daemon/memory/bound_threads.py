@@ -16,6 +16,7 @@ from daemon.core.sentences import SENTENCES
 from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.holders import holder_of
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.records import read_row
 
@@ -159,7 +160,7 @@ async def drop_unwatched(transaction: Transaction, session: str, now: int) -> No
     for row in rows:
         await note_in_conversation(
             transaction,
-            row["conversation"],
+            str(await holder_of(transaction, ConversationKey.parse(row["conversation"]))),
             f"unwatched {row['id']}",
             SENTENCES["bound_unwatched"],
             reply_to=row["reply_to"],

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -10,43 +9,18 @@ from daemon.core.bell_sockets import hang
 from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from daemon.mind.steps.mental_query import mental_query
 from tests.given import shown, tagged, wanting
-from tests.journeys.house import House, said
+from tests.journeys.handing import ACTS, GIVEN, ROLF_THERE, TAKEN, TESS_THERE, goes_on, handed, talking, two, words
+from tests.journeys.house import House
 from tests.journeys.own_memory import files_with
 from tests.journeys.problems import PROBLEM
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
-
-ACTS = "subprocesses = []\n[ism]\nenabled = true\n"
-TESS_THERE, ROLF_THERE = "You are Tess, a weaver.", "You are Rolf, a sailor."
-GIVEN = "From now on rolf answers here; what was said is passed on."
-TAKEN = "From now on I answer here in place of tess, and know what was said."
 
 BOTH_HOSTED = """
 INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail)
 SELECT ?, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state,
        json_set(detail, '$.souls', json('{"tess": ["C0GENERAL"], "rolf": []}')) FROM presence
 """
-
-
-async def two(house: House, **settings: Any) -> None:  # noqa: ANN401  # any setting
-    """Start Tess and Rolf, who solve problems and have no background jobs."""
-    write_soul(house.settings.home, more=ACTS)
-    write_soul(house.settings.home, "rolf", ACTS, shown="Rolf", personality=ROLF_THERE)
-    await house.start(name="tess", souls=("rolf",), **settings)
-
-
-async def words(house: House, room: str = "C0GENERAL") -> list[str]:
-    """What the souls said in a room, in the order in which it stands there."""
-    posts = await house.people.posts_by_bot(room)
-    return [said(one) for one in sorted(posts, key=lambda one: float(one["ts"]))]
-
-
-async def handed(house: House, ts: str, text: str = "@soul hand this thread to Rolf") -> None:
-    """Have the thread handed over by its phrase, and both souls say so."""
-    known = len(await words(house))
-    await house.say("Ada", "general", text, thread=ts)
-    await house.reply("general", "From now on I answer here", count=known // 3 + 1)
-    await house.idle()
 
 
 async def test_a_thread_goes_to_another_soul_and_back_without_a_model(empty_house: House) -> None:
@@ -62,16 +36,12 @@ async def test_a_thread_goes_to_another_soul_and_back_without_a_model(empty_hous
     assert (await words(house))[1:] == [GIVEN, TAKEN]
     faces = [one.get("username") for one in await house.people.posts_by_bot("C0GENERAL")]
     assert sorted(map(str, faces)) == ["None", "None", "Rolf"]
-    await house.say("Ada", "general", "which colour?", thread=ts)
-    await house.reply("general", "Aye, red.")
-    await house.idle()
+    await goes_on(house, ts, "which colour?", "Aye, red.")
     assert ROLF_THERE in house.last_prompt()
     assert "my kiln is red" in house.last_prompt()
     assert TESS_THERE not in house.last_prompt()
     await handed(house, ts, "@soul hand this thread back to tess")
-    await house.say("Ada", "general", "and now?", thread=ts)
-    await house.reply("general", "Red it is.")
-    await house.idle()
+    await goes_on(house, ts, "and now?", "Red it is.")
     assert TESS_THERE in house.last_prompt()
     assert "Aye, red." in house.last_prompt()
     assert len(await words(house)) == 7
@@ -146,10 +116,7 @@ async def test_direct_messages_go_to_the_other_soul_with_what_was_said_there_alo
 async def test_forget_me_reaches_what_was_handed_on(empty_house: House) -> None:
     house = empty_house
     await two(house)
-    house.model.replies += [tagged("I see."), tagged("Aye."), tagged("Nothing.")]
-    ts = await house.say("Ada", "general", "@soul the quincunx is mine")
-    await house.reply("general", "I see.")
-    await house.idle()
+    ts = await talking(house, "the quincunx is mine", "Aye.", "Nothing.")
     await handed(house, ts)
     assert files_with(house.settings.home, "quincunx") != []
     await house.answered("Ada", "dm", "forget me")
@@ -242,10 +209,7 @@ async def test_a_thread_goes_to_a_soul_of_another_daemon(empty_house: House) -> 
 async def test_an_event_that_slack_sends_again_is_answered_once(empty_house: House) -> None:
     house = empty_house
     await two(house)
-    house.model.replies += [tagged("I see."), tagged("Aye.")]
-    ts = await house.say("Ada", "general", "@soul my kiln is red")
-    await house.reply("general", "I see.")
-    await house.idle()
+    ts = await talking(house, "my kiln is red", "Aye.")
     await handed(house, ts)
     await house.say("Ada", "general", "which colour?", thread=ts)
     await house.reply("general", "Aye.")
@@ -280,10 +244,7 @@ async def test_a_question_that_a_soul_parked_is_answered_to_the_one_that_got_it(
 async def test_a_thread_is_answered_after_a_restart_by_the_soul_that_has_it(empty_house: House) -> None:
     house = empty_house
     await two(house)
-    house.model.replies += [tagged("I see."), tagged("Aye.")]
-    ts = await house.say("Ada", "general", "@soul my kiln is red")
-    await house.reply("general", "I see.")
-    await house.idle()
+    ts = await talking(house, "my kiln is red", "Aye.")
     await handed(house, ts)
     await house.stop()
     await house.say("Ada", "general", "still there?", thread=ts)

@@ -7,7 +7,8 @@ import pytest
 
 from daemon.memory.database import Database, open_database
 from tests.fakes import FakeClock
-from tests.given import DM, HERE, new_message
+from tests.given import DM, HERE, SOUL, new_message
+from tests.store.handing import host
 from tests.store.indexed import CHANNEL, EVERYBODY, Indexed
 from tests.store.parts import Stores, make_rollback, make_wal
 
@@ -39,6 +40,19 @@ async def database(path: Path, clock: FakeClock) -> AsyncIterator[Database]:
 @pytest.fixture
 def stores(database: Database, clock: FakeClock) -> Stores:
     return Stores.of(database, clock)
+
+
+@pytest.fixture
+async def ada(database: Database, clock: FakeClock) -> Stores:
+    """A worker of the soul Ada, where daemons host her and two others."""
+    await host(database, clock, SOUL, "ben", "cleo")
+    return Stores.of(database, clock)
+
+
+@pytest.fixture
+def ben(database: Database, clock: FakeClock) -> Stores:
+    """A worker of the soul Ben."""
+    return Stores.of(database, clock, "worker-2", soul="ben")
 
 
 @pytest.fixture

@@ -1,84 +1,24 @@
 """A thread that is handed to another soul: in one commit, with what is known of it; nothing counts twice."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Acceptance, Decision, Feedback, NewMessage, Source
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Acceptance, Decision, Feedback, Source
 from daemon.memory.admin.handing import Handing
-from daemon.memory.database import Database, Transaction, open_database
+from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cues import Cue
 from daemon.memory.queues.handoffs import Handoff, HandoffRefused
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.presence import Presence
 from daemon.memory.records import ProcessState, VisitState
 from tests.fakes import FakeClock
-from tests.given import LEASE, SOUL, TEAM, deleted, edited, effect, new_message, thread
+from tests.given import SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.handing import BENS, EVERYBODY, ROOM, TO_ADA, TO_BEN, hand, host, said, summary, where
 from tests.store.parts import Stores, intend, later
-
-ROOM = thread("100.000001")
-BENS = replace(ROOM, soul="ben")
-EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
-TO_BEN, TO_ADA = Handoff("ben", "U1", "100.000001"), Handoff(SOUL, "U1", "100.000001")
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(auto=True)
-
-
-@pytest.fixture
-async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
-    async with open_database(tmp_path / "memory.db", clock) as opened:
-        await host(opened, clock, SOUL, "ben", "cleo")
-        yield opened
-
-
-@pytest.fixture
-def ada(database: Database, clock: FakeClock) -> Stores:
-    return Stores.of(database, clock)
-
-
-@pytest.fixture
-def ben(database: Database, clock: FakeClock) -> Stores:
-    return Stores.of(database, clock, "worker-2", soul="ben")
-
-
-async def host(database: Database, clock: FakeClock, *souls: str) -> None:
-    """Have a living daemon host these souls: this process."""
-    presence = Presence(database, clock, soul=SOUL, workspace=TEAM, kind="slack", version="1", lease=LEASE)
-    await presence.beat("connected", {"souls": {name: [] for name in souls}})
-
-
-def said(
-    ts: str = "100.000001", words: str = "the kiln is cold", *, event: str = "", addressed: bool = True
-) -> NewMessage:
-    """A message in the thread, as it arrives for the soul that names the channel."""
-    message = new_message(ts, words, event=event, conversation=ROOM, audience=EVERYBODY, addressed=addressed)
-    return replace(message, receiver="UBOT", perception=replace(message.perception, place=Place.PUBLIC_CHANNEL))
-
-
-async def hand(stores: Stores, to: Handoff = TO_BEN, reply: str = "I see.") -> None:
-    """Answer what waits, and hand the thread over with the answer."""
-    claim = await stores.claim()
-    await stores.commits.commit(replace(effect(claim, reply), handoff=to))
-
-
-async def where(database: Database, ts: str) -> list[str]:
-    """The conversations that have a message."""
-    rows = await database.rows("SELECT conversation FROM inbox WHERE ts = :ts ORDER BY conversation", ts=ts)
-    return [row["conversation"] for row in rows]
-
-
-async def summary(database: Database, key: ConversationKey = BENS) -> str:
-    row = await database.one("SELECT summary FROM working_memory WHERE conversation = :id", id=str(key))
-    return row["summary"] if row else ""
 
 
 async def test_what_is_said_from_then_on_is_the_new_souls(ada: Stores, ben: Stores, database: Database) -> None:
@@ -215,17 +155,6 @@ async def test_the_whole_of_a_message_reaches_the_soul_that_has_its_first_half(a
     assert await ada.inbox.accept(said(words="look at this file", event="twin")) is Acceptance.ACCEPTED
     rows = await database.rows("SELECT conversation, body FROM inbox WHERE modality = 'words'")
     assert [tuple(row) for row in rows] == [(str(ROOM), "look at this file")]
-
-
-async def test_it_is_handed_back_with_what_was_said_meanwhile(ada: Stores, ben: Stores, database: Database) -> None:
-    await ada.inbox.accept(said())
-    await hand(ada)
-    await ada.inbox.accept(said("101.0", "and the glaze?"))
-    await hand(ben, TO_ADA, "It is blue.")
-    assert (await summary(database, ROOM)).splitlines()[:2] == ["Ben: the kiln is cold", "Ada: I see."]
-    assert "It is blue." in await summary(database, ROOM)
-    assert (await ada.turns.transcript(ROOM, 9)).turns == ()
-    assert len(await database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 4
 
 
 async def test_a_soul_hands_on_what_it_was_handed(ada: Stores, ben: Stores, database: Database) -> None:

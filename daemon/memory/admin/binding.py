@@ -1,6 +1,6 @@
 """Binds threads to sessions for an admin, and ends that; where a session has a person, it is they who decide."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from daemon.core.bound_threads import BoundThread
 from daemon.core.errors import StoreError
@@ -11,6 +11,7 @@ from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.bound_threads import BindingRefused, bind, bound_thread, bound_to, end_binding, say_of_binding
 from daemon.memory.database import Transaction
+from daemon.memory.holders import holder_of
 from daemon.memory.shared.binding_acts import have_bound
 from daemon.memory.shared.sessions import session_of
 
@@ -36,7 +37,7 @@ class BindingAdmin(AuditedChanges):
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> BindingOrder:
-            where = await _holder(transaction, await find_conversation(transaction, name))
+            where = await holder_of(transaction, await find_conversation(transaction, name))
             await _require_bindable(transaction, session, where)
             if session.person:
                 await have_bound(
@@ -72,12 +73,6 @@ class BindingAdmin(AuditedChanges):
             return BindingOrder(session.name, bound.conversation, bound.everybody, bound=False)
 
         return await self._database.write(unit)
-
-
-async def _holder(transaction: Transaction, where: ConversationKey) -> ConversationKey:
-    """The conversation of the soul that has the thread now."""
-    row = await transaction.one("SELECT handed_to FROM conversations WHERE id = :id", id=str(where))
-    return replace(where, soul=row["handed_to"]) if row and row["handed_to"] else where
 
 
 async def _require_bindable(transaction: Transaction, session: CodeSession, where: ConversationKey) -> None:

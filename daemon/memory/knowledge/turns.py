@@ -23,8 +23,8 @@ _WITH = """
 class Transcript:
     """A summary of the turns up to `summarized_to`, and the turns after it.
 
-    `summarized_to` is zero or less when there is no summary. `aside` holds the messages that users wrote to each other
-    in the thread since the soul's last reply.
+    `summarized_to` is zero or less when the summary covers none of its turns. `aside` holds the messages that users
+    wrote to each other in the thread since the soul's last reply.
     """
 
     summary: str
@@ -172,7 +172,8 @@ class Turns:
 async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
     """Delete a summary that covers turn `seq`, which was edited or deleted, and refuse one that a job is making now.
 
-    So it is for each soul to which the thread was handed. The next summary is made from the turns that are left.
+    So it is for each soul to which the thread was handed, whichever of its own turns its summary covers: it may hold
+    those of the others. The next summary is made from the turns that are left.
     `summarized_to` falls below zero, to a value it never had, so that the running job no longer finds the summary it
     started from.
     """
@@ -181,12 +182,14 @@ async def forget_summary(transaction: Transaction, conversation: str, seq: int) 
             """
             INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
             SELECT id, 1, audience, '', -1, last_ms FROM conversations c WHERE id = :id
-              AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id AND w.summarized_to >= :seq)
+              AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id
+                             AND (w.summarized_to >= :seq OR (w.summary <> '' AND c.id <> :conversation)))
                 OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
                              AND j.state IN ('ready', 'running') AND j.state = 'running'))
             ON CONFLICT (conversation) DO UPDATE SET summary = '', version = working_memory.version + 1,
               summarized_to = -(working_memory.version + 1)
             """,
             id=one,
+            conversation=conversation,
             seq=seq,
         )

@@ -7,12 +7,14 @@ dropped, and who asked is told to ask again. What needed no click and was not re
 from typing import Final
 
 from daemon.core.notes import LONGEST
+from daemon.core.perception import ConversationKey
 from daemon.core.phrases import Command, phrase_in
 from daemon.core.sentences import SENTENCES
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.holders import holder_of
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.queues.approvals import take_back
 
@@ -71,7 +73,7 @@ async def _drop(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
     await take_back(transaction, row["id"], now)
     await note_in_conversation(
         transaction,
-        row["conversation"],
+        str(await holder_of(transaction, ConversationKey.parse(row["conversation"]))),
         f"edited {row['id']}",
         SENTENCES["ask_edited"],
         reply_to=row["reply_to"],

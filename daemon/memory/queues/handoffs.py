@@ -10,21 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.errors import DaemonError
-from daemon.core.fencing import clean_name
 from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.sentences import Sentence
-from daemon.core.text import one_line, shortened
 from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.bound_threads import hand_on
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.holders import is_hosted
 from daemon.memory.knowledge.handed import handed_among
+from daemon.memory.knowledge.handed_summary import give_summary
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.cues import REPORTS
 
-_TURNS: Final = 24  # of the newest ones that no summary covers
-_LONGEST_TURN: Final = 300
-_LONGEST_SUMMARY: Final = 8_000
 _ARRIVES_MS: Final = 1_000  # later than the other soul's words
 
 
@@ -56,7 +53,7 @@ async def at_its_holder(transaction: Transaction, perception: Perception, holder
         if holder:
             await open_conversation(transaction, key, perception.place, perception.audience, now)
             await _point_to(transaction, [str(key)], replace(key, soul=holder))
-    if not holder or not await _is_hosted(transaction, holder, key.workspace):
+    if not holder or not await is_hosted(transaction, holder, key.workspace):
         return perception
     id_ = "/".join((holder, key.workspace, key.channel, perception.ts))
     return replace(perception, id=id_, conversation=replace(key, soul=holder))
@@ -73,21 +70,9 @@ async def hand_over(transaction: Transaction, where: ConversationKey, handoff: H
     for statement in _GIVEN:
         await transaction.run(statement, old=str(where), new=str(to), soul=to.soul, now=now)
     await hand_on(transaction, where, to)
-    await _give_summary(transaction, where, to, row["audience"], now)
+    await give_summary(transaction, where, to, row["audience"], now)
     await _give_what_waits(transaction, where, to)
     await _say_so(transaction, where, to, handoff, now)
-
-
-async def _is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool:
-    """Whether a daemon says that it hosts the soul; the row of a dead one is deleted (see `Presence`)."""
-    row = await transaction.one(
-        """
-        SELECT 1 FROM presence p, json_each(p.detail, '$.souls') s WHERE p.workspace = :workspace AND s.key = :soul
-        """,
-        workspace=workspace,
-        soul=soul,
-    )
-    return row is not None
 
 
 async def _point_to(transaction: Transaction, conversations: list[str], to: ConversationKey) -> None:
@@ -100,55 +85,30 @@ async def _point_to(transaction: Transaction, conversations: list[str], to: Conv
         )
 
 
-async def _give_summary(
-    transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, now: int
-) -> None:
-    """Give the summary with the newest turns below it. It covers all turns so far: who deletes one deletes it."""
-    known = await transaction.one("SELECT * FROM working_memory WHERE conversation = :id", id=str(where))
-    turns = await transaction.rows(
-        """
-        SELECT name, body FROM turns WHERE conversation = :id AND seq > :after AND passing = 0 AND kind <> 'apology'
-        ORDER BY seq DESC LIMIT :most
-        """,
-        id=str(where),
-        after=known["summarized_to"] if known else 0,
-        most=_TURNS,
-    )
-    newest = await transaction.one(
-        "SELECT max(seq) AS seq FROM turns WHERE conversation IN (:old, :new)", old=str(where), new=str(to)
-    )
-    if newest is None or newest["seq"] is None:
-        return
-    lines = [known["summary"] if known else "", *map(_line, reversed(turns))]
-    await transaction.insert(
-        "working_memory",
-        """
-        ON CONFLICT (conversation) DO UPDATE SET version = working_memory.version + 1, audience = excluded.audience,
-          summary = excluded.summary, summarized_to = excluded.summarized_to, updated_ms = excluded.updated_ms
-        """,
-        conversation=str(to),
-        version=1,
-        audience=audience,
-        summary="\n".join(filter(None, lines))[-_LONGEST_SUMMARY:],
-        summarized_to=newest["seq"],
-        updated_ms=now,
-    )
-
-
-def _line(turn: sqlite3.Row) -> str:
-    return f"{clean_name(turn['name'])}: {shortened(one_line(turn['body']), _LONGEST_TURN)}"
-
-
 async def _give_what_waits(transaction: Transaction, where: ConversationKey, to: ConversationKey) -> None:
-    """Messages that no reply was begun for are the other soul's; with another id, so that each is there once."""
+    """What no reply was begun for is the other soul's; with another id, so that each is there once.
+
+    That is messages, notes, news of sessions, and what falls due. What was allowed, and words that somebody waited for,
+    the soul tells that was asked.
+    """
     waiting = await transaction.rows(
-        "SELECT * FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed') AND modality = 'words'",
+        """
+        SELECT * FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed')
+          AND modality IN ('words', 'note', 'time') AND json_type(params, :reports) IS NULL
+        """,
         id=str(where),
+        reports=f"$.{REPORTS}",
     )
     for row in waiting:
         moved = dict(row) | {"id": f"{to.soul}{row['id'].removeprefix(where.soul)}", "soul": to.soul, "state": "new"}
         await transaction.insert("inbox", "ON CONFLICT (id) DO NOTHING", **moved | {"conversation": str(to)})
         await transaction.run("DELETE FROM inbox WHERE id = :id", id=row["id"])
+        await transaction.run(
+            "UPDATE shared_messages SET inbox = :moved, heard_in = :to WHERE inbox = :id",
+            moved=moved["id"],
+            to=str(to),
+            id=row["id"],
+        )
         await transaction.run("DELETE FROM heard_words WHERE message = :id", id=row["id"])
         await transaction.run(
             "UPDATE OR IGNORE shared_files SET conversation = :to WHERE conversation = :id AND ts = :ts",

@@ -10,6 +10,7 @@ from daemon.core.perception import ConversationKey, Modality
 from daemon.core.questions import BUTTON, NEWS_PARAM, News
 from daemon.memory.bound_threads import BindingRefused, bind, end_binding
 from daemon.memory.database import Transaction
+from daemon.memory.holders import holder_of
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.memory_acts import Asker
@@ -112,6 +113,7 @@ async def have_bound(
     now: int,
 ) -> None:
     """Put it into a conversation's inbox that it is to be bound: `BIND` asks the owner, at `BOUND` they allowed it."""
+    where = await holder_of(transaction, where)
     row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(where))
     if row is None:
         return

@@ -24,6 +24,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Moda
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.holders import holder_of
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import read_row
@@ -131,12 +132,14 @@ async def store_note(
 ) -> SharedMessage:
     """Store a note and have it perceived; as `refused` where it is over the budget, or `refused` says why."""
     name, kind, heard_in = f"{MARK}{secrets.token_hex(6)}", note.kind, note.heard_in
+    if note.answered is not None and heard_in:
+        heard_in = str(await holder_of(transaction, ConversationKey.parse(heard_in)))
     reason = refused or await why_over(transaction, note, budget, now)
     state, inbox = NoteState.REFUSED, ""
     if not reason and not heard_in:
         state = NoteState.DELIVERED  # the admin looks by themselves
     elif not reason:
-        inbox = await _have_perceived(transaction, name, note, now)
+        inbox = await _have_perceived(transaction, name, note, heard_in, now)
         state, reason = (NoteState.WAITING, "") if inbox else (NoteState.DROPPED, "its conversation is gone")
     await transaction.insert(
         "shared_messages",
@@ -232,9 +235,9 @@ async def last_heard(transaction: Transaction, conversation: ConversationKey, se
     return read_note(row) if row else None
 
 
-async def _have_perceived(transaction: Transaction, name: str, note: NewNote, now: int) -> str:
+async def _have_perceived(transaction: Transaction, name: str, note: NewNote, heard_in: str, now: int) -> str:
     """Put the note into the inbox; gives the row's id, an empty one where the conversation exists no more."""
-    key = ConversationKey.parse(note.heard_in)
+    key = ConversationKey.parse(heard_in)
     place, audience, author = str(Place.TERMINAL), str(note.audience), f"{SOUL_CHANNEL}.{note.sender}"
     if note.answered is None:
         await open_conversation(transaction, key, Place.TERMINAL, note.audience, now)

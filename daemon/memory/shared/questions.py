@@ -24,6 +24,7 @@ from daemon.core.questions import (
     News,
 )
 from daemon.memory.database import Database, Transaction
+from daemon.memory.holders import holder_of
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.shared.messages import note_of, read_note
 
@@ -74,10 +75,14 @@ class QuestionStore:
         return await self._database.read(lambda transaction: note_of(transaction, name))
 
     async def open(self, soul: str) -> list[OpenQuestion]:
-        """Those that a soul passed on and that are not over, oldest first. Raises StoreError."""
+        """Those that are not over, which a soul passed on, or whose thread was handed to it; oldest first.
+
+        Raises StoreError.
+        """
         rows = await self._database.rows(
             f"""
-            SELECT * FROM shared_messages WHERE {_OPEN} AND sender = :soul AND workspace = :workspace
+            SELECT * FROM shared_messages WHERE {_OPEN} AND workspace = :workspace AND
+              (sender = :soul OR conversation IN (SELECT id FROM conversations WHERE handed_to = :soul))
             ORDER BY created_ms, rowid
             """,  # noqa: S608 - a constant
             soul=soul,
@@ -279,7 +284,7 @@ async def settle(transaction: Transaction, question: SharedMessage, words: str, 
     if taken is None:
         return
     name = f"{MARK}{secrets.token_hex(6)}"
-    inbox = await tell_people(transaction, question, News.ANSWER, now, answer=name)
+    inbox, heard_in = await tell_people(transaction, question, News.ANSWER, now, answer=name)
     await transaction.insert(
         "shared_messages",
         id=name,
@@ -288,7 +293,7 @@ async def settle(transaction: Transaction, question: SharedMessage, words: str, 
         addressee=question.sender,
         workspace=question.workspace,
         conversation="",
-        heard_in=question.conversation,
+        heard_in=heard_in,
         inbox=inbox,
         behalf=question.behalf,
         audience=str(question.audience),
@@ -307,15 +312,17 @@ async def settle(transaction: Transaction, question: SharedMessage, words: str, 
 
 async def tell_people(
     transaction: Transaction, question: SharedMessage, news: News, now: int, *, answer: str = ""
-) -> str:
-    """Have it said where a question was asked what became of it, once for each news; gives the row in the inbox.
+) -> tuple[str, str]:
+    """Have it said where a question was asked what became of it, once for each news, by the soul that has the thread.
 
-    `answer` is the note that holds the answer. Empty where the conversation is gone.
+    Gives the row in the inbox and its conversation; the row is empty where the conversation is gone. `answer` is the
+    note that holds the answer.
     """
-    row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=question.conversation)
+    key = await holder_of(transaction, ConversationKey.parse(question.conversation))
+    row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(key))
     if row is None:
-        return ""
-    key, name = ConversationKey.parse(question.conversation), answer or f"{question.id}:{news}"
+        return "", str(key)
+    name = answer or f"{question.id}:{news}"
     await store_internal_event(
         transaction,
         name=name,
@@ -330,7 +337,7 @@ async def tell_people(
         at_ms=now,
         now=now,
     )
-    return "/".join((key.soul, key.workspace, key.channel, name))
+    return "/".join((key.soul, key.workspace, key.channel, name)), str(key)
 
 
 async def _readable(transaction: Transaction, session: str) -> list[SharedMessage]:

@@ -174,8 +174,13 @@ async def _store_said(  # noqa: PLR0917 - one of each
     )
     note = await note_of(transaction, call)
     assert note is not None  # stored in this very transaction
-    inbox = await tell_people(transaction, note, News.SAID, now, answer=call)
-    await transaction.run("UPDATE shared_messages SET inbox = :inbox WHERE id = :id", inbox=inbox, id=call)
+    inbox, heard_in = await tell_people(transaction, note, News.SAID, now, answer=call)
+    await transaction.run(
+        "UPDATE shared_messages SET inbox = :inbox, heard_in = :heard_in WHERE id = :id",
+        inbox=inbox,
+        heard_in=heard_in,
+        id=call,
+    )
     return SaidInThread.TAKEN
 
 

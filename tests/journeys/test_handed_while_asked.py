@@ -1,0 +1,142 @@
+"""A thread is handed over while a session is asked in it; what comes of it is the new soul's to say."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.asking import WORDS, AskedSession, allowed, door, question, states
+from tests.journeys.binding import bound_thread
+from tests.journeys.handing import ROLF_THERE, TESS_THERE, goes_on, handed, two
+from tests.journeys.house import House
+from tests.journeys.problems import NO, press
+
+MOMENTS = ("asked", "clicked", "read")
+
+
+@pytest.fixture
+async def session(empty_house: House, tmp_path: Path) -> AsyncIterator[AskedSession]:
+    """Ada's session, beside a daemon with two souls."""
+    await two(empty_house)
+    async with door(empty_house) as url:
+        yield await AskedSession.begun(empty_house, tmp_path, url)
+
+
+async def asked(house: House) -> str:
+    """Ben asks Ada's session in a thread with Tess; gives its ts."""
+    ts = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+    await house.reply("general", "I ask Ada Lovelace")
+    await house.idle()
+    return ts
+
+
+async def faces(house: House, containing: str) -> list[str]:
+    """By which soul each post with these words was said; empty for the main one."""
+    posts = await house.people.posts_by_bot("C0GENERAL")
+    return [str(post.get("username", "")) for post in posts if containing in str(post)]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread_and_it_knows_it(
+    session: AskedSession, moment: str
+) -> None:
+    house = session.house
+    ts = await asked(house)
+    if moment == "asked":
+        await handed(house, ts)
+    await allowed(house)
+    assert await faces(house, "It is allowed") == (["Rolf"] if moment == "asked" else [""])
+    if moment == "clicked":
+        await handed(house, ts)
+    assert WORDS in (await session.ends_turn()).context
+    if moment == "read":
+        await handed(house, ts)
+    await session.goes_on("0042.")
+    await house.reply("general", "0042.")
+    await house.idle()
+    assert await faces(house, "0042.") == ["Rolf"]
+    await goes_on(house, ts, "so which one?")
+    assert ROLF_THERE in house.last_prompt()
+    assert "0042." in house.last_prompt()
+    assert await states(house) == ["answered"]
+
+
+async def test_an_answer_that_came_before_the_thread_went_back_is_known_there_too(session: AskedSession) -> None:
+    house = session.house
+    ts = await asked(house)
+    await handed(house, ts)
+    await allowed(house)
+    await session.ends_turn()
+    await session.goes_on("0042.")
+    await house.reply("general", "0042.")
+    await house.idle()
+    await handed(house, ts, "@soul hand this thread to Tess")
+    await goes_on(house, ts, "so which one?")
+    assert TESS_THERE in house.last_prompt()
+    assert "0042." in house.last_prompt()
+
+
+async def test_a_refusal_is_said_by_the_soul_that_has_the_thread(session: AskedSession) -> None:
+    house = session.house
+    ts = await asked(house)
+    await handed(house, ts)
+    assert await press(house, "Ada", "D0ADA", await question(house), NO) == "accepted"
+    await house.reply("general", "It was not allowed")
+    await house.idle()
+    assert await faces(house, "It was not allowed") == ["Rolf"]
+
+
+async def test_a_session_that_is_gone_and_a_late_answer_are_told_by_the_soul_that_has_the_thread(
+    session: AskedSession,
+) -> None:
+    house = session.house
+    ts = await asked(house)
+    await allowed(house)
+    await handed(house, ts)
+    house.clock.turn(301)
+    await house.reply("general", "has not answered yet")
+    await house.idle()
+    await session.client.report("SessionEnd", reason="exit")
+    house.clock.turn(3)
+    await house.reply("general", "is gone")
+    await house.idle()
+    assert (await faces(house, "is gone"), await faces(house, "has not answered yet")) == (["Rolf"], ["Rolf"])
+
+
+async def test_a_bound_thread_stays_its_sessions_and_the_answers_are_the_new_souls(session: AskedSession) -> None:
+    house = session.house
+    ts = await bound_thread(house)
+    await house.say("Ada", "general", "and the tests?", thread=ts)
+    await house.idle()
+    await handed(house, ts)
+    assert "and the tests?" in (await session.ends_turn()).context
+    await session.goes_on("All green.")
+    await house.reply("general", "All green.")
+    await house.say("Ada", "general", "and the docs?", thread=ts)
+    await house.idle()
+    assert "and the docs?" in (await session.ends_turn("p2")).context
+    await session.goes_on("Written.", "p2")
+    await house.reply("general", "Written.")
+    await house.idle()
+    assert (await faces(house, "All green."), await faces(house, "Written.")) == (["Rolf"], ["Rolf"])
+    assert house.prompts == [], "no model is called"
+
+
+async def test_forget_me_empties_an_answer_that_the_new_soul_said(session: AskedSession) -> None:
+    house = session.house
+    ts = await asked(house)
+    await handed(house, ts)
+    await allowed(house)
+    await session.ends_turn()
+    await session.goes_on("ADAS-ANSWER")
+    await house.reply("general", "ADAS-ANSWER")
+    await house.idle()
+    await house.answered("Ada", "dm", "forget me")
+    assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    await house.idle()
+    left = [
+        str(tuple(row))
+        for table in ("shared_messages", "turns", "inbox", "outbox", "working_memory")
+        for row in await house.rows(f"SELECT * FROM {table}")
+    ]
+    assert "ADAS-ANSWER" not in str(left)
