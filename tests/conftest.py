@@ -45,7 +45,10 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the seed."""
+    """Print the seed, and what could not be tried here, loudly."""
+    skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", ())]
+    for reason in sorted({one[2] for one in skipped if isinstance(one, tuple)}):
+        terminalreporter.write_line(reason, yellow=True)
     terminalreporter.write_line(f"TEST_SEED={chance.SEED}")
 
 

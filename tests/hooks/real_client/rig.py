@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 from tests.fakes import TIMEOUT
+from tests.hooks.real_client import recordings
 
 ROOT = Path(__file__).parents[3]
 NAMES_IT = "CLAUDE_CODE_CLIENT"
 MISSING = (
-    f"THE REAL CLIENT OF CLAUDE CODE IS NOT HERE: the plugin is not tried with it. Set {NAMES_IT} to its executable "
-    "(`npm install @anthropic-ai/claude-code` brings it), or put `claude` on the PATH."
+    f"THE REAL CLIENT OF CLAUDE CODE IS NOT HERE: the plugin is tried with recordings of {recordings.version()} alone. "
+    f"Set {NAMES_IT} to its executable (`npm install @anthropic-ai/claude-code` brings it), or put it on the PATH."
 )
 _KEY = "sk-ant-local-stand-in-key-0000000000"
 _STEERING = re.compile(r"\x1b(?:\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>78])|\s")
@@ -40,6 +41,7 @@ class Installed:
         self.home, self.project = folder / "home", folder / "api"
         self.soul, self.key = soul, key
         self.heard = folder / "heard"
+        self.version = ""
         self.env = {
             "HOME": str(self.home),
             "PATH": "/usr/bin:/bin:/usr/local/bin",
@@ -70,6 +72,7 @@ class Installed:
             "projects": {str(self.project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
         }
         (self.home / ".claude" / ".claude.json").write_text(json.dumps(known))
+        self.version = (await self.run("--version")).split()[0]
         await self.run("plugin", "marketplace", "add", str(market))
         options = ("--config", f"url={self.soul}", "--config", f"key={self.key}")
         await self.run("plugin", "install", "soul@soul", *options)
@@ -96,6 +99,20 @@ class Installed:
     def hooks(self) -> list[dict[str, Any]]:
         """What the client gave to the hook script so far, in the order in which it began."""
         return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.heard.glob("*.json"))]
+
+    def names(self) -> list[str]:
+        """The names of these hooks."""
+        return [str(one["hook"]["hook_event_name"]) for one in self.hooks]
+
+    @property
+    def kept(self) -> list[dict[str, Any]]:
+        """The events that the hook script couldn't send, oldest first."""
+        return [json.loads(path.read_text()) for path in sorted(self.home.glob(".local/state/soul/*/*.json"))]
+
+    def record(self, scene: str) -> None:
+        """Write down what the client gave in this scene, where recordings are wanted."""
+        if recordings.wanted():
+            recordings.write(scene, self.version, self.home.parent, self.hooks)
 
     async def until_hook(self, name: str, count: int = 1, **fields: object) -> dict[str, Any]:
         """Wait for a hook with these fields; gives what it was given. A folder has no events to wait on."""

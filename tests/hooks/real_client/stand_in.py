@@ -15,24 +15,30 @@ _USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_inpu
 
 
 class StandIn:
-    """Answers by what the newest user message says: `USE:<tool> <JSON>` by a call of that tool, else by `says`.
+    """Answers by what came since its last answer: `USE:<tool> <JSON>` by a call of that tool, else by `says`.
 
-    What says `HOLD` is answered only after `go_on`.
+    What contains `holds_at` is answered only after `go_on`; `held` says that such a request is there, and `left` that
+    the client has given it up.
     """
 
     def __init__(self) -> None:
         self.url = ""
         self.says = "Hello from the stand-in."
         self.bodies: list[dict[str, Any]] = []
-        self.go_on, self.holds = asyncio.Event(), asyncio.Event()
+        self.holds_at = "HOLD"
+        self.go_on, self.held, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
         """One answer, in pieces."""
         body = await request.json()
         self.bodies.append(body)
-        if "HOLD" in _newest(body):
-            self.holds.set()
-            await self.go_on.wait()
+        if self.holds_at in _newest(body):
+            self.held.set()
+            try:
+                await self.go_on.wait()
+            except asyncio.CancelledError:
+                self.left.set()
+                raise
         block, stop = self._answer(body)
         begun = {
             "id": f"msg_{secrets.token_hex(10)}",
@@ -65,12 +71,18 @@ class StandIn:
 
 
 def _blocks(body: dict[str, Any]) -> list[Block]:
-    newest = [one for one in body["messages"] if one["role"] == "user"][-1]["content"]
-    return [{"type": "text", "text": newest}] if isinstance(newest, str) else newest
+    """What came since the last answer; some of it under the role `system`."""
+    found: list[Block] = []
+    for one in reversed(body["messages"]):
+        if one["role"] == "assistant":
+            break
+        content = one["content"]
+        found[:0] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return found
 
 
 def _newest(body: dict[str, Any]) -> str:
-    """The text of the newest user message."""
+    """The text of that."""
     return "\n".join(one["text"] for one in _blocks(body) if one["type"] == "text")
 
 
@@ -96,7 +108,7 @@ async def standing_in() -> AsyncIterator[StandIn]:
     app = web.Application(client_max_size=64 << 20)
     app.router.add_post("/v1/messages", made.messages)
     app.router.add_route("*", "/{tail:.*}", made.other)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
