@@ -414,6 +414,10 @@ class FakeChannel:
         """See `Channel.whisper`; not part of this fake."""
         return False
 
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        """Everybody is everywhere."""
+        return True
+
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         """No message has an address."""
         return ""

@@ -15,6 +15,10 @@ class BareChannel:
         """See `Channel.whisper`; those who read here read everything."""
         return False
 
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        """See `Channel.has_member`; there are no rooms to be in."""
+        return True
+
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         """See `Channel.permalink`; a message has no address."""
         return ""

@@ -102,6 +102,10 @@ class SeveralChannels:
         """See `Channel.whisper`."""
         return await self._of(conversation).whisper(conversation, person, text, thread=thread)
 
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        """See `Channel.has_member`."""
+        return await self._of(conversation).has_member(conversation, account)
+
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         """See `Channel.permalink`."""
         return await self._of(conversation).permalink(conversation, ts)

@@ -1,19 +1,29 @@
 """`soul handoff`: gives a thread to another soul."""
 
+import asyncio
 from dataclasses import asdict
+from typing import Final
 
 import click
 
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.history import read_items
 from daemon.cli.database_access import os_user, with_database
+from daemon.cli.meaning import silent
 from daemon.cli.options import json_option
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
+from daemon.core.config import Settings, load_settings
+from daemon.core.errors import ChannelError
 from daemon.memory.admin.handing import HandedOver, Handing
 from daemon.memory.database import Database
+from daemon.memory.queues.handoffs import HandoffRefused
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.messages import NoteStore
 from daemon.shared.messages import require_hosted
+
+_SLACK_S: Final = 10.0
+_PAGES: Final = 50
 
 
 @click.command("handoff")
@@ -32,10 +42,35 @@ def command(name: str, soul: str, as_json: bool) -> None:
     async def handed(database: Database) -> HandedOver:
         workspace = await database.read(workspace_of_file)
         await require_hosted(NoteStore(database, SystemClock(), workspace), soul)
-        return await Handing(database, SystemClock(), os_user()).hand_over(name, soul)
+        handing = Handing(database, SystemClock(), os_user())
+        where, apps = await handing.other_apps(name, soul)
+        if apps and not where.channel.startswith("D") and not await _is_there(settings, where.channel, apps):
+            raise HandoffRefused(
+                f"{soul} answers through another app, which is not in {where.channel}",
+                hint="invite that app there first",
+            )
+        return await handing.hand_over(name, soul)
 
-    done = with_database(load_settings(), handed)
+    settings = load_settings()
+    done = with_database(settings, handed)
     if as_json:
         say_json(asdict(done))
     else:
         say(f"{soul} answers in {done.conversation.removeprefix(done.soul + '/')} from now on.")
+
+
+async def _is_there(settings: Settings, channel: str, apps: frozenset[str]) -> bool:
+    """Whether one of the accounts is in a channel; true where Slack can't tell now, or lists only some members."""
+    if settings.slack_bot_token is None:
+        return True
+    client = SlackClient(settings, SystemClock(), silent)
+    try:
+        async with asyncio.timeout(_SLACK_S):
+            members, whole = await read_items(
+                client, "conversations.members", "members", str, most=_PAGES, channel=channel
+            )
+    except (ChannelError, TimeoutError):
+        return True
+    finally:
+        await client.close()
+    return not whole or not apps.isdisjoint(members)

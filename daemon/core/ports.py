@@ -678,6 +678,9 @@ class Channel(Gate, Protocol):
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
 
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""
+
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         """The address of a message of a conversation; empty where it has none, or it can't be asked for now."""
 

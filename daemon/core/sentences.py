@@ -176,6 +176,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "of these: {souls}.",
         "handoff_alone": "No soul named {name} is here now, nor any other, so I go on answering. My admin can have "
         "more souls here by SOUL_SOULS.",
+        "handoff_no_dm": "{name} answers through another app, which can't write in these direct messages, so I go on "
+        "answering. Write to that app itself.",
+        "handoff_not_in": "{name} answers through another app, which is not in this channel, so I go on answering. "
+        "Invite that app here, then say it again.",
         "handoff_not_here": "Here you choose yourself who answers. I hand over threads in Slack alone.",
         # -- asking a session ---------------------------------------------------------------------------------------
         "ask_unknown": "I know of no session `{session}` that could be asked.",

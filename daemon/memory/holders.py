@@ -19,6 +19,25 @@ async def is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool
     return row is not None
 
 
+async def other_apps(transaction: Transaction, where: ConversationKey) -> dict[str, frozenset[str]]:
+    """The platform ids of the accounts by which souls would post that no account hosts which hosts the soul of `where`.
+
+    An account writes in the rooms that it is in itself. Daemons that name none are left out.
+    """
+    rows = await transaction.rows(
+        """
+        SELECT s.key AS soul, json_extract(p.detail, '$.account') AS account
+        FROM presence p, json_each(p.detail, '$.souls') s WHERE p.workspace = :workspace AND account <> ''
+        """,
+        workspace=where.workspace,
+    )
+    accounts: dict[str, set[str]] = {}
+    for row in rows:
+        accounts.setdefault(row["soul"], set()).add(row["account"])
+    own = accounts.get(where.soul, set())
+    return {soul: frozenset(found) for soul, found in accounts.items() if own and not own & found}
+
+
 async def holder_of(transaction: Transaction, where: ConversationKey) -> ConversationKey:
     """The conversation of the soul to which a thread was handed; `where` itself if it was not.
 

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from daemon.core.errors import DaemonError
+from daemon.core.errors import ChannelError, DaemonError
 from daemon.core.notes import SOUL_CHANNEL
+from daemon.core.perception import Place
 from daemon.core.sessions import CodeSession, key_of
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
@@ -56,7 +57,30 @@ async def correspondence(cycle: Cycle, soul: Soul) -> Correspondence | None:
     if cycle.readers.apart or not cycle.readers.members_only or key_of(newest.author) is not None:
         return None
     found = await services.notes.correspondence(newest, cycle.readers.audience)
-    return found if found.souls else None
+    hands_to = [one for one in found.souls if await _can_answer_there(cycle, one)]
+    return replace(found, hands_to=tuple(hands_to)) if found.souls else None
+
+
+async def _can_answer_there(cycle: Cycle, soul: str) -> bool:
+    try:
+        return not await why_not_there(cycle, soul)
+    except ChannelError:
+        return False
+
+
+async def why_not_there(cycle: Cycle, soul: str) -> str:
+    """The sentence by which a soul can't answer in the thread, since its app is not there; empty where it can.
+
+    Raises StoreError, and NotDelivered while it can't be asked.
+    """
+    services, newest, say = cycle.services, cycle.newest, cycle.words.say
+    apps = (await services.notes.other_apps(cycle.claim.conversation)).get(soul)
+    if not apps:
+        return ""
+    if newest.place is Place.DM:
+        return say("handoff_no_dm", name=soul)
+    there = [await services.channel.has_member(cycle.claim.conversation, app) for app in sorted(apps)]
+    return "" if any(there) else say("handoff_not_in", name=soul)
 
 
 async def let_go_unheard(cycle: Cycle) -> None:

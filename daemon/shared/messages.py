@@ -1,6 +1,6 @@
 """Souls among themselves: notes from one to another, within budgets, and where they may be used (seed 003)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,13 +32,15 @@ _REMEMBERED_MS: Final = 24 * 3600 * 1000
 class Correspondence:
     """What a soul may do with notes in one cycle.
 
-    `souls` are the others that are hosted now. `why_not` says why no further note goes to one of them, beside those
-    that the cycle sends it already; empty if one may. `note` makes a note, or one that is refused for a reason.
+    `souls` are the others that are hosted now, `hands_to` those of them that can answer where it speaks. `why_not` says
+    why no further note goes to one of them, beside those that the cycle sends it already; empty if one may. `note`
+    makes a note, or one that is refused for a reason.
     """
 
     souls: tuple[str, ...]
     why_not: Callable[[str, int], Awaitable[str]]
     note: Callable[[str, str, str], SentNote]
+    hands_to: tuple[str, ...] = ()
 
 
 class SoulNotes:
@@ -71,6 +73,10 @@ class SoulNotes:
     async def others(self) -> tuple[str, ...]:
         """The other souls that are hosted now. Raises StoreError."""
         return tuple(sorted({*self._hosted_here, *await self._store.hosted()} - {self._soul}))
+
+    async def other_apps(self, where: ConversationKey) -> Mapping[str, frozenset[str]]:
+        """The souls that only other apps host, with the accounts by which these post. Raises StoreError."""
+        return await self._store.other_apps(where)
 
     def said(self, perception: Perception, words: str) -> tuple[SaidToSoul, ...]:
         """What becomes of a reply to a note, in a conversation with another soul: it goes to that soul."""

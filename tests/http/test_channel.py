@@ -143,6 +143,10 @@ class Main:
         self.asked.append("find")
         return None
 
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        self.asked.append("has_member")
+        return account == "U1"
+
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         self.asked.append("permalink")
         return "https://slack.test/1"

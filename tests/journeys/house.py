@@ -352,11 +352,11 @@ class House:
         path = self.settings.database_path
         return sqlite3.connect(path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
 
-    async def command(self, *arguments: str) -> str:
-        """The output of an admin command, run beside the daemon; it must succeed."""
+    async def command(self, *arguments: str, fails: bool = False) -> str:
+        """The output of an admin command, run beside the daemon; it must succeed, or fail where that is said."""
         env = {"SOUL_HOME": str(self.settings.home), "SOUL_NAME": self.settings.name}
         done = await asyncio.to_thread(CliRunner().invoke, soul, arguments, env=env, prog_name="soul")
-        assert done.exit_code == 0, done.output
+        assert (done.exit_code != 0) is fails, done.output
         return done.output
 
     @property

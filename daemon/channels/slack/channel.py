@@ -259,6 +259,10 @@ class SlackChannel:
             return False
         return True
 
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        """See `Channel.has_member`."""
+        return await self._readers.has_member(conversation.channel, account)
+
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         """See `Channel.permalink`."""
         return await self._permalinks.of(conversation.channel, ts)

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from daemon.core.perception import ConversationKey
 from daemon.memory.admin.schedule_admin import find_conversation, last_person
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
+from daemon.memory.holders import other_apps
 from daemon.memory.queues.handoffs import Handoff, HandoffRefused, hand_over
 
 
@@ -20,6 +22,18 @@ class HandedOver:
 
 class Handing(AuditedChanges):
     """Hands threads over in the name of the admin `actor`."""
+
+    async def other_apps(self, name: str, to: str) -> tuple[ConversationKey, frozenset[str]]:
+        """The conversation that `name` means, and the accounts of the soul if only another app hosts it.
+
+        Raises StoreError.
+        """
+
+        async def unit(transaction: Transaction) -> tuple[ConversationKey, frozenset[str]]:
+            where = await find_conversation(transaction, name)
+            return where, (await other_apps(transaction, where)).get(to, frozenset())
+
+        return await self._database.read(unit)
 
     async def hand_over(self, name: str, to: str) -> HandedOver:
         """Give a soul the thread of the conversation that `name` means; see `find_conversation`.

@@ -15,7 +15,7 @@ from daemon.core.sentences import Sentence
 from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.bound_threads import hand_on
 from daemon.memory.database import Transaction
-from daemon.memory.holders import is_hosted
+from daemon.memory.holders import is_hosted, other_apps
 from daemon.memory.knowledge.handed import handed_among
 from daemon.memory.knowledge.handed_summary import give_summary
 from daemon.memory.notes import note_in_conversation
@@ -64,6 +64,11 @@ async def hand_over(transaction: Transaction, where: ConversationKey, handoff: H
     row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(where))
     if row is None or row["place"] == Place.TERMINAL or handoff.to == where.soul:
         raise HandoffRefused(f"{where} can't be handed to {handoff.to}", hint="give a thread of Slack and another soul")
+    if row["place"] == Place.DM and handoff.to in await other_apps(transaction, where):
+        raise HandoffRefused(
+            f"{handoff.to} answers through another app, which can't write in these direct messages",
+            hint="have the person write to that app itself",
+        )
     to = replace(where, soul=handoff.to)
     await open_conversation(transaction, to, Place(row["place"]), Audience.parse(row["audience"]), now, heard=True)
     await _point_to(transaction, sorted({*await handed_among(transaction, str(where)), str(where), str(to)}), to)

@@ -24,7 +24,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Moda
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.holders import holder_of
+from daemon.memory.holders import holder_of, other_apps
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import read_row
@@ -77,6 +77,10 @@ class NoteStore:
         """The souls that living daemons host, as they show them. Raises StoreError."""
         present = await self._awareness.members(SOULS, ADMIN.audience)
         return frozenset(one.member.partition(":")[0] for one in present)
+
+    async def other_apps(self, where: ConversationKey) -> dict[str, frozenset[str]]:
+        """The souls that another app hosts than that of `where`, with its accounts. Raises StoreError."""
+        return await self._database.read(lambda transaction: other_apps(transaction, where))
 
     async def send(self, note: NewNote, budget: NoteBudget) -> SharedMessage:
         """Store a note; it is `refused` where it is over the budget. Raises StoreError."""

@@ -8,13 +8,13 @@ from daemon.memory.records import Delivery
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
 from daemon.runtime.people.own_words import say
-from daemon.runtime.sharing import tell_others
+from daemon.runtime.sharing import tell_others, why_not_there
 
 
 async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
     """Hand the thread over, or say why not, and commit; returns the first post, claimed for sending.
 
-    Raises StoreError, and what a commit raises.
+    Raises StoreError, NotDelivered while it can't be asked who is there, and what a commit raises.
     """
     services, to = cycle.services, name.casefold()
     souls = await services.notes.others()
@@ -22,6 +22,8 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
         return await say(cycle, cycle.words.say("handoff_not_here"))
     if to not in souls:
         return await say(cycle, _why_not(cycle, name, souls))
+    if why := await why_not_there(cycle, to):
+        return await say(cycle, why)
     await cycle.require_same_readers()
     effect = effect_of_words(cycle, (), ())
     effect = replace(effect, handoff=Handoff(to, effect.recipient, effect.reply_to))

@@ -87,6 +87,11 @@ class RoomReaders:
             rooms = await self._private.of(perception.author, where.soul)
         return Readers(audience, members_only=only, rooms=rooms)
 
+    async def has_member(self, channel: str, user: str) -> bool:
+        """Whether a user is in a channel; true where Slack doesn't list its members. Raises NotDelivered."""
+        members = await self._members.get(channel)
+        return members is None or user in members
+
     def outsider_spoke(self, channel: str, thread: str) -> None:
         """Note that a user who isn't a full member wrote in a thread, which counts from now on, though they leave."""
         self._spoken[channel, thread] = None

@@ -1,0 +1,110 @@
+"""A soul whose daemon is another app of Slack gets a thread only where that app can write; else nothing changes."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from daemon.core.bell_sockets import hang
+from daemon.memory.queues.presence import ProcessIdentity, bells_beside
+from tests.given import shown, tagged, wanting
+from tests.journeys.handing import ACTS, GIVEN, talking, words
+from tests.journeys.house import House
+from tests.journeys.problems import PROBLEM
+from tests.journeys.souls import write_soul
+from tests.unit.ism_parts import chosen
+
+_DAEMON = """
+INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail)
+SELECT ?, 'rolf', workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state,
+       json_object('souls', json('{"rolf": []}'), 'account', ?) FROM presence
+"""
+_SOUL = """
+INSERT INTO awareness (context_key, member, process, state, places, seen_ms)
+SELECT context_key, 'rolf', ?, state, places, seen_ms FROM awareness WHERE member = 'tess' AND context_key = 'souls'
+"""
+
+
+@asynccontextmanager
+async def rolf_elsewhere(house: House) -> AsyncIterator[str]:
+    """Tess's daemon, and beside it the row of one that hosts Rolf as another app; gives the user id of that app."""
+    write_soul(house.settings.home, more=ACTS)
+    await house.start(name="tess")
+    app = str((await house.people.add_person("Rolfs app", standing="bot"))["id"])
+    identity = replace(ProcessIdentity.current(), namespace="4026530000")
+    hung = hang(bells_beside(house.settings.database_path), identity.bell)
+    assert hung is not None
+
+    async def hosted() -> bool:
+        return bool(await house.rows("SELECT 1 FROM awareness WHERE member = 'tess'"))
+
+    await house.when(hosted)
+    with hung[0]:
+        await house.change(_DAEMON, str(identity), app)
+        await house.change(_SOUL, str(identity))
+        yield app
+
+
+async def unchanged(house: House) -> bool:
+    """Whether every thread is where it was."""
+    return await house.rows("SELECT 1 FROM conversations WHERE handed_to <> '' OR soul = 'rolf'") == []
+
+
+async def test_direct_messages_stay_with_their_app(empty_house: House) -> None:
+    house = empty_house
+    async with rolf_elsewhere(house):
+        answer = await house.answered("Ada", "dm", "hand this thread to rolf")
+        assert "rolf answers through another app, which can't write in these direct messages" in answer
+        assert "Write to that app itself." in answer
+        assert await unchanged(house)
+
+
+async def test_a_channel_without_the_other_app_stays_until_it_is_invited(empty_house: House) -> None:
+    house = empty_house
+    async with rolf_elsewhere(house):
+        ts = await talking(house)
+        await house.say("Ada", "general", "@soul hand this thread to rolf", thread=ts)
+        await house.reply("general", "Invite that app here, then say it again.")
+        await house.idle()
+        assert await unchanged(house)
+        await house.people.join("Rolfs app", "general")
+        await house.acknowledged()
+        await house.say("Ada", "general", "@soul hand this thread to rolf", thread=ts)
+        await house.reply("general", "From now on rolf answers here")
+        assert (await words(house))[-1] == GIVEN
+
+
+async def test_a_soul_is_not_offered_one_that_can_not_answer_there(empty_house: House) -> None:
+    house = empty_house
+    async with rolf_elsewhere(house):
+        house.model.steps["respond"].append(wanting("research"))
+        house.model.steps["choose_actions"].append(chosen(("Respond", "x")))
+        house.model.replies.append(tagged("I stay."))
+        await house.say("Ada", "general", f"@soul {PROBLEM}")
+        await house.reply("general")
+        await house.idle()
+        [prompt] = [shown(one) for one in house.prompts if one.step == "choose_actions"]
+        assert "Handoff" not in prompt
+        assert "Tell" in prompt, "it may write to it all the same"
+
+
+@pytest.mark.parametrize(("room", "why"), [("dm", "can't write in these direct messages"), ("general", "is not in C0")])
+async def test_an_admin_is_refused_likewise(
+    empty_house: House, monkeypatch: pytest.MonkeyPatch, room: str, why: str
+) -> None:
+    house = empty_house
+    async with rolf_elsewhere(house) as app:
+        await house.say("Ada", room, "hello" if room == "dm" else "@soul hello")
+        await house.reply("D0ADA" if room == "dm" else room)
+        await house.idle()
+        where = (await house.one("SELECT id FROM conversations WHERE thread <> '' OR channel LIKE 'D%'"))["id"]
+        slack = house.settings
+        assert slack.slack_bot_token is not None
+        monkeypatch.setenv("SLACK_BOT_TOKEN", slack.slack_bot_token.get_secret_value())
+        monkeypatch.setenv("SLACK_API_URL", slack.slack_api_url)
+        assert why in await house.command("handoff", where, "rolf", fails=True)
+        assert await unchanged(house)
+        if room != "dm":
+            await house.people.join(app, room)
+            assert "rolf answers in" in await house.command("handoff", where, "rolf")
