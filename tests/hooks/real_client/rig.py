@@ -151,14 +151,15 @@ class Installed:
 class ClientTerminal:
     """An interactive session in a terminal of its own."""
 
-    def __init__(self, client: Installed) -> None:
+    def __init__(self, client: Installed, *arguments: str) -> None:
         self.client = client
+        self._arguments = arguments
         self._running: asyncio.subprocess.Process | None = None
         self._handle = -1
         self._shown, self._changed = "", asyncio.Event()
 
     async def __aenter__(self) -> "ClientTerminal":
-        return await self.open()
+        return await self.open(*self._arguments)
 
     async def open(self, *arguments: str) -> "ClientTerminal":
         """Start it."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +14,7 @@ _USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_inpu
 
 
 class StandIn:
-    """Answers by what came since its last answer: `USE:<tool> <JSON>` by a call of that tool, else by `says`.
+    """Answers by `says`, or by a call of a tool where that is in `uses` for words that came since its last answer.
 
     What contains `holds_at` is answered only after `go_on`; `held` says that such a request is there, and `left` that
     the client has given it up.
@@ -25,6 +24,7 @@ class StandIn:
         self.url = ""
         self.says = "Hello from the stand-in."
         self.bodies: list[dict[str, Any]] = []
+        self.uses: dict[str, tuple[str, dict[str, Any]]] = {}
         self.holds_at = "HOLD"
         self.go_on, self.held, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -61,12 +61,12 @@ class StandIn:
         return web.json_response({"input_tokens": 42} if request.path.endswith("count_tokens") else {})
 
     def _answer(self, body: dict[str, Any]) -> tuple[Block, str]:
-        blocks = _blocks(body)
         said = _newest(body)
-        if found := re.search(r"^USE:(\S+) (\{.*\})$", said, re.MULTILINE):
-            used = {"name": found[1], "input": json.loads(found[2]), "id": f"toolu_{secrets.token_hex(10)}"}
-            if not any(one["type"] == "tool_result" for one in blocks):
-                return {"type": "tool_use", **used}, "tool_use"
+        called = any(one["type"] == "tool_result" for one in _blocks(body))
+        wanted = [use for words, use in self.uses.items() if words in said]
+        if wanted and body.get("tools") and not called:
+            (tool, given), name = wanted[0], f"toolu_{secrets.token_hex(10)}"
+            return {"type": "tool_use", "name": tool, "input": given, "id": name}, "tool_use"
         return {"type": "text", "text": self.says}, "end_turn"
 
 

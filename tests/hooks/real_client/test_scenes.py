@@ -41,12 +41,14 @@ async def test_the_plugin_and_the_marketplace_are_valid_and_the_directory_would_
 async def test_a_session_without_a_terminal_is_told_of_from_its_start_to_its_end(
     home: HttpHome, api: StandIn, client: Installed
 ) -> None:
-    said = await client.run("-p", 'USE:Bash {"command": "echo hi"}', "--allowedTools", "Bash")
+    api.uses["by a command"] = ("Bash", {"command": "echo h''i"})
+    said = await client.run("-p", "say hi by a command", "--allowedTools", "Bash")
     assert said.strip() == api.says
     assert client.names() == RUN
     (row,) = (await rows(home)).values()
     assert (row["state"], row["reason"], row["attended"], row["project"]) == ("gone", "other", False, "api")
     assert WHO in json.dumps(api.bodies[0]["messages"])
+    assert '"content": "hi"' in json.dumps(api.bodies[-1]["messages"])
     client.record("print")
 
 
