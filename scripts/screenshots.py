@@ -6,11 +6,17 @@ import tempfile
 from pathlib import Path
 
 from playwright.async_api import Browser, ViewportSize, expect
+from pydantic import SecretStr
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
+from tests.fakes import TurnableClock
+from tests.http.daemons import TOKEN
+from tests.journeys.asking import WORDS, AskedSession, question
+from tests.journeys.house import House, settings_for
+from tests.journeys.problems import press
 from tests.page import week
 from tests.page.journey import begun
 from tests.page.lines import Lines
@@ -61,6 +67,10 @@ SELECT count(*) FROM events WHERE day >= '2026-01-01';
 ```
 
 - switch the readers first; the writers follow when Chloe agrees"""
+
+ANSWER_OF_SESSION = """\
+It is `0042_tenants`: it renames `tenant_id` to `workspace_id` in `orders` and `invoices`, \
+and leaves a view of the old name for a week."""
 
 
 async def dm(people: WorkspaceClient, soul: ManualApp) -> None:
@@ -194,9 +204,33 @@ async def memory(browser: Browser, home: Path, *, every: Path | None) -> None:
         await talk.window.page.context.close()
 
 
+async def sessions(browser: Browser, home: Path) -> None:
+    """Ben asks Ada's session of Claude Code in a thread; she allows it in a direct message, and the answer is there."""
+    async with (
+        serve_workspace(clock=(clock := TurnableClock())) as server,
+        WorkspaceClient(server.page_url) as people,
+    ):
+        house = House(server, people, clock, settings_for(server, home))
+        daemon = await house.start(http_token=SecretStr(TOKEN), http_port=0)
+        assert daemon.http is not None
+        session = await AskedSession.begun(house, home, daemon.http.url)
+        thread = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+        asked = await question(house)
+        await shoot(browser, server.page_url, IMAGES / "session-asked.png", "D0ADA", size=SMALL)
+        await press(house, "Ada", "D0ADA", asked)
+        await house.reply("general", "It is allowed")
+        await session.ends_turn()
+        await session.goes_on(ANSWER_OF_SESSION)
+        await house.reply("general", "0042_tenants")
+        await house.idle()
+        view = f"C0GENERAL/{thread}"
+        await shoot(browser, server.page_url, IMAGES / "session-answered.png", view, size=SMALL, person="U0BEN")
+        await house.close()
+
+
 async def main() -> None:
-    """Take all pictures; `--engine` takes only those of the journey, `--memory` those of the week, `--phone` adds one
-    of a phone's width.
+    """Take all pictures; `--engine` takes only those of the journey, `--memory` those of the week, `--sessions` those
+    of a session that is asked, `--phone` adds one of a phone's width.
 
     `--every FOLDER` takes a picture of each step of journey and week instead, to be looked at.
     """
@@ -204,13 +238,16 @@ async def main() -> None:
     every = Path(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else None
     with tempfile.TemporaryDirectory() as profile:
         async with launched(Path(profile)) as browser:
-            part = next((name for name in ("--engine", "--memory") if name in sys.argv), "")
+            part = next((name for name in ("--engine", "--memory", "--sessions") if name in sys.argv), "")
             if not part and every is None:
                 await workspace(browser)
-            for lines in (ENGLISH, GERMAN) if part != "--memory" else ():
+            if part in ("", "--sessions") and every is None:
+                with tempfile.TemporaryDirectory() as home:
+                    await sessions(browser, Path(home))
+            for lines in (ENGLISH, GERMAN) if part in ("", "--engine") else ():
                 with tempfile.TemporaryDirectory() as home:
                     await engine(browser, Path(home), lines, every=every)
-            if part != "--engine":
+            if part in ("", "--memory"):
                 with tempfile.TemporaryDirectory() as home:
                     await memory(browser, Path(home), every=every)
 
