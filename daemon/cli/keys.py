@@ -16,6 +16,7 @@ from daemon.core.sessions import Visibility
 from daemon.memory.shared.keys import KeyAdmin, StoredKey
 
 T = TypeVar("T")
+_AT_FIRST = ("id", "person", "visibility", "remember", "direct", "created_ms")
 
 
 @click.group("keys")
@@ -59,7 +60,7 @@ def add(person: str | None, visibility: str, remember: bool, direct: bool, as_js
         lambda admin: admin.add(person or "", Visibility(visibility), remember=remember, direct=direct)
     )
     if as_json:
-        plain = {name: value for name, value in asdict(stored).items() if name not in {"revoked_ms", "seen_ms"}}
+        plain = {name: value for name, value in asdict(stored).items() if name in _AT_FIRST}
         say_json({"key": text, **plain})
         return
     say(text)
@@ -71,7 +72,8 @@ def add(person: str | None, visibility: str, remember: bool, direct: bool, as_js
 def list_(as_json: bool) -> None:
     """List all keys, newest first, revoked ones too.
 
-    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms.
+    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms, machine,
+    left_out: texts that were not kept on its newest day, which had its most.
     """
 
     def cells(one: StoredKey, now: int) -> tuple[object, ...]:
@@ -80,6 +82,7 @@ def list_(as_json: bool) -> None:
         return (
             one.id,
             one.person or "the admin",
+            one.machine or "-",
             one.visibility,
             "yes" if one.remember else "no",
             "yes" if one.direct else "no",
@@ -90,7 +93,10 @@ def list_(as_json: bool) -> None:
 
     found = _with_keys(lambda admin: admin.list())
     show_rows(
-        found, ("id", "person", "others see", "remember", "direct", "age", "seen", "state"), cells, as_json=as_json
+        found,
+        ("id", "person", "machine", "others see", "remember", "direct", "age", "seen", "state"),
+        cells,
+        as_json=as_json,
     )
 
 
@@ -100,7 +106,8 @@ def list_(as_json: bool) -> None:
 def revoke(key_id: str, as_json: bool) -> None:
     """End a key at once; what its sessions sent so far stays.
 
-    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms.
+    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms, machine,
+    left_out: texts that were not kept on its newest day, which had its most.
     """
     found = _with_keys(lambda admin: admin.revoke(key_id))
     if as_json:

@@ -122,7 +122,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "pair_choose_knows": "*And our messages*: the same, and its sessions know what was said in our direct "
         "messages.",
         "pair_done": "The machine fetches its key now, within five minutes. Its sessions are yours from then on, "
-        "until an admin revokes key `{id}`, or you tell me to forget you.",
+        "until you end the key with *end my keys* (*my keys* shows them), or an admin revokes `{id}`.",
         "pair_not_done": "The machine gets no key, and the code is dead.",
         "pair_unknown": "I know of no such code, or it is over. Begin again on the machine, and write me the code that "
         "it shows then.",
@@ -131,6 +131,18 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "keep its code to yourself.",
         "pair_in_dm": "Others read here, so that code is dead. Begin again on the machine, and write me its code in a "
         "direct message.",
+        "keys_head": "These machines have a key of yours, for the sessions of Claude Code there:",
+        "keys_line": "{number}. {machine}: made {made}, used last {used}",
+        "keys_unused": "{number}. {machine}: made {made}, never used",
+        "keys_unnamed": "a machine whose name I don't know",
+        "keys_how": "*end key {number}* ends that one at once, *end my keys* ends all of them.",
+        "keys_none": "No machine has a key of yours.",
+        "keys_ended": "Key {number} is ended, that of {machine}. Its sessions hear and bring me nothing more.",
+        "keys_all_ended": "All your keys are ended ({count}). Their sessions hear and bring me nothing more, until you "
+        "pair their machines anew.",
+        "keys_no_number": "There is no key {number} of yours that is in force. *my keys* shows those that are.",
+        "keys_in_dm": "Others read here. Say that to me in a direct message.",
+        "keys_in_slack": "Only people ask for their keys, and they do it in a direct message in Slack.",
         "pair_in_slack": "Only people pair a machine, and they do it in a direct message in Slack.",
     }
 )

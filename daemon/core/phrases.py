@@ -19,7 +19,7 @@ from daemon.core.pairing import LETTERS
 
 
 class Command(StrEnum):
-    """What a phrase asks for: about what is known of a person, about sessions, and who is to answer."""
+    """What a phrase asks for: about what is known of a person, about sessions and their keys, and who is to answer."""
 
     KNOWN = "known"
     WHY = "why"
@@ -42,6 +42,9 @@ class Command(StrEnum):
     BIND_FOR_ALL = "bind for everybody"
     UNBIND = "unbind"
     PAIR = "pair"
+    MY_KEYS = "my keys"
+    END_KEY = "end key"
+    END_KEYS = "end my keys"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -100,6 +103,16 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "bindung lösen",
         ),
         Command.PAIR: (),  # a code stands in it, see `_CODE`
+        Command.MY_KEYS: ("my keys", "show my keys", "list my keys", "meine schlüssel", "zeig meine schlüssel"),
+        Command.END_KEY: ("end key #", "revoke key #", "beende schlüssel #", "schlüssel # beenden"),
+        Command.END_KEYS: (
+            "end my keys",
+            "end all my keys",
+            "revoke my keys",
+            "beende meine schlüssel",
+            "beende alle meine schlüssel",
+            "meine schlüssel beenden",
+        ),
         Command.EXPORT: (
             "export my memory",
             "export my memories",

@@ -33,7 +33,8 @@ class Companions:
     async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
         """The session that runs in a process, and the question with which its companion is to wake it now, if any.
 
-        Waits for so long for one, or for another session than the companion knows of. Raises StoreError.
+        Waits for so long for one, or for another session than the companion knows of. Raises StoreError, and KeyEnded
+        once the owner's key is ended.
         """
         until = self._clock.monotonic() + seconds
         while True:

@@ -26,6 +26,7 @@ from daemon.core.sessions import (
     Visibility,
 )
 from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.shared.daily_words import MOST_KEPT_DAILY
 from daemon.memory.shared.keys import Keys, StoredKey
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
@@ -34,7 +35,7 @@ from daemon.shared.asking import handed
 from daemon.shared.bells import Bells
 from daemon.shared.companions import Companions
 from daemon.shared.living_sessions import as_they_are
-from daemon.shared.session_context import Surroundings, said_at_start, said_of_siblings
+from daemon.shared.session_context import Surroundings, joined, said_at_start, said_of_full, said_of_siblings
 from daemon.shared.who_works import is_of
 
 _SAID_EVERY_S: Final = 60.0  # that a key is refused, however often it comes meanwhile
@@ -143,11 +144,14 @@ class CodeSessions:
             self._bells.ring()
         if taken.session is None or not taken.new:
             return SessionReads(words=owner.keeps_words)
-        note = handed(taken.note) if taken.note else None
+        if taken.full:
+            self._emit("sessions.words_left_out", key_id=owner.key, most=MOST_KEPT_DAILY)
+        note, full = handed(taken.note) if taken.note else None, said_of_full(MOST_KEPT_DAILY) if taken.full else ""
         if event.hook != "SessionStart" or not event.at_once or not taken.session.living:
             met = "" if owner.outsider else said_of_siblings(taken.session, taken.met)
-            return SessionReads(met, note, owner.keeps_words)
-        return SessionReads(said_at_start(await self._surroundings(taken.session, owner)), note, owner.keeps_words)
+            return SessionReads(joined(full, met), note, owner.keeps_words)
+        begun = said_at_start(await self._surroundings(taken.session, owner))
+        return SessionReads(joined(full, begun), note, owner.keeps_words)
 
     async def _words(self, event: HookEvent, owner: KeyOwner) -> SessionWords | None:
         """What is to be kept of an event; an answer is kept where it was asked for. Raises ChannelError."""
@@ -159,12 +163,14 @@ class CodeSessions:
     async def notes(self, owner: KeyOwner, session: str, seconds: float) -> list[Handed]:
         """What people ask an owner's session and it hasn't answered; it has read all of it then.
 
-        Waits for so long for something that it hasn't read before. Raises NotTheirSession, and StoreError.
+        Waits for so long for something that it hasn't read before. Raises NotTheirSession, StoreError, and KeyEnded
+        once its key is ended.
         """
         await self._require_own(owner, session)
         until = self._clock.monotonic() + seconds
         while True:
             rings = self._bells.rings
+            await self._store.require_key(owner)
             found = await self._questions.readable(session)
             if any(one.state is NoteState.WAITING for one in found):
                 return [handed(one) for one in await self._questions.fetch(session)]

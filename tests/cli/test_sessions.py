@@ -58,7 +58,8 @@ def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
     listed = call("keys", "list", "--json")
     assert added["key"] not in listed.output
     (row,) = json.loads(listed.output)
-    assert row.keys() == {"id", "person", "visibility", "remember", "direct", "created_ms", "revoked_ms", "seen_ms"}
+    assert row.keys() == added.keys() - {"key"} | {"revoked_ms", "seen_ms", "machine", "left_out"}
+    assert (row["machine"], row["left_out"]) == ("", 0)
     assert row["revoked_ms"] is None
     assert "revoked" in call("keys", "revoke", added["id"]).output
     first = json.loads(call("keys", "revoke", added["id"], "--json").output)["revoked_ms"]

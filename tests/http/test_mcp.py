@@ -315,6 +315,9 @@ async def test_a_session_decides_nothing_about_what_is_kept_of_people(home: Http
     for key in (ada, TOKEN):
         for words in ("forget me", "yes, forget me", "pause remembering", "what do you know about me"):
             assert "direct message" in await use(home, key, "ask_soul", message=words)
+        for words in ("my keys", "end key 1", "end my keys"):
+            assert "Only people ask for their keys" in await use(home, key, "ask_soul", message=words)
+    assert await _rows(home, "SELECT count(*) FROM keys WHERE revoked_ms IS NOT NULL") == [(0,)]
     assert await _rows(home, "SELECT count(*) FROM tombstones") == [(0,)]
     assert await _rows(home, "SELECT count(*) FROM remembering WHERE paused_ms IS NOT NULL") == [(0,)]
 

@@ -18,6 +18,7 @@ from tests.journeys.own_memory import content_of, shared_files
 
 PROMPT = "Rename the tenants of project Quagga with migration 0042."
 ANSWER = "The tenants of Quagga are renamed, and the rollback stands in 0043."
+DAY_S = 24 * 3_600.0
 SUMMARY = "So far: the tenants of Quagga were renamed by two migrations."
 
 
@@ -139,6 +140,26 @@ async def test_an_event_twice_counts_once_and_what_is_kept_is_bounded_and_holds_
     assert len(one) == LONGEST_ANSWER
     await remembering.client.report("UserPromptSubmit", prompt="\ud800 half " + "y" * 20_000)
     assert len((await kept(house))[1][1]) == LONGEST_ANSWER
+
+
+async def test_of_one_key_and_day_so_much_is_kept_and_its_session_hears_once_that_it_is_all(
+    house: House, remembering: AskedSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daemon.memory.shared.daily_words.MOST_KEPT_DAILY", 2)
+    client, hears = remembering.client, "What is said from now on until midnight UTC is not kept"
+    house.clock.turn(DAY_S - house.clock.now_ms() / 1000 % DAY_S)  # a day begins
+    assert [hears in (await client.report("UserPromptSubmit", prompt=f"prompt {n}")).context for n in range(5)] == [
+        *(False, False, True, False, False),
+    ]
+    assert [body for _, body in await kept(house)] == ["prompt 0", "prompt 1"]
+    key = await house.one("SELECT words_kept, words_left_out FROM keys")
+    assert tuple(key) == (2, 3)
+    await client.report("SessionStart", session_id="s2", source="startup")
+    await client.report("UserPromptSubmit", session_id="s2", prompt="of the same key")
+    assert len(await kept(house)) == 2
+    house.clock.turn(DAY_S)
+    assert hears not in (await client.report("UserPromptSubmit", prompt="the next day")).context
+    assert (await kept(house))[-1][1] == "the next day"
 
 
 async def test_what_others_ask_a_session_is_kept_once_where_they_asked(house: House, tmp_path: Path) -> None:

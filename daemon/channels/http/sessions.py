@@ -73,14 +73,17 @@ class SessionPages:
         return response
 
     async def _until_stop(self, poll: asyncio.Task[T]) -> T | None:
-        """What a poll came to; None where the daemon stops, or the client left."""
+        """What a poll came to; None where the daemon stops, or the client left. Raises Refusal for an ended key."""
         self._polls.add(poll)
         try:
             await asyncio.wait((poll,))
         finally:
             poll.cancel()
             self._polls.discard(poll)
-        return None if poll.cancelled() else poll.result()
+        try:
+            return None if poll.cancelled() else poll.result()
+        except KeyEnded as error:
+            raise no_entry(error.hint) from error
 
     async def _require_key(self, owner: KeyOwner) -> None:
         """Raises Refusal where the key was revoked meanwhile."""

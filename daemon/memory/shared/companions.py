@@ -5,7 +5,7 @@ from daemon.core.sessions import CodeSession, KeyOwner, Lost, SessionState
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.questions import offer
-from daemon.memory.shared.sessions import end_session, read_session
+from daemon.memory.shared.sessions import end_session, read_session, require_key
 
 _LOST = tuple(Lost)
 
@@ -19,14 +19,22 @@ class CompanionStore:
         self._daemon = str(ProcessIdentity.current())
 
     async def session(self, process: str, owner: KeyOwner) -> CodeSession | None:
-        """The owner's session that runs in a process now; one that was lost is there again. Raises StoreError."""
-        found = await self._database.read(lambda transaction: self._newest(transaction, process, owner))
+        """The owner's session that runs in a process now; one that was lost is there again.
+
+        Raises KeyEnded once the owner's key is ended, and StoreError.
+        """
+
+        async def unit(transaction: Transaction) -> CodeSession | None:
+            await require_key(transaction, owner)
+            return await self._newest(transaction, process, owner)
+
+        found = await self._database.read(unit)
         return found if found and (found.living or found.reason in _LOST) else None
 
     async def attach(self, process: str, owner: KeyOwner, *, wakes: bool, now: int) -> CodeSession | None:
         """Note that the companion of the session in a process waits here; gives that session, None where there is none.
 
-        Writes only where that is new. Raises StoreError.
+        Writes only where that is new. Raises KeyEnded, and StoreError.
         """
         found = await self.session(process, owner)
         if found is None or (found.living and (found.companion, found.wakes) == (self._daemon, wakes)):

@@ -24,6 +24,8 @@ class StoredKey:
     """A key as it is kept. `person` is empty for the admin's; `seen_ms` is when a session last came with it.
 
     `remember`: what its sessions ask to be kept is kept, and what is said in them. `direct`: they know its person's DM.
+    `machine` is what the machine called itself that was paired, empty for others; `left_out` counts the texts that were
+    not kept on the newest day, since that had its most.
     """
 
     id: str
@@ -34,6 +36,8 @@ class StoredKey:
     created_ms: int
     revoked_ms: int | None
     seen_ms: int | None
+    machine: str = ""
+    left_out: int = 0
 
 
 class KeyAdmin(AuditedChanges):
@@ -88,9 +92,9 @@ def new_key_id() -> str:
 
 
 async def make_key(
-    transaction: Transaction, id_: str, person: str, rights: KeyRights, now: int
+    transaction: Transaction, id_: str, person: str, rights: KeyRights, now: int, *, machine: str = ""
 ) -> tuple[StoredKey, str]:
-    """Store a new key; gives its text, too, which is known only now."""
+    """Store a new key, of a machine that calls itself so; gives its text, too, which is known only now."""
     text = f"sk-soul-{id_}-{secrets.token_urlsafe(32)}"
     await transaction.insert(
         "keys",
@@ -101,8 +105,10 @@ async def make_key(
         remember=rights.remember,
         direct=rights.direct,
         created_ms=now,
+        machine=machine,
     )
-    return StoredKey(id_, person, rights.visibility, rights.remember, rights.direct, now, None, None), text
+    stored = StoredKey(id_, person, rights.visibility, rights.remember, rights.direct, now, None, None, machine)
+    return stored, text
 
 
 class Keys:
@@ -153,4 +159,6 @@ def _stored(row: sqlite3.Row) -> StoredKey:
         row["created_ms"],
         row["revoked_ms"],
         row["seen_ms"],
+        row["machine"],
+        row["words_left_out"],
     )

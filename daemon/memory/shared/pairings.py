@@ -30,6 +30,7 @@ from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.keys import hash_of, make_key
+from daemon.memory.shared.own_keys import OwnKey, own_keys
 
 _HALF: Final = 4
 _MINUTE_MS: Final = 60_000
@@ -68,7 +69,7 @@ class WeighedCode:
 
 
 class PairingStore:
-    """The codes of one workspace."""
+    """The codes of one workspace, and the keys that came of them."""
 
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
@@ -138,13 +139,17 @@ class PairingStore:
             if row is None:
                 return None
             found = _pairing(row)
-            _, text = await make_key(transaction, found.key, found.person, found.rights, now)
+            _, text = await make_key(transaction, found.key, found.person, found.rights, now, machine=found.machine)
             await record_act(transaction, actor=found.person, act="pair key", subject=found.key, now=now)
             return Paired(text, found.person, name, found.rights)
 
         if (made := await self._database.write(unit)) is None:
             raise PairingOver("the code is over", hint="begin again with POST /api/pair")
         return made
+
+    async def keys_of(self, person: str) -> tuple[OwnKey, ...]:
+        """The keys of a person that are in force. Raises StoreError."""
+        return await self._database.read(lambda transaction: own_keys(transaction, person))
 
     async def end(self, pairing: Pairing) -> None:
         """End a code for good, and the key that was fetched by it. Raises StoreError."""

@@ -13,6 +13,7 @@ from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.standing import paused_of
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
+from daemon.memory.shared.daily_words import may_keep
 
 
 async def keep_words(  # noqa: PLR0917 - one of each
@@ -24,7 +25,7 @@ async def keep_words(  # noqa: PLR0917 - one of each
 
 
 async def keep_said(transaction: Transaction, owner: KeyOwner, event: HookEvent, words: SessionWords) -> bool:
-    """Store what was said in a session, as one of its hooks told; False where nothing may be kept.
+    """Store what was said in a session, as one of its hooks told; False where nothing may be kept, or no more today.
 
     A prompt that is a question of other people is kept as such already, as long as they let it be.
     """
@@ -37,6 +38,8 @@ async def keep_said(transaction: Transaction, owner: KeyOwner, event: HookEvent,
         text=words.text,
     )
     if asked and event.hook == "UserPromptSubmit":
+        return False
+    if not await may_keep(transaction, owner.key, event.received_ms):
         return False
     trace, what = f"hook/{event.id}", _WHAT.get(event.hook, "")
     return await _keep(transaction, owner, words, what, trace, event.happened_ms, event.received_ms)

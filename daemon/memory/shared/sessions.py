@@ -24,6 +24,7 @@ from daemon.core.sessions import (
 from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.shared.daily_words import is_to_be_told
 from daemon.memory.shared.questions import follow, open_by_session, take_back
 from daemon.memory.shared.session_words import keep_said
 from daemon.memory.shared.turn_edges import at_the_edge_of_a_turn
@@ -46,12 +47,14 @@ class Taken:
     """What an event came to: its session, None where it is of none, and the siblings it is now to hear of.
 
     `new` is false for an event that came before, which changed nothing. `note` is what the session is handed to read.
+    `full`: it is to hear, once a day, that no more of what is said with its key is kept.
     """
 
     session: CodeSession | None
     met: tuple[CodeSession, ...] = ()
     new: bool = True
     note: SharedMessage | None = None
+    full: bool = False
 
 
 class SessionStore:
@@ -90,6 +93,10 @@ class SessionStore:
         )
         return [read_session(row) for row in rows]
 
+    async def require_key(self, owner: KeyOwner) -> None:
+        """Raises KeyEnded where the owner's key is in force no more, and StoreError."""
+        await self._database.read(lambda transaction: require_key(transaction, owner))
+
     async def waiting(self) -> Mapping[str, int]:
         """How many questions are open, by session. Raises StoreError."""
         return await self._database.read(open_by_session)
@@ -105,7 +112,7 @@ class SessionStore:
         fresh = CodeSession(event.session, owner.key, owner.person, self._workspace, owner.visibility)
 
         async def unit(transaction: Transaction) -> Taken:
-            await _require_key(transaction, owner)
+            await require_key(transaction, owner)
             for id_, reason in lost.items():
                 await end_session(transaction, id_, reason, event.received_ms)
             row = await transaction.one("SELECT * FROM sessions WHERE id = :id", id=event.session)
@@ -122,7 +129,9 @@ class SessionStore:
             if words is not None and taken.session is not None:
                 await keep_said(transaction, owner, event, words)
             note = await at_the_edge_of_a_turn(transaction, event, taken.session) if taken.session else None
-            return replace(taken, note=note)
+            hears = event.hook in _READS_THE_ANSWER and event.at_once
+            full = hears and owner.keeps_words and await is_to_be_told(transaction, owner.key, event.received_ms)
+            return replace(taken, note=note, full=full)
 
         return await self._database.write(unit)
 
@@ -155,8 +164,8 @@ async def session_of(transaction: Transaction, workspace: str, id_: str) -> Code
     return read_session(row) if row else None
 
 
-async def _require_key(transaction: Transaction, owner: KeyOwner) -> None:
-    """The key still opens the door: its person may have been forgotten since it was looked at."""
+async def require_key(transaction: Transaction, owner: KeyOwner) -> None:
+    """Raises KeyEnded where the key opens the door no more: it was ended, or its person forgotten, meanwhile."""
     if not owner.key:
         return
     if not await transaction.one("SELECT 1 FROM keys WHERE id = :id AND revoked_ms IS NULL", id=owner.key):

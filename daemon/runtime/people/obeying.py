@@ -34,6 +34,7 @@ from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
+from daemon.runtime.people.own_keys import heed_keys
 from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_words import say
 from daemon.runtime.people.pairing import decides_on_machine, pair
@@ -135,6 +136,9 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.BIND_FOR_ALL: bind_here,
     Command.UNBIND: lambda cycle, _: unbind_here(cycle),
     Command.PAIR: pair,
+    Command.MY_KEYS: heed_keys,
+    Command.END_KEY: heed_keys,
+    Command.END_KEYS: heed_keys,
 }
 """What is not about a person's own memory."""
 
