@@ -1,4 +1,4 @@
-"""How much of what is said in sessions is kept with one key in a day, by UTC: the rest is counted, and told once."""
+"""How much of what is said in sessions is kept with one key in a day (UTC): more is counted, which one hears once."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ async def may_keep(transaction: Transaction, key: str, now: int) -> bool:
         UPDATE keys SET words_day = :day,
           words_kept = CASE words_day WHEN :day THEN min(words_kept + 1, :most) ELSE 1 END,
           words_left_out = CASE words_day WHEN :day THEN words_left_out + (words_kept >= :most) ELSE 0 END,
-          words_told = CASE words_day WHEN :day THEN words_told ELSE 0 END
+          words_noted = CASE words_day WHEN :day THEN words_noted ELSE 0 END
         WHERE id = :key RETURNING words_left_out
         """,
         key=key,
@@ -27,14 +27,14 @@ async def may_keep(transaction: Transaction, key: str, now: int) -> bool:
     return row is None or not row["words_left_out"]
 
 
-async def is_to_be_told(transaction: Transaction, key: str, now: int) -> bool:
-    """Whether something was left out today and nobody was told yet; from now on it counts as told."""
-    told = await transaction.one(
+async def is_to_be_heard(transaction: Transaction, key: str, now: int) -> bool:
+    """Whether texts were left out today and no session has heard so; from now on one has."""
+    heard = await transaction.one(
         """
-        UPDATE keys SET words_told = 1 WHERE id = :key AND words_day = :day AND words_left_out > 0 AND words_told = 0
+        UPDATE keys SET words_noted = 1 WHERE id = :key AND words_day = :day AND words_left_out > 0 AND words_noted = 0
         RETURNING id
         """,
         key=key,
         day=now // _DAY_MS,
     )
-    return told is not None
+    return heard is not None

@@ -24,7 +24,7 @@ from daemon.core.sessions import (
 from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.daily_words import is_to_be_told
+from daemon.memory.shared.daily_words import is_to_be_heard
 from daemon.memory.shared.questions import follow, open_by_session, take_back
 from daemon.memory.shared.session_words import keep_said
 from daemon.memory.shared.turn_edges import at_the_edge_of_a_turn
@@ -130,7 +130,7 @@ class SessionStore:
                 await keep_said(transaction, owner, event, words)
             note = await at_the_edge_of_a_turn(transaction, event, taken.session) if taken.session else None
             hears = event.hook in _READS_THE_ANSWER and event.at_once
-            full = hears and owner.keeps_words and await is_to_be_told(transaction, owner.key, event.received_ms)
+            full = hears and owner.keeps_words and await is_to_be_heard(transaction, owner.key, event.received_ms)
             return replace(taken, note=note, full=full)
 
         return await self._database.write(unit)

@@ -1,4 +1,4 @@
-"""Obeys *my keys*, *end key 2* and *end my keys* in a direct message: whoever lost a machine ends its key at once.
+"""Obeys *my keys*, *end key 2* and *end my keys* in a direct message: a person who lost a machine ends its key at once.
 
 No model reads any of it, and only what a person says in Slack themselves counts.
 """
@@ -28,7 +28,7 @@ async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         return await say(cycle, cycle.words.say("keys_in_dm"))
     text, acts = _answer(cycle, phrase, await services.pairings.keys_of(newest.author))
     delivery = await say(cycle, text, *acts)
-    if acts:  # whoever waits with such a key hears that it is ended, and so do the threads of its sessions
+    if acts:  # what waits with such a key hears that it is ended, and so do the threads of its sessions
         services.bells.ring()
         services.wake()
     services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)

@@ -25,7 +25,7 @@ CHANGES: tuple[str, ...] = (
     "ALTER TABLE keys ADD COLUMN words_day INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE keys ADD COLUMN words_kept INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE keys ADD COLUMN words_left_out INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE keys ADD COLUMN words_told INTEGER NOT NULL DEFAULT 0 CHECK (words_told IN (0, 1))",
+    "ALTER TABLE keys ADD COLUMN words_noted INTEGER NOT NULL DEFAULT 0 CHECK (words_noted IN (0, 1))",
     """
     CREATE TRIGGER sessions_prove_nothing BEFORE INSERT ON links
     WHEN NEW.relation = 'evidence' AND EXISTS (
