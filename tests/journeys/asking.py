@@ -29,7 +29,7 @@ from tests.journeys.house import House
 from tests.journeys.problems import press
 
 TEAM = "T0LOCAL"
-NAMES = {"U0ADA": "Ada Lovelace", "U0BEN": "Ben"}
+NAMES = {"U0ADA": "Ada Lovelace", "U0BEN": "Ben", "U0DORA": "Dora"}
 MAY = "May I put a question to your session"
 WORDS = "which migration renames tenant_id?"
 
@@ -87,9 +87,11 @@ class AskedSession:
         self.client = client
 
     @classmethod
-    async def begun(cls, house: House, home: Path, url: str, **fields: object) -> "AskedSession":
-        """A session that has just started, with a new key."""
-        session = cls(house, Client(home / "api", url, await new_key(house)))
+    async def begun(
+        cls, house: House, home: Path, url: str, *, person: str = "U0ADA", **fields: object
+    ) -> "AskedSession":
+        """A session of a person that has just started, with a new key."""
+        session = cls(house, Client(home / "api", url, await new_key(house, person)))
         await session.client.report("SessionStart", source="startup", **fields)
         return session
 

@@ -1,4 +1,4 @@
-"""A thread goes to another soul and a session is asked, while the daemon is killed at one named point of it.
+"""A thread goes to another soul and a session is asked, while the daemon is killed at one named point of either.
 
 `python -m tests.kill.joined` kills at every point that they pass; the last line is the figure.
 """
@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -31,8 +30,8 @@ from tests.kill.loop import Nursery, alive, kill, nursery, until_dead
 from tests.kill.scenes import LEASE
 from tests.kill.verdict import count, replies
 
-NOT_HERE = "only where no one but full members of the workspace reads"
 GIVEN, TAKEN = "From now on rolf answers here", "From now on I answer here in place of"
+BOUND = "From now on what"
 _WITHIN_S: Final = 120.0
 _AGAIN_S: Final = 5.0  # after which somebody clicks again
 _TURNS: Final = 40
@@ -45,7 +44,7 @@ _IDLE: Final = """
 
 @dataclass
 class Harm:
-    """What must not be, counted over all plays; `told_to_ask_again` is no harm."""
+    """What must not be, counted over all plays."""
 
     plays: int = 0
     cuts: int = 0
@@ -53,7 +52,6 @@ class Harm:
     lost_silently: int = 0
     without_consent: int = 0
     handed_wrong: int = 0
-    told_to_ask_again: int = 0
 
     @property
     def none(self) -> bool:
@@ -64,7 +62,7 @@ class Harm:
         return (
             f"plays={self.plays} cuts={self.cuts} answered_twice={self.answered_twice} "
             f"lost_silently={self.lost_silently} without_consent={self.without_consent} "
-            f"handed_wrong={self.handed_wrong} told_to_ask_again={self.told_to_ask_again}"
+            f"handed_wrong={self.handed_wrong}"
         )
 
 
@@ -111,21 +109,37 @@ class Joined:
 
     async def asks(self, crash: str = "") -> bool:
         """Ben asks Ada's session, she clicks, it answers; gives whether the daemon died of it."""
-        number, words = self.harm.plays, f"what is number {self.harm.plays}?"
-        if not self._asked % _AN_HOUR:
-            await self._begin_session()
-        self._asked += 1
+        words = await self._question()
         doomed = await self._armed(crash)
         first = await self._put(words)
-        self.harm.without_consent += words in await self._turn(f"before {number}", "too early")
+        self.harm.without_consent += words in await self._turn(f"before {self.harm.plays}", "too early")
         await self._clicked(words)
-        for turn in range(_TURNS):
-            await self._turn(f"{number} {turn}", f"It is {number}.")
-            if self._holds(f"SELECT count(*) FROM shared_messages WHERE state = 'answered' AND words = '{words}'"):
-                break
-        await self._until(lambda: bool(self._found(first, f"It is {number}.")) and self._holds(_IDLE))
-        answers = self._found(first, f"It is {number}.")
-        self.harm.answered_twice += len(answers) - 1
+        await self._answered(words)
+        await self._said_once(first, handed=False)
+        return self._played(doomed)
+
+    async def hands_over_while_asked(self, crash: str = "") -> bool:
+        """Ben asks, Ada clicks, the thread goes to Rolf, the session answers; gives whether the daemon died of it."""
+        words = await self._question()
+        first = await self._put(words)
+        await self._clicked(words)
+        doomed = await self._armed(crash)
+        self._say("U0BEN", "@soul hand this thread to Rolf", first)
+        await self._until(lambda: {GIVEN, TAKEN} <= self._heads(first))
+        await self._answered(words)
+        await self._said_once(first, handed=True)
+        return self._played(doomed)
+
+    async def speaks_bound(self, crash: str = "") -> bool:
+        """Ada binds a thread, says something there, and her session answers; gives whether the daemon died of it."""
+        words = await self._question()
+        first = self._say("U0ADA", f"@soul bind {self._name} here")
+        await self._until(lambda: bool(self._found(first, BOUND)) and self._holds(_IDLE))
+        doomed = await self._armed(crash)
+        self._say("U0ADA", words, first)
+        await self._answered(words)
+        await self._said_once(first, handed=False)
+        self.harm.handed_wrong += len(self._posts(first)) != 2
         return self._played(doomed)
 
     async def end(self) -> None:
@@ -166,20 +180,35 @@ class Joined:
         room = self._acting.readable(speaker, "general")
         return self._acting.say(speaker, room, text, thread=thread.ts if thread else "")
 
+    async def _question(self) -> str:
+        """The words of the next question, to a session that can be asked."""
+        if not self._asked % _AN_HOUR:
+            await self._begin_session()
+        self._asked += 1
+        return f"what is number {self.harm.plays}?"
+
     async def _put(self, words: str) -> WorkspaceMessage:
-        """Ben asks, and again where he is told that it can't be: a daemon that just began knows not yet who reads."""
-        while True:
-            first = self._say("U0BEN", f"@soul ask {self._name}: {words}")
-            await self._until(partial(self._is_heard, words, first))
-            if not self._is_refused(first):
-                return first
-            self.harm.told_to_ask_again += 1
+        """Ben asks, once: a daemon that just began waits until it knows who reads."""
+        first = self._say("U0BEN", f"@soul ask {self._name}: {words}")
+        await self._until(lambda: self._button(words) is not None)
+        return first
 
-    def _is_heard(self, words: str, first: WorkspaceMessage) -> bool:
-        return self._button(words) is not None or self._is_refused(first)
+    async def _answered(self, words: str) -> None:
+        """The session answers, in one of its next turns."""
+        number = self.harm.plays
+        for turn in range(_TURNS):
+            await self._turn(f"{number} {turn}", f"It is {number}.")
+            if self._holds(f"SELECT count(*) FROM shared_messages WHERE state = 'answered' AND words = '{words}'"):
+                break
 
-    def _is_refused(self, first: WorkspaceMessage) -> bool:
-        return bool(self._found(first, NOT_HERE))
+    async def _said_once(self, first: WorkspaceMessage, *, handed: bool) -> None:
+        """Wait for the answer in the thread; it is to stand there once, said by Rolf if he has it."""
+        answer = f"It is {self.harm.plays}."
+        await self._until(lambda: bool(self._found(first, answer)) and self._holds(_IDLE))
+        answers = self._found(first, answer)
+        own = self._own_posts("rolf")
+        self.harm.answered_twice += len(answers) - 1
+        self.harm.handed_wrong += any((one.ts in own) is not handed for one in answers)
 
     async def _clicked(self, words: str) -> None:
         """Ada clicks, and again where nothing came of it."""
@@ -232,9 +261,12 @@ class Joined:
 
     def _answers_of(self, soul: str, first: WorkspaceMessage) -> int:
         """How many posts of a soul stand in a thread, without the one by which it took over."""
-        rows = self._rows(f"SELECT platform_ts FROM outbox WHERE conversation LIKE '{soul}/%' AND state = 'sent'")
-        own = {row[0] for row in rows}
+        own = self._own_posts(soul)
         return sum(post.ts in own and not post.text.startswith(TAKEN) for post in self._posts(first))
+
+    def _own_posts(self, soul: str) -> set[object]:
+        rows = self._rows(f"SELECT platform_ts FROM outbox WHERE conversation LIKE '{soul}/%' AND state = 'sent'")
+        return {row[0] for row in rows}
 
     def _holds(self, sql: str) -> bool:
         with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
@@ -258,9 +290,9 @@ async def joined(home: Path) -> AsyncIterator[Joined]:
 
 
 async def every_point(home: Path) -> Harm:
-    """Play both once for their points, and then once for each of them."""
+    """Play each once for its points, and then once for each of them."""
     async with joined(home) as play:
-        for scene in (play.hands_over, play.asks):
+        for scene in (play.hands_over, play.asks, play.hands_over_while_asked, play.speaks_bound):
             passed = home / "passed"
             passed.unlink(missing_ok=True)
             await scene()
