@@ -147,15 +147,3 @@ async def test_a_session_that_is_killed_is_gone_and_a_resumed_one_is_back(
         await client.until_hook("SessionStart", source="resume")
         await until(home, session, state="idle", reach="now", source="resume")
     client.record("killed-resumed")
-
-
-async def test_its_model_uses_the_tools_of_the_soul(home: HttpHome, api: StandIn, client: Installed) -> None:
-    tool = "mcp__plugin_soul_soul__context_set"
-    api.uses["share it"] = (tool, {"key": "plan", "data": {"day": "Thursday"}, "version": 0})
-    async with ClientTerminal(client, "--permission-mode", "default", "--allowedTools", tool) as terminal:
-        session = (await client.until_hook("SessionStart"))["session_id"]
-        await until(home, session, reach="now")
-        await terminal.type("share it")
-        await client.until_hook("Stop")
-    got = await home.get("/api/shared-context/plan")
-    assert (got.json["data"], got.json["version"]) == ({"day": "Thursday"}, 1)
