@@ -17,7 +17,11 @@ async def measure(bench: Bench) -> list[Row]:
     bench.tell(count.line)
     for leak in count.leaks[:_SHOWN]:
         bench.tell(leak)
+    broken = await play_shared(125, _SEED, talkative=True)
+    bench.tell(f"broken: {broken.line}")
+    note = "words of sessions are kept for everybody, so that there have to be some"
     return [
+        Row("leaks of a broken daemon", "", len(broken.leaks), at_least=1, note=note),
         Row(f"{count.probes} probes by every way out, leaks", "", len(count.leaks), at_most=0),
         Row(f"{count.probes} probes by every way out, useful recall", "", count.recall, at_least=_RECALL),
     ]

@@ -6,24 +6,27 @@ as it begins, and the admin's commands.
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final, TypeVar
+from unittest.mock import patch
 
 import aiohttp
 from pydantic import SecretStr
 
 from daemon.core.notes import NoteBudget
-from daemon.core.perception import Audience
+from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Prompt
-from daemon.core.sessions import Visibility
+from daemon.core.sessions import KeyOwner, Visibility
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.database import Database
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.memory.shared.messages import NoteStore
 from daemon.shared.messages import send_as_admin
+from daemon.shared.sessions import CodeSessions
 from tests import template
 from tests.fakes import TurnableClock
 from tests.given import shown
@@ -71,8 +74,20 @@ _COMMANDS: Final = (
 )
 
 
-async def play_shared(probes: int, seed: int) -> Count:
-    """Ask so many questions of daemons whose model says all that it reads."""
+async def play_shared(probes: int, seed: int, *, talkative: bool = False) -> Count:
+    """Ask so many questions of daemons whose model says all that it reads.
+
+    `talkative`: a broken daemon, which keeps what is said in sessions for everybody.
+    """
+
+    async def everybody(_: CodeSessions, owner: KeyOwner) -> Audience:
+        return Audience(AudienceKind.WORKSPACE, TEAM)
+
+    with patch.object(CodeSessions, "audience", everybody) if talkative else nullcontext():
+        return await _play_worlds(probes, seed)
+
+
+async def _play_worlds(probes: int, seed: int) -> Count:
     count = Count()
     while count.probes < probes:
         ground, clock = SharedGround(Random(f"{seed} {count.probes}")), TurnableClock()  # no secret
@@ -116,6 +131,7 @@ class SessionThere:
     key: str
     branch: Canary
     folder: Canary
+    project: Canary
     shown: bool
     remembers: bool
 
@@ -152,7 +168,8 @@ class Door:
     async def report(self, one: SessionThere, hook: str, now_ms: int, **fields: object) -> str:
         """What a session gets for an event."""
         self._number += 1
-        given = {"session_id": one.name, "hook_event_name": hook, "cwd": f"/home/{one.folder.text}/api"}
+        root = f"/home/{one.folder.text}/{one.project.text}"
+        given = {"session_id": one.name, "hook_event_name": hook, "cwd": root}
         number = one.name.partition("-")[2]
         body = {
             "id": f"e{self._number}",
@@ -161,7 +178,7 @@ class Door:
             "hook": given | fields,
             "process": f"far/boot/1/{4000 + int(number)}/99",
             "host": "far",
-            "root": f"/home/{one.folder.text}/api",
+            "root": root,
             "branch": one.branch.text,
         }
         return await self.post(one.key, "/api/sessions/events", body)
@@ -180,6 +197,7 @@ class SharedTown:
         self._ways_out: list[Callable[[], Awaitable[Shown]]] = [
             *(self._in_room, self._who_works, self._all_contexts, self._one_context, self._own_sessions),
             *(self._presence, self._recall, self._ask_soul, self._working_on, self._begins, self._command),
+            self._asks_for_words_of_a_session,
         ]
 
     # -- what happens -------------------------------------------------------------------------------------------------
@@ -198,7 +216,7 @@ class SharedTown:
             await self.share(key)
         for room in ROOMS:
             await self.say(room)
-        for person, visibility in (("Ada", "project"), ("Ben", "hidden"), ("Chloe", "project"), (GUEST, "project")):
+        for person, visibility in (("Ada", "project"), ("Ben", "hidden"), ("Chloe", "topic"), (GUEST, "project")):
             await self.begin_session(person, visibility)
         for way in (self.speak_in_session, self.send_note, self.ask_session, self.hand_over):
             await way()
@@ -218,30 +236,37 @@ class SharedTown:
         await self._house.command("context", "set", key, json.dumps({"owner": word.text}))
 
     async def begin_session(self, person: str = "", visibility: str = "") -> None:
-        """A session begins; its folder is its owner's alone, its branch is shown unless it is hidden."""
+        """A session begins; its folder is its owner's alone, branch and project are shown unless it is hidden.
+
+        Its topic is shown where its key says so.
+        """
         person = person or self._any(sorted(EVERYBODY))
-        hides = (visibility or self._any(["hidden", "project"])) == "hidden"
+        visible = Visibility(visibility or self._any(sorted(Visibility)))
+        hides = visible is Visibility.HIDDEN
         remembers, name = self._ground.chance.random() < 0.7, f"session-{len(self._sessions)}"  # most do
         keys = KeyAdmin(self._database, self._house.clock, "root")
-        visible = Visibility.HIDDEN if hides else Visibility.PROJECT
         _, key = await keys.add(user_id(person), visible, remember=remembers)
         hearers = frozenset({person}) | (frozenset() if hides else MEMBERS)
         branch = self._ground.add(What.BRANCH, name, hearers, ADMIN, COMMAND, owner=person)
         folder = self._ground.add(What.FOLDER, name, frozenset({person}), ADMIN, COMMAND, owner=person)
-        made = SessionThere(name, person, key, branch, folder, shown=not hides and person != GUEST, remembers=remembers)
+        project = self._ground.add(What.PROJECT, name, hearers, ADMIN, COMMAND, owner=person)
+        told = hearers if visible is Visibility.TOPIC else frozenset({person})
+        topic = self._ground.add(What.TOPIC, name, told, ADMIN, COMMAND, owner=person)
+        shown = not hides and person != GUEST
+        made = SessionThere(name, person, key, branch, folder, project, shown=shown, remembers=remembers)
         self._sessions.append(made)
-        await self._report(made, "SessionStart", source="startup")
+        await self._report(made, "SessionStart", source="startup", session_title=f"about {topic.text}")
 
     async def speak_in_session(self) -> None:
         """Something is said in a session: by its owner, by its model, to the soul, and what it has kept."""
         one = self._any(self._sessions)
         own = frozenset({one.person})
-        prompt, answer = (
-            self._ground.add(What.SPOKEN, one.name, own if one.remembers else frozenset(), one.name) for _ in range(2)
-        )
-        await self._report(one, "UserPromptSubmit", prompt=f"we look at {prompt.text}", prompt_id="p")
-        said = f"it was {answer.text}"
-        await self._report(one, "Stop", last_assistant_message=said, stop_hook_active=False, prompt_id="p")
+        hearers = own if one.remembers else frozenset[str]()
+        words = [self._ground.add(What.SPOKEN, one.name, hearers, one.name) for _ in range(3)]
+        prompt, answer, summary = (f"the {word.topic} belongs to {word.text}" for word in words)
+        await self._report(one, "UserPromptSubmit", prompt=prompt, prompt_id="p")
+        await self._report(one, "Stop", last_assistant_message=answer, stop_hook_active=False, prompt_id="p")
+        await self._report(one, "PostCompact", trigger="auto", compact_summary=summary)
         asked, kept = (self._ground.add(What.SPOKEN, one.name, own, one.name) for _ in range(2))
         await self._door.tool(one.key, "ask_soul", message=f"the {asked.topic} belongs to {asked.text}")
         await self._door.tool(one.key, "remember", text=f"the {kept.topic} belongs to {kept.text}")
@@ -311,6 +336,14 @@ class SharedTown:
         word, ear = self._ground.said_in(room), room_ear(room)
         text = await self._answered(self._any(sorted(ROOMS[room])), room, f"whose is the {word.topic}?")
         return text, ear, [word, *self._ground.shared_with(ear)]
+
+    async def _asks_for_words_of_a_session(self) -> Shown:
+        """Its owner is shown them in their direct messages alone, if they are kept; a guest nowhere."""
+        word = self._any([one for one in self._ground.words if one.what is What.SPOKEN])
+        room = self._any(sorted(ROOMS))
+        text = await self._answered(self._any(sorted(ROOMS[room])), room, f"whose is the {word.topic}?")
+        ear = room_ear(room)
+        return text, ear, [word] if ear.readers == word.hearers and ear.readers <= MEMBERS else []
 
     async def _who_works(self) -> Shown:
         room = self._any(sorted(ROOMS))

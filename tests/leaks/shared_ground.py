@@ -34,6 +34,8 @@ class What(StrEnum):
     SAID = "said in a room"
     CONTEXT = "a shared context"
     BRANCH = "the branch of a session"
+    PROJECT = "the project of a session, which is in its name"
+    TOPIC = "the topic of a session"
     FOLDER = "the folder of a session"
     SPOKEN = "words in a session"
     ASKED = "a question to a session, or its answer"

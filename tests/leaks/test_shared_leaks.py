@@ -31,5 +31,12 @@ async def test_a_door_that_shows_every_context_and_hidden_session_is_noticed(mon
     monkeypatch.setattr(living_sessions, "Visibility", SimpleNamespace(HIDDEN="none"))
     count = await play_shared(30, 1)
     print(count.line)
-    for what in ("What.CONTEXT", "What.BRANCH"):
+    for what in ("What.CONTEXT", "What.BRANCH", "What.PROJECT"):
         assert any(what in one for one in count.leaks), what
+
+
+@pytest.mark.slow
+async def test_a_daemon_that_keeps_words_of_sessions_for_everybody_is_noticed() -> None:
+    count = await play_shared(40, 1, talkative=True)
+    print(count.line)
+    assert any("What.SPOKEN" in one for one in count.leaks)
