@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,10 +12,8 @@ import click
 from daemon.cli.database_access import existing_database
 from daemon.cli.options import audience_in, json_option, limit_option
 from daemon.cli.output import age, say, say_json, show_rows
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.contexts import (
-    ADMIN,
     ContextConflict,
     ContextRefused,
     ContextState,
@@ -24,13 +22,9 @@ from daemon.core.contexts import (
     checked_key,
     merged,
 )
-from daemon.core.errors import StoreError
 from daemon.core.members import Member
-from daemon.memory.database import open_database
-from daemon.memory.shared.contexts import workspace_of_file
-from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
 from daemon.shared.context import RawContext, SharedContexts
+from daemon.shared.programs import open_shared_contexts
 
 T = TypeVar("T")
 
@@ -207,26 +201,13 @@ def _with_contexts(work: Callable[[SharedContexts], Awaitable[T]]) -> T:
     """Work on the contexts in the admin's name; a conflict exits with 1."""
 
     async def worked() -> T:
-        async with _contexts() as home:
+        async with open_shared_contexts(existing_database(load_settings())) as home:
             return await work(home)
 
     try:
         return asyncio.run(worked())
     except ContextConflict as conflict:
         raise click.ClickException(str(conflict)) from conflict
-
-
-@asynccontextmanager
-async def _contexts() -> AsyncIterator[SharedContexts]:
-    settings, clock = load_settings(), SystemClock()
-    async with (
-        open_database(existing_database(settings), clock, create=False) as database,
-        open_bells(settings.home.absolute(), clock) as bells,
-    ):
-        workspace = await database.read(workspace_of_file)
-        if not workspace:
-            raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
-        yield SharedContexts(ContextStore(database, clock, workspace), bells, clock, ADMIN)
 
 
 def _text_of(path: Path) -> str:

@@ -150,7 +150,10 @@ _NAMING: Final = {
         re.IGNORECASE,
     ),
 }
-_SESSION: Final = r"(?P<name>[^\W_]+(?:-[^\W_]+)+)"
+_SIGN: Final = (  # a letter or digit, or what belongs to letters and is no \w, as the vowel signs of Hindi
+    r"(?:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
+)
+_SESSION: Final = rf"(?P<name>{_SIGN}+(?:-{_SIGN}+)+)"
 _BINDING: Final = re.compile(
     rf"(?:please )?bind {_SESSION} here(?P<all> for (?:everybody|everyone|all))?(?: please)?"
     rf"|(?:bitte )?(?:binde|verbinde) {_SESSION.replace('name', 'wen')} hier(?P<alle> für alle)?(?: an)?(?: bitte)?",

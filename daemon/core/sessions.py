@@ -389,12 +389,3 @@ def _state(found: CodeSession, event: HookEvent) -> tuple[SessionState, str]:
 def _word(text: str, otherwise: str) -> str:
     """A reason that is one of the client's own words, and no sentence."""
     return text if _WORD.fullmatch(text) else otherwise
-
-
-def handle(person: str, project: str) -> str:
-    """A session's name before it is numbered: the first word of the person's name and the project, as `ada-api`."""
-    return "-".join((_slug(person.partition(" ")[0]) or "person", _slug(project) or "session"))
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")[:30].rstrip("-")

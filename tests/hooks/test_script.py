@@ -19,6 +19,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.keys import KeyAdmin
 from tests.chance import dice
 from tests.hooks.client import Client
+from tests.hooks.odd_inputs import odd_inputs
 from tests.http.daemons import HttpHome, bearer
 
 
@@ -251,36 +252,10 @@ async def test_a_key_goes_over_plain_http_to_this_machine_alone(home: HttpHome, 
     assert client.kept == []
 
 
-def _odd_inputs(number: int) -> Iterator[bytes]:
-    """Inputs that no client should send, and some that one may."""
-    draw = dice("hooks")
-    names = ("SessionStart", "UserPromptSubmit", "Stop", "Notification", "SessionEnd", "\u0000", "", "Future")
-    odd: tuple[object, ...] = (0, -1, 10**400, None, True, [], {}, [[[]]], {"a": {}})
-    values = (*odd, "", "x", "\ud800", "\x00", "é" * 9_000)
-    whole = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart", "cwd": "/"}).encode()
-    for one in range(number):
-        match one % 5:
-            case 0:
-                yield whole[: draw.randrange(len(whole))]
-            case 1:
-                torn = bytearray(whole)
-                torn[draw.randrange(len(torn))] = draw.randrange(256)
-                yield bytes(torn)
-            case 2:
-                fields = ("session_id", "hook_event_name", "cwd", "source", "model", "reason", "session_title", "odd")
-                yield json.dumps({name: draw.choice(values) for name in fields}).encode()
-            case 3:
-                yield draw.choice((b"[" * 10_000, b'{"a":' * 5_000, b"NaN", b"\xff" * 99, b"null", b"[]", b"7", b""))
-            case _:
-                folder = draw.choice(("/proc/self", "/nowhere", "relative", "/\x00", "/" + "a/" * 2_000, "\n"))
-                session, name = draw.choice(("s1", "../x", "")), draw.choice(names)
-                yield json.dumps({"session_id": session, "hook_event_name": name, "cwd": folder}).encode()
-
-
 @pytest.mark.slow
 async def test_odd_inputs_never_fail_and_never_chatter(home: HttpHome, client: Client) -> None:
     nonzero = stderr = 0
-    for number, given in enumerate(_odd_inputs(300)):
+    for number, given in enumerate(odd_inputs(300, dice("hooks"))):
         client.env["CLAUDE_PID"] = ("1", "x", "", "-5", str(10**30))[number % 5]
         ran = await asyncio.to_thread(client.now, given)
         nonzero += ran.code != 0

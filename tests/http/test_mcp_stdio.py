@@ -1,25 +1,18 @@
 """`soul mcp`: the official client over stdio, through the program, to the real door."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-from mcp import Client, StdioServerParameters, types
+from mcp import Client, types
 
 from daemon.channels.http.mcp_server import new_server
 from daemon.cli.mcp import DaemonPlace, Relay, place_in
 from tests.http.daemons import HttpHome
 from tests.http.machines import revoke
-from tests.http.mcp_clients import TOOLS, key_for, said
+from tests.http.mcp_clients import TOOLS, key_for, program, said
 
 NOWHERE = "http://127.0.0.1:9"  # discard; nothing listens there
-
-
-def program(home: Path, **env: str) -> StdioServerParameters:
-    """`soul mcp` with nothing in its environment but this."""
-    given = {"HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2]), **env}
-    return StdioServerParameters(command=sys.executable, args=["-m", "daemon", "mcp"], env=given, cwd=str(home))
 
 
 async def asked(place: DaemonPlace, name: str, **given: object) -> types.CallToolResult:

@@ -33,6 +33,10 @@ def test_what_follows_the_colon_are_the_persons_own_words() -> None:
         ("ask ada-api: which one: a or b?", Phrase(Command.ASK, words="which one: a or b?", name="ada-api")),
         ("Please ask `ada-api-2` :\nwhy?\n\nOr not?", Phrase(Command.ASK, words="why?\n\nOr not?", name="ada-api-2")),
         ("Frag Zoë-müll: was?", Phrase(Command.ASK, words="was?", name="Zoë-müll")),
+        ("ask ада-интерфейс: что?", Phrase(Command.ASK, words="что?", name="ада-интерфейс")),
+        ("ask प्रिया-api: क्यों?", Phrase(Command.ASK, words="क्यों?", name="प्रिया-api")),
+        ("ask 山田-プロジェクト: 何?", Phrase(Command.ASK, words="何?", name="山田-プロジェクト")),
+        ("bind प्रिया-api here", Phrase(Command.BIND, name="प्रिया-api")),
         ("HAND *ada-api*: tidy up", Phrase(Command.HAND, words="tidy up", name="ada-api")),
         ("Bitte übergib ada-api: räum auf", Phrase(Command.HAND, words="räum auf", name="ada-api")),
         ("gib ada-api: räum auf", Phrase(Command.HAND, words="räum auf", name="ada-api")),
@@ -43,7 +47,11 @@ def test_what_is_put_to_a_session_names_it_and_goes_on_with_the_words(said: str,
 
 
 @pytest.mark.parametrize(
-    "said", ["ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"]
+    "said",
+    [
+        *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
+        *("ask a\u2014b: c", "ask \u300ca-b\u300d: c", "ask 私: 何?", "ask a-\u200bb: c"),
+    ],
 )
 def test_what_names_no_session_or_has_no_words_is_for_the_soul(said: str) -> None:
     assert phrase_in(said) is None

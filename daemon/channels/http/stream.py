@@ -19,8 +19,8 @@ _NAMES: Final = {model: name for name, model in EVENTS.items()}
 _NO_REPLY: Final = {
     "answered": ("The soul chose not to reply to this.", "say more if you need a reply"),
     "stale": ("The message was too old when its turn came.", "send it again under a new message_id"),
-    "ignored": ("The soul does not reply to this.", ""),
-    "withdrawn": ("The message was deleted.", ""),
+    "ignored": ("The soul does not reply to this.", "ask the admin whether it may talk with you"),
+    "withdrawn": ("The message was deleted.", "send it again under a new message_id"),
 }
 _FAILED: Final = ("Replying failed.", "send it again under a new message_id, or ask the admin for the reason")
 _CLOSING: Final = StreamError(

@@ -7,6 +7,7 @@ from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.notes import SharedMessage
+from daemon.core.session_names import handle
 from daemon.core.sessions import (
     CodeSession,
     HookEvent,
@@ -18,7 +19,6 @@ from daemon.core.sessions import (
     TooManySessions,
     Visibility,
     after,
-    handle,
     is_older,
 )
 from daemon.memory.bound_threads import drop_unwatched, follow_session
