@@ -143,7 +143,7 @@ _SETTINGS = st.dictionaries(_NAMES, _VALUES, max_size=3) | st.fixed_dictionaries
 
 
 @given(_SETTINGS, st.sampled_from([None, 0, 2, "\t"]), st.booleans(), st.sampled_from(["", "\n", " \r\n", "// x", ","]))
-def test_whatever_stands_in_the_file_is_there_byte_for_byte_in_the_end(
+def test_what_stands_in_the_file_is_there_byte_for_byte_in_the_end(
     settings: object, indent: int | str | None, ascii_: bool, end: str
 ) -> None:
     text = json.dumps(settings, indent=indent, ensure_ascii=ascii_) + end

@@ -1,4 +1,4 @@
-"""Whatever is typed after a command of what is shared: a sentence, what to do, and nothing that steers the terminal."""
+"""Hostile words after the commands of what is shared: a sentence, what to do, and nothing that steers the terminal."""
 
 from pathlib import Path
 

@@ -128,7 +128,7 @@ _EVENT = st.fixed_dictionaries(
 
 
 @given(_EVENT)
-def test_whatever_a_hook_sends_is_refused_or_becomes_plain_lines(sent: dict[str, object]) -> None:
+def test_what_a_hook_sends_is_refused_or_becomes_plain_lines(sent: dict[str, object]) -> None:
     try:
         event = SessionEvent.model_validate_json(json.dumps(sent)).event(1_000)
     except ValidationError:

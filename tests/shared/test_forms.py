@@ -1,4 +1,4 @@
-"""The schemas that bind shared contexts: nothing is fetched, nobody is held up, and else the library has the word."""
+"""The schemas that bind shared contexts: nothing is fetched, no writer is held up, and else the library has the word."""
 
 import json
 import time
