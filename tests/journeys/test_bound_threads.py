@@ -27,9 +27,9 @@ async def test_what_the_owner_says_goes_to_the_session_and_its_answer_stands_in_
     assert read.startswith("Your user, Ada")
     assert "which migration renames tenant_id?" in read
     assert "change nothing for it" in read
-    assert (await session.ends_turn("p1b")).context == "", "once"
     await session.goes_on("It is 0042.")
     answer = await house.reply("general", "0042")
+    assert (await session.ends_turn("p2")).context == "", "once"
     await house.idle()
     assert (said(answer), answer["thread_ts"]) == (f"{HEAD}\n\nIt is 0042.", ts)
     assert house.prompts == [], "no model is called"
@@ -208,8 +208,12 @@ async def test_clear_takes_the_thread_along_and_a_fork_starts_without(house: Hou
     await put(house, "Ada", ts, "after the clear")
     stop = {"session_id": "s2", "hook_event_name": "Stop", "stop_hook_active": False}
     assert "before the clear" in (await session.client.run(stop | {"prompt_id": "q1"})).context
+    answer = {"stop_hook_active": True, "last_assistant_message": "Yes."}
+    await session.client.run(stop | {"prompt_id": "q1"} | answer)
+    await house.reply("general", "Yes.")
     assert "after the clear" in (await session.client.run(stop | {"prompt_id": "q2"})).context
-    assert len(await house.replies("general")) == 1, "no one hears that it was gone"
+    await house.idle()
+    assert await house.replies("general") == [BOUND, f"{HEAD}\n\nYes."], "no one hears that it was gone"
 
 
 async def test_words_that_wait_are_read_as_they_stand_and_deleted_ones_not(house: House, session: AskedSession) -> None:
@@ -219,5 +223,7 @@ async def test_words_that_wait_are_read_as_they_stand_and_deleted_ones_not(house
     await house.people.delete("Ada", "general", deleted)
     await house.acknowledged()
     assert "the first" in (await session.ends_turn()).context
+    await session.goes_on("Read.")
+    await house.reply("general", "Read.")
     assert (await session.ends_turn("p2")).context == ""
-    assert await states(house) == ["delivered", "dropped"]
+    assert await states(house) == ["answered", "dropped"]
