@@ -1,4 +1,4 @@
-"""The schemas that bind shared contexts: nothing is fetched, no writer is held up, and else the library has the word."""
+"""The schemas that bind shared contexts: nothing is fetched, no writer waits long, else the library decides."""
 
 import json
 import time
