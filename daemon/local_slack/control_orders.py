@@ -9,11 +9,11 @@ from dataclasses import replace
 from daemon.local_slack.events import archived_event, renamed_event
 from daemon.local_slack.fault_orders import order_fault
 from daemon.local_slack.limits import Profile
-from daemon.local_slack.model import ChannelKind, File, Json, Standing, WorkspaceChannel, WorkspaceUser
+from daemon.local_slack.model import ChannelKind, File, Json, Standing, UserGroup, WorkspaceChannel, WorkspaceUser
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.seed import FOREIGN_TEAM
-from daemon.local_slack.slack_json import channel_json, person_json
+from daemon.local_slack.slack_json import channel_json, group_json, person_json
 from daemon.local_slack.workspace import Workspace
 
 _PREFIX = {ChannelKind.DM: "D", ChannelKind.GROUP_DM: "G"}
@@ -46,6 +46,7 @@ class ControlOrders:
             "standing": self._standing,
             "person": self._person,
             "channel": self._channel,
+            "group": self._group,
             "clock": self._clock,
             "limits": self._limits,
             "scopes": self._scopes,
@@ -224,6 +225,17 @@ class ControlOrders:
         )
         self._workspace.add_channel(room)
         return {"channel": channel_json(state, room, state.app.user)}
+
+    def _group(self, args: ControlArgs) -> Json:
+        """A user group with these members; one of the same handle gets them instead of its own."""
+        state, handle = self._workspace.state, args.text("handle")
+        if not handle:
+            raise NotPossible("invalid_arguments", "a group needs a `handle`")
+        known = next((one for one in state.groups.values() if one.handle == handle), None)
+        members = tuple(self._people.person(name).id for name in args.texts("members"))
+        group = UserGroup(known.id if known else state.new_id("S", handle), handle, members)
+        self._workspace.change_group(group)
+        return {"usergroup": group_json(state, group)}
 
     def _clock(self, args: ControlArgs) -> Json:
         self._workspace.clock.advance(args.number("advance", 0.0))

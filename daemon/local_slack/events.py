@@ -2,8 +2,8 @@
 
 import secrets
 
-from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
-from daemon.local_slack.slack_json import message_json, person_json
+from daemon.local_slack.model import Json, UserGroup, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
+from daemon.local_slack.slack_json import group_json, message_json, person_json
 from daemon.local_slack.state import WorkspaceState
 
 _NOT_IN_NEW = ("reactions", "streaming_state", "chunks")
@@ -114,6 +114,26 @@ def shared_event(state: WorkspaceState, channel: WorkspaceChannel, event_ts: str
 def user_event(person: WorkspaceUser, event_ts: str) -> Json:
     """`user_change`, with the user as they are now."""
     return {"type": "user_change", "user": person_json(person), "cache_ts": int(float(event_ts)), "event_ts": event_ts}
+
+
+def group_event(state: WorkspaceState, group: UserGroup, before: UserGroup | None, now: float) -> Json:
+    """`subteam_created`, or `subteam_members_changed` where it was there before."""
+    if before is None:
+        return {"type": "subteam_created", "subteam": group_json(state, group), "event_ts": f"{now:.6f}"}
+    gone = [user for user in before.members if user not in group.members]
+    came = [user for user in group.members if user not in before.members]
+    return {
+        "type": "subteam_members_changed",
+        "subteam_id": group.id,
+        "team_id": state.team.id,
+        "date_previous_update": int(now),
+        "date_update": int(now),
+        "added_users": came,
+        "added_users_count": str(len(came)),
+        "removed_users": gone,
+        "removed_users_count": str(len(gone)),
+        "event_ts": f"{now:.6f}",
+    }
 
 
 def home_event(user: str, dm: str, tab: str, event_ts: str) -> Json:

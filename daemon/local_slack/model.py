@@ -95,6 +95,15 @@ class WorkspaceChannel:
 
 
 @dataclass(frozen=True, slots=True)
+class UserGroup:
+    """Users who are mentioned together, by `@handle`."""
+
+    id: str
+    handle: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reaction:
     """One emoji under a message, and the ids of the users who chose it, in order."""
 

@@ -191,4 +191,4 @@ class PeopleActing:
     def _typed(self, text: str) -> str:
         state = self._workspace.state
         aliases = {"soul": state.app.user}
-        return typed(text, state.people.values(), state.channels.values(), aliases)
+        return typed(text, state.people.values(), state.channels.values(), aliases, state.groups.values())

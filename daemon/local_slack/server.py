@@ -51,6 +51,7 @@ SCOPES: Final = frozenset(
         "mpim:write",
         "reactions:read",
         "reactions:write",
+        "usergroups:read",
         "users:read",
     }
 )

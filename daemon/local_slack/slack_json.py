@@ -8,6 +8,7 @@ from daemon.local_slack.model import (
     Json,
     Standing,
     Streaming,
+    UserGroup,
     WorkspaceChannel,
     WorkspaceMessage,
     WorkspaceUser,
@@ -84,6 +85,24 @@ def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str, 
         "context_team_id": state.team.id,
         "topic": {"value": "", "creator": "", "last_set": 0},
         "purpose": {"value": "", "creator": "", "last_set": 0},
+    }
+
+
+def group_json(state: WorkspaceState, group: UserGroup, *, users: bool = True) -> Json:
+    """A user group (Slack: usergroups.list)."""
+    return {
+        "id": group.id,
+        "team_id": state.team.id,
+        "is_usergroup": True,
+        "name": group.handle,
+        "handle": group.handle,
+        "description": "",
+        "is_external": False,
+        "date_create": 0,
+        "date_update": 0,
+        "date_delete": 0,
+        "user_count": len(group.members),
+        **({"users": list(group.members)} if users else {}),
     }
 
 

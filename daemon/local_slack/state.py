@@ -14,6 +14,7 @@ from daemon.local_slack.model import (
     Session,
     Status,
     Team,
+    UserGroup,
     WorkspaceChannel,
     WorkspaceMessage,
     WorkspaceUser,
@@ -29,6 +30,7 @@ class WorkspaceState:
         self.app = app
         self.people: dict[str, WorkspaceUser] = {}
         self.channels: dict[str, WorkspaceChannel] = {}
+        self.groups: dict[str, UserGroup] = {}
         self.files: dict[str, File] = {}
         self.statuses: dict[tuple[str, str], Status] = {}
         self.sessions: dict[tuple[str, str], Session] = {}
@@ -42,7 +44,7 @@ class WorkspaceState:
     def new_id(self, prefix: str, name: str = "") -> str:
         """A fresh id such as U0ADA, made of the name, with a number where that id is taken."""
         readable = f"{prefix}0{re.sub(r'[^A-Z0-9]', '', name.upper())[:12]}"
-        taken = self.people.keys() | self.channels.keys() | self.files.keys()
+        taken = self.people.keys() | self.channels.keys() | self.files.keys() | self.groups.keys()
         if name and len(readable) > len(prefix) + 1 and readable not in taken:
             return readable
         return next(new for n in self._numbers if (new := f"{readable}{n:04d}") not in taken)

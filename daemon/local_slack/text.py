@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceUser
+from daemon.local_slack.model import ChannelKind, Json, UserGroup, WorkspaceChannel, WorkspaceUser
 
 _LINK = re.compile(r"https?://[^\s<>|]+[^\s<>|.,;:!?)\]'\"]")
 _BROADCAST = re.compile(r"(?<![\w@])@(here|channel|everyone)\b")
@@ -21,11 +21,16 @@ def unescape(text: str) -> str:
 
 
 def typed(
-    text: str, people: Iterable[WorkspaceUser], channels: Iterable[WorkspaceChannel], aliases: Mapping[str, str]
+    text: str,
+    people: Iterable[WorkspaceUser],
+    channels: Iterable[WorkspaceChannel],
+    aliases: Mapping[str, str],
+    groups: Iterable[UserGroup] = (),
 ) -> str:
     """The stored form of typed text: `@Ada` becomes `<@U…>`, `#general` `<#C…|>` without a label, a URL `<URL>`.
 
-    `aliases` maps further names to user ids, such as `soul` to the app's.
+    `aliases` maps further names to user ids, such as `soul` to the app's. `@handle` of a group becomes
+    `<!subteam^S…|@handle>`.
     """
     names = {escape(name).lower(): user for name, user in aliases.items()}
     for person in people:
@@ -36,8 +41,12 @@ def typed(
         for channel in channels
         if channel.name and channel.kind in (ChannelKind.PUBLIC, ChannelKind.PRIVATE)
     }
+    handles = {group.handle.lower(): group for group in groups}
     words = _LINK.sub(lambda found: f"<{found[0]}>", escape(text))
     words = _BROADCAST.sub(lambda found: f"<!{found[1]}>", words)
+    words = _named("@", handles).sub(
+        lambda found: f"<!subteam^{handles[found[1].lower()].id}|@{handles[found[1].lower()].handle}>", words
+    )
     words = _named("@", names).sub(lambda found: f"<@{names[found[1].lower()]}>", words)
     return _named("#", rooms).sub(lambda found: f"<#{rooms[found[1].lower()].id}|>", words)
 

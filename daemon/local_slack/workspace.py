@@ -18,6 +18,7 @@ from daemon.local_slack.model import (
     Reaction,
     Status,
     Streaming,
+    UserGroup,
     WorkspaceChannel,
     WorkspaceMessage,
     WorkspaceUser,
@@ -242,6 +243,12 @@ class Workspace:
         """Replace a user by a changed version. Raises `user_change`."""
         self.add_person(person)
         self.raise_event(events.user_event(person, f"{self.clock.now():.6f}"))
+
+    def change_group(self, group: UserGroup) -> None:
+        """Make a user group or give it other members. Raises `subteam_created` or `subteam_members_changed`."""
+        before = self.state.groups.get(group.id)
+        self.state.groups[group.id] = group
+        self.raise_event(events.group_event(self.state, group, before, self.clock.now()))
 
     def open_dm(self, person: str) -> WorkspaceChannel:
         """The DM between a user and the app; created when missing."""

@@ -1,6 +1,14 @@
 """What the soul hears of a message that isn't plain text: forwarded messages, alerts of bots, words about oneself."""
 
+from daemon.channels.slack.api.manifest import GROUPS_SCOPE, manifest
 from tests.journeys.house import House, said
+
+ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
+
+
+async def _platform(house: House, *members: str) -> None:
+    """Give the user group `platform` these members."""
+    await house.people.post("group", handle="platform", members=members)
 
 
 async def test_a_forwarded_message_is_answered_with_its_words_in_the_prompt(house: House) -> None:
@@ -52,3 +60,40 @@ async def test_what_was_said_is_kept_with_the_id(house: House) -> None:
     await house.answered("Ada", "dm", "I work with @Ben on billing")
     body = (await house.one("SELECT body FROM turns WHERE speaker = 'person'"))["body"]
     assert body == "I work with <@U0BEN> on billing"
+
+
+async def test_a_mention_of_a_group_that_holds_the_soul_is_answered(house: House) -> None:
+    await _platform(house, "Ben", "U0SOUL")
+    await house.events.until("slack.own_groups", groups=1)
+    await house.say("Ada", "general", "@platform is it lunch yet?")
+    assert said(await house.reply("general")) == "Echo: @platform is it lunch yet?"
+
+
+async def test_one_of_a_group_without_it_stays_between_people(house: House) -> None:
+    await house.people.post("group", handle="design", members=["Ben"])
+    ts = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general", "hello")
+    aside = await house.say("Ada", "general", "@design what do you think?", thread=ts)
+    assert await house.final_state(aside) == "ignored"
+
+
+async def test_a_soul_that_left_the_group_is_asked_no_more(house: House) -> None:
+    await _platform(house, "Ben", "U0SOUL")
+    await house.events.until("slack.own_groups", groups=1)
+    await _platform(house, "Ben")
+    await house.events.until("slack.own_groups", groups=0)
+    ts = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general", "hello")
+    aside = await house.say("Ada", "general", "@platform and you?", thread=ts)
+    assert await house.final_state(aside) == "ignored"
+
+
+async def test_without_the_scope_groups_are_other_people(house: House) -> None:
+    await house.people.scopes(*(one for one in ALL_SCOPES if one != GROUPS_SCOPE))
+    await house.restart()
+    await house.events.until("slack.groups_unknown")
+    await _platform(house, "Ben", "U0SOUL")
+    ts = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general", "hello")
+    aside = await house.say("Ada", "general", "@platform lunch?", thread=ts)
+    assert await house.final_state(aside) == "ignored"

@@ -127,6 +127,7 @@ TASKS = {
     "channels/http/sessions.py:SessionPages.notes": "request",
     "channels/http/stream.py:ReplyStream.run": "request",
     "channels/several.py:SeveralChannels.listen": "last line in Daemon.live",
+    "channels/slack/access/names.py:Names.of": "row",
     "channels/slack/access/people.py:Directory.users": "row",
     "channels/slack/channel.py:SlackChannel.listen": "last line",
     "channels/slack/incoming/connection.py:Connection.keep_open": "last line",

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.known_places import KnownPlaces
 from daemon.channels.slack.access.names import Names
+from daemon.channels.slack.access.own_groups import OwnGroups
 from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.permalinks import Permalinks
 from daemon.channels.slack.access.readers import RoomReaders
@@ -103,6 +104,7 @@ class SlackChannel:
         self._drafts = Drafts(clock)
         self._directory = directory = Directory(self._client, clock)
         self._names = Names(directory)
+        self._own_groups = OwnGroups(self._client, clock, emit)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
         sessions = Sessions(self._client, clock, emit)
@@ -128,11 +130,17 @@ class SlackChannel:
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
         self._readers.share(intake.room_news, intake.person_rooms)
+        await self._own_groups.read(reader.identity.user)
+
+        async def take_note(body: Mapping[str, Any]) -> None:
+            self._own_groups.take_note(body)
+            await self._readers.take_note(body)
+
         listener = Listener(
             reader,
             intake,
             self._gate.check_author,
-            self._readers.take_note,
+            take_note,
             self._emit,
             gap.set,
             self._thread_reader.note,
@@ -154,7 +162,10 @@ class SlackChannel:
         self._supervisor = Supervisor(connections, catch_up.run, self._clock, self._emit, gap)
         try:
             keep = LastLine(self._clock, self._emit).keep
-            async with alongside(keep("status line", self._status.run), keep("whispers", whispers.run)):
+            groups = partial(self._own_groups.keep, reader.identity.user)
+            async with alongside(
+                keep("status line", self._status.run), keep("whispers", whispers.run), keep("user groups", groups)
+            ):
                 await self._supervisor.run(ready)
         finally:
             self._supervisor = self._listener = None
@@ -306,6 +317,7 @@ class SlackChannel:
                 bots=frozenset(settings.allow_bots),
                 members=frozenset(settings.members),
                 places=KnownPlaces(self._clock),
+                own_groups=self._own_groups.ids,
                 soul_for_channel=self._soul_for_channel,
                 other_souls=settings.souls,
             )

@@ -10,6 +10,7 @@ from daemon.channels.slack.api.manifest import (
     COMMANDS_SCOPE,
     CUSTOMIZE_SCOPE,
     FILES_SCOPE,
+    GROUPS_SCOPE,
     OPEN_DM_SCOPE,
     REQUIRED_SCOPES,
     SHARE_SCOPE,
@@ -28,6 +29,7 @@ _OPTIONAL_SCOPES = {
     OPEN_DM_SCOPE: "the soul can't start a DM with a user who never wrote to it",
     FILES_SCOPE: "the soul can't read the files that users send it",
     SHARE_SCOPE: "the soul can't send a user the file that `export my memory` asks for",
+    GROUPS_SCOPE: "a mention of a user group that holds the soul is none of the soul",
     COMMANDS_SCOPE: "Slack shows no shortcut `Why did you say that?` at messages",
 }
 

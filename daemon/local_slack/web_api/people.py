@@ -1,4 +1,4 @@
-"""users.* and reactions.*."""
+"""users.*, usergroups.* and reactions.*."""
 
 import re
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from typing import Final
 
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json
-from daemon.local_slack.slack_json import person_json
+from daemon.local_slack.slack_json import group_json, person_json
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.conversations import list_page
 
@@ -27,6 +27,12 @@ def list_users(call: Call) -> Json:
         person_json(person, locale=call.flag("include_locale")) for person in call.workspace.state.people.values()
     ]
     return list_page(call, people, "members") | {"cache_ts": int(call.workspace.clock.now())}
+
+
+def list_groups(call: Call) -> Json:
+    """usergroups.list."""
+    state, users = call.workspace.state, call.flag("include_users")
+    return {"usergroups": [group_json(state, group, users=users) for group in state.groups.values()]}
 
 
 def add_reaction(call: Call) -> Json:
@@ -56,6 +62,7 @@ METHODS: Final = MappingProxyType(
     {
         "users.info": WebApiMethod(user_info, ("users:read",), Tier.FOUR),
         "users.list": WebApiMethod(list_users, ("users:read",), Tier.TWO),
+        "usergroups.list": WebApiMethod(list_groups, ("usergroups:read",), Tier.TWO),
         "reactions.add": WebApiMethod(add_reaction, ("reactions:write",), Tier.THREE),
         "reactions.remove": WebApiMethod(remove_reaction, ("reactions:write",), Tier.TWO),
     }

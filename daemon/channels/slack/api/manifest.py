@@ -30,6 +30,8 @@ SHARE_SCOPE: Final = "files:write"
 """Lets the soul send a person their memory as a file; without it the export is refused."""
 COMMANDS_SCOPE: Final = "commands"
 """Puts the shortcut *Why did you say that?* at each message; without it people say *why* in the thread."""
+GROUPS_SCOPE: Final = "usergroups:read"
+"""Lets the soul know which user groups hold it; without it the mention of a group is for the others in it."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_mention",
     "app_uninstalled",
@@ -48,6 +50,9 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "group_deleted",
     "group_left",
     "group_unarchive",
+    "subteam_created",  # which user groups hold the soul
+    "subteam_members_changed",
+    "subteam_updated",
 )
 
 _SHORTCUT, _SHORTCUT_SHOWS = 24, 150  # characters (Slack: app manifest)
@@ -82,6 +87,7 @@ def manifest(
         FILES_SCOPE,
         SHARE_SCOPE,
         COMMANDS_SCOPE,
+        GROUPS_SCOPE,
     ]
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},

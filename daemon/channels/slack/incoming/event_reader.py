@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.quoted import forwarded_files, quoted
-from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
+from daemon.channels.slack.incoming.text import clean, for_others, groups_in, people_in, readable
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrases import WHY_SHORTCUT
@@ -53,7 +53,8 @@ class EventReader:
     `soul` gets DMs, and every channel that `soul_for_channel` doesn't give to one of the `other_souls`. `places` holds
     the kinds of channels, since an app_mention names none; a channel of unknown kind counts as private, the narrower
     audience. `shared` are channels that other organisations are in. `bots` are ids of bots whose messages are read.
-    `members` are the users whose button presses count, empty for all users of the workspace.
+    `members` are the users whose button presses count, empty for all users of the workspace. `own_groups` are the user
+    groups that hold the soul.
     """
 
     soul: str
@@ -62,6 +63,7 @@ class EventReader:
     members: frozenset[str] = frozenset()
     places: MutableMapping[str, Place] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
+    own_groups: Collection[str] = ()
     soul_for_channel: Callable[[str], str] | None = None
     other_souls: tuple[str, ...] = ()
 
@@ -183,7 +185,7 @@ class EventReader:
         thread = _text(event, "thread_ts")
         root = thread if _TS.fullmatch(thread) and thread != ts else ""
         raw, place = _text(event, "text"), self._place(event)
-        mentioned = _text(event, "type") == "app_mention" or self.identity.user in people_in(raw)
+        mentioned = _text(event, "type") == "app_mention" or self._mentions_us(raw)
         addressed = place is Place.DM or mentioned
         if not addressed and not root:
             return None  # a message in a channel, without a mention and outside threads, is not for the soul
@@ -200,7 +202,7 @@ class EventReader:
                 audience=self.audience_in(place, channel),
             ),
             addressed=addressed,
-            to_others=for_others(raw, self.identity.user),
+            to_others=for_others(raw, self.identity.user, self.own_groups),
             thread_root=root,
             source=source,
             envelope=_envelope(body, event),
@@ -235,11 +237,13 @@ class EventReader:
         before: Mapping[str, object],
     ) -> NewMessage | None:
         """The edited message as a new message to the soul, if only the edit mentions it."""
-        us = self.identity.user
-        if us not in people_in(_text(now, "text")) or us in people_in(_text(before, "text")):
+        if not self._mentions_us(_text(now, "text")) or self._mentions_us(_text(before, "text")):
             return None
         message = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
         return self._message(body, message, Source.LIVE)
+
+    def _mentions_us(self, raw: str) -> bool:
+        return self.identity.user in people_in(raw) or not set(self.own_groups).isdisjoint(groups_in(raw))
 
     def _deletion(
         self, body: Mapping[str, object], event: Mapping[str, object], ts: str, before: Mapping[str, object]

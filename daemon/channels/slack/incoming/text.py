@@ -1,7 +1,7 @@
 """Turns Slack's escaped markup into the text that the user typed: entities decoded, links readable, mentions as ids."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from daemon.core.text import one_line, storable
@@ -11,7 +11,7 @@ _CUT: Final = " […]"
 
 _ANGLE: Final = re.compile(r"<([^<>\s][^<>\n]{0,3000})>")
 _PERSON: Final = re.compile(r"<@([A-Za-z0-9]{2,24})(?:\|[^<>]*)?>")
-_GROUP: Final = re.compile(r"<!subteam\^[A-Za-z0-9]+(?:\|[^<>]*)?>")
+_GROUP: Final = re.compile(r"<!subteam\^([A-Za-z0-9]+)(?:\|[^<>]*)?>")
 _UNWANTED: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _ENTITIES: Final[Mapping[str, str]] = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
 _ENTITY: Final = re.compile("|".join(_ENTITIES))
@@ -33,14 +33,22 @@ def people_in(raw: str) -> tuple[str, ...]:
     return tuple(_PERSON.findall(raw))
 
 
-def for_others(raw: str, own: str) -> bool:
-    """Whether raw markup addresses other users: it begins with a mention of one, or mentions some but not `own`."""
+def groups_in(raw: str) -> tuple[str, ...]:
+    """Ids of all user groups mentioned in raw markup, in order."""
+    return tuple(_GROUP.findall(raw))
+
+
+def for_others(raw: str, own: str, own_groups: Collection[str] = ()) -> bool:
+    """Whether raw markup addresses other users: it begins with a mention of one, or mentions some but not `own`.
+
+    A mention of one of `own_groups`, which hold the soul, is one of the soul.
+    """
     start = raw.lstrip()
-    first = _PERSON.match(start)
-    if _GROUP.match(start) or (first and first[1] != own):
+    first, first_group = _PERSON.match(start), _GROUP.match(start)
+    if (first_group and first_group[1] not in own_groups) or (first and first[1] != own):
         return True
-    people = people_in(raw)
-    return own not in people and bool(people or _GROUP.search(raw))
+    people, groups = people_in(raw), groups_in(raw)
+    return own not in people and not set(own_groups).intersection(groups) and bool(people or groups)
 
 
 def readable(raw: str, own: str) -> str:
