@@ -22,20 +22,20 @@ Reading (GET). `person` is an id or a name; a named person gets only what Slack 
   `faults` -> `{faults: {method: calls}}`: how many calls of each method still meet a fault.
 
 People acting (POST): `say {person, channel, text, thread?, broadcast?, files?: [{name, text | base64, mimetype?}],
-attachments?, blocks?}`, `forward {person, source, ts, channel, text?, thread?}`, `edit {person, channel, ts, text}` -> `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name,
-remove?}`; `click {person, channel, ts, action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command
-{person, channel, command, text?}` -> `{delivered}`; `read {person, channel}`; `open_dm {person}` -> `{channel,
-event_id}`; `open_home {person}` -> `{view, event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`;
-`convert {person, channel, kind}`, to `group` or `channel`.
+attachments?, blocks?}`, `forward {person, source, ts, channel, text?, thread?}`, `edit {person, channel, ts, text}`
+-> `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name, remove?}`; `click {person, channel,
+ts, action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command {person, channel, command, text?}`
+-> `{delivered}`; `read {person, channel}`; `open_dm {person}` -> `{channel, event_id}`; `open_home {person}` ->
+`{view, event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`; `convert {person, channel, kind}`,
+to `group` or `channel`.
 
 Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?}` -> `{person}`; `channel
-{name?, kind?, members?, shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` -> `{usergroup}`; `share {channel, end?}`: with another
-organisation; `standing {person, standing}`: a user becomes a guest, a member, …; `clock {advance}` -> `{now}`;
-`limits {profile}`; `scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit {event, channel?}`,
-`{envelope}` or `{repeat: event_id}`; `fault` (see `daemon.local_slack.fault_orders`). A refusal is `{ok: false,
-error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose Host or Origin is not this
-workspace, is refused with 403 (see `daemon.local_slack.lock`).
-"""
+{name?, kind?, members?, shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` -> `{usergroup}`; `share
+{channel, end?}`: with another organisation; `standing {person, standing}`: a user becomes a guest, a member, …;
+`clock {advance}` -> `{now}`; `limits {profile}`; `scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit
+{event, channel?}`, `{envelope}` or `{repeat: event_id}`; `fault` (see `daemon.local_slack.fault_orders`). A refusal
+is `{ok: false, error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose Host or
+Origin is not this workspace, is refused with 403 (see `daemon.local_slack.lock`)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
