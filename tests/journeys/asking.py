@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -20,6 +21,7 @@ from daemon.core.ports import GateDecision
 from daemon.core.sessions import Visibility
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies
+from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.shared.door import ContextDoor
 from tests.fakes import TIMEOUT
@@ -147,6 +149,16 @@ async def allowed(house: House) -> None:
     assert await press(house, "Ada", "D0ADA", await question(house)) == "accepted"
     await house.reply("general", "It is allowed")
     await house.idle()
+
+
+async def forgotten(house: House, *people: str) -> None:
+    """These people are forgotten, as by their own word."""
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    for person in people:
+        who, now = await house.person(person), house.clock.now_ms()
+        gone = partial(erase, workspace=TEAM, person=who, spared=Spared(), now=now, said_ms=now)
+        await house.daemon.built.store.database.write(gone)
 
 
 async def states(house: House) -> list[str]:

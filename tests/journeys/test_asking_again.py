@@ -1,11 +1,9 @@
 """A session that was asked: any soul may have asked, what it had read and lost it reads anew, and its owner forgets."""
 
 import subprocess
-from functools import partial
 from pathlib import Path
 
-from daemon.memory.people.erasure import Spared, erase
-from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, states
+from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, forgotten, states
 from tests.journeys.house import House, said
 from tests.journeys.problems import forged, press
 from tests.journeys.souls import write_soul
@@ -39,7 +37,6 @@ async def test_a_session_that_was_killed_while_it_answered_reads_the_question_an
     await asks(house)
     await allowed(house)
     assert WORDS in (await session.ends_turn()).context
-    assert (await session.ends_turn("p2")).context == "", "it is handed out once"
     program.kill()
     program.wait()
     house.clock.turn(3)
@@ -72,11 +69,7 @@ async def test_an_owner_who_is_forgotten_leaves_no_word_of_an_answer(house: Hous
     await session.goes_on("ADAS-ANSWER")
     await house.reply("general", "ADAS-ANSWER")
     await house.idle()
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    who, now = await house.person("Ada"), house.clock.now_ms()
-    gone = partial(erase, workspace="T0LOCAL", person=who, spared=Spared(), now=now, said_ms=now)
-    await house.daemon.built.store.database.write(gone)
+    await forgotten(house, "Ada")
     left = [
         tuple(row)
         for table in ("shared_messages", "outbox", "inbox", "turns")

@@ -2,13 +2,11 @@
 
 import asyncio
 import subprocess
-from functools import partial
 from pathlib import Path
 
 from daemon.core.questions import LATE_MS, LONGEST_ANSWER, MOST_WAITING, OVER_MS
 from daemon.core.sessions import Visibility
-from daemon.memory.people.erasure import Spared, erase
-from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, new_key, question, states
+from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, forgotten, new_key, question, states
 from tests.journeys.house import House, said
 from tests.journeys.problems import NO, buttons, forged, press
 
@@ -352,13 +350,7 @@ async def test_forgetting_leaves_no_word_of_the_question_or_of_the_answer(house:
     await session.goes_on("ADAS-ANSWER")
     await house.reply("general", "ADAS-ANSWER")
     await house.idle()
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    database = house.daemon.built.store.database
-    for person in ("Ben", "Ada"):
-        who = await house.person(person)
-        now = house.clock.now_ms()
-        await database.write(partial(erase, workspace="T0LOCAL", person=who, spared=Spared(), now=now, said_ms=now))
+    await forgotten(house, "Ben", "Ada")
     left = [
         tuple(row)
         for table in ("shared_messages", "outbox", "inbox", "turns", "approvals")

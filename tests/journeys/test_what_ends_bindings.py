@@ -1,16 +1,14 @@
 """A bound thread in time: what its session says there by itself, what ends it, and what it outlives."""
 
 import asyncio
-from functools import partial
 
 import pytest
 
 from daemon.core.bound_threads import MOST_SAID_HOURLY
 from daemon.core.sessions import KeyOwner, Visibility
-from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, said_by
-from tests.journeys.asking import TEAM, AskedSession, new_key, states
+from tests.journeys.asking import TEAM, AskedSession, forgotten, new_key, states
 from tests.journeys.binding import BOUND, HEAD, bound_thread, put
 from tests.journeys.house import House, said
 
@@ -97,11 +95,7 @@ async def test_a_session_that_is_hidden_by_now_leaves_its_thread(house: House, s
 async def test_forget_me_of_the_owner_ends_it_and_leaves_nothing_of_it(house: House) -> None:
     ts = await bound_thread(house)
     await put(house, "Ada", ts, "ADAS-WORDS")
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    database, now = house.daemon.built.store.database, house.clock.now_ms()
-    who = await house.person("Ada")
-    await database.write(partial(erase, workspace=TEAM, person=who, spared=Spared(), now=now, said_ms=now))
+    await forgotten(house, "Ada")
     house.clock.turn(3)
     await house.reply("general", LOST)
     await house.idle()

@@ -44,6 +44,11 @@ _MEMBER: Final = Parameter(
 _SESSION: Final = Parameter("id", "path", "The session.")
 _BAD_KEY: Final = {404: "The context is not for all of the workspace.", 422: "That can't be a key."}
 
+
+def _wait(what: str) -> Parameter:
+    return Parameter("wait", "query", f"Seconds to wait for {what}, up to 25.", "[0-9]|1[0-9]|2[0-5]")
+
+
 ROUTES: Final = (
     Route(
         Endpoints.chat,
@@ -144,7 +149,7 @@ ROUTES: Final = (
         {404: "The session came with another key.", 422: "That can't be waited for."},
         parameters=(
             _SESSION,
-            Parameter("wait", "query", "Seconds to wait for a new one, up to 25.", "[0-9]|1[0-9]|2[0-5]"),
+            _wait("a new one"),
             Parameter("process", "query", "Of a companion: the session's process, as its hooks name it.", ".{1,400}"),
             Parameter("wakes", "query", "Of a companion: whether it can wake the session.", "yes|no"),
         ),
@@ -194,7 +199,7 @@ ROUTES: Final = (
         },
         parameters=(
             Parameter("code", "path", "The code, as `BCDF-GHJK`.", CODE.pattern),
-            Parameter("wait", "query", "Seconds to wait for a decision, up to 25.", "[0-9]|1[0-9]|2[0-5]"),
+            _wait("a decision"),
         ),
         free=True,
     ),
