@@ -9,6 +9,7 @@ from daemon.core.perception import Readers
 TRIES: Final = 40
 """So often it is tried in vain, in this process: some ten minutes, however late the message or event is."""
 
+_LOOKS: Final = 3  # before an answer that was waited for is withheld
 _LONGEST_PAUSE_S: Final = 15.0
 _KEPT: Final = 1_000  # messages; the oldest is then tried anew from the first
 
@@ -31,8 +32,15 @@ class ReaderDoubts:
 
         Then those who read there count as others.
         """
+        self._require(message, TRIES if readers.unproven else 0)
+
+    def require_sure(self, message: str) -> None:
+        """Raises ReadersUnknown until others were found to read more than once, as a platform may be asked in haste."""
+        self._require(message, _LOOKS)
+
+    def _require(self, message: str, most: int) -> None:
         tried = self._tries.pop(message, 0)
-        if not readers.unproven or tried >= TRIES:
+        if tried >= most:
             return
         self._tries[message] = tried + 1
         if len(self._tries) > _KEPT:

@@ -17,7 +17,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_items
 from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
-from daemon.core.errors import ChannelError, NotDelivered
+from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.core.ports import Clock, Emit, PersonRooms, RoomNews
 
@@ -229,9 +229,7 @@ class RoomReaders:
                 window=self._slots,
                 channel=channel,
             )
-        except NotDelivered:
-            raise
-        except ChannelError as error:
+        except ChannelRefused as error:
             self._emit("slack.readers_unknown", channel=channel, reason=error.message)
             return None
         return tuple(listed) if whole else None
