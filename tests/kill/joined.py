@@ -5,6 +5,7 @@
 
 import argparse
 import asyncio
+import itertools
 import socket
 import sys
 import tempfile
@@ -34,7 +35,6 @@ GIVEN, TAKEN = "From now on rolf answers here", "From now on I answer here in pl
 BOUND = "From now on what"
 _WITHIN_S: Final = 120.0
 _AGAIN_S: Final = 5.0  # after which somebody clicks again
-_TURNS: Final = 40
 _AN_HOUR: Final = 18  # questions to one session; 20 are the most
 _IDLE: Final = """
     SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
@@ -194,12 +194,12 @@ class Joined:
         return first
 
     async def _answered(self, words: str) -> None:
-        """The session answers, in one of its next turns."""
-        number = self.harm.plays
-        for turn in range(_TURNS):
-            await self._turn(f"{number} {turn}", f"It is {number}.")
-            if self._holds(f"SELECT count(*) FROM shared_messages WHERE state = 'answered' AND words = '{words}'"):
-                break
+        """The session answers, in one of its next turns: a daemon that just began may hand it nothing for a while."""
+        answered = f"SELECT count(*) FROM shared_messages WHERE state = 'answered' AND words = '{words}'"
+        number, turns = self.harm.plays, itertools.count()
+        async with asyncio.timeout(_WITHIN_S):
+            while not self._holds(answered):
+                await self._turn(f"{number} {next(turns)}", f"It is {number}.")
 
     async def _said_once(self, first: WorkspaceMessage, *, handed: bool) -> None:
         """Wait for the answer in the thread; it is to stand there once, said by Rolf if he has it."""
