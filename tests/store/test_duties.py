@@ -10,7 +10,7 @@ from daemon.memory.database import Database
 from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.duties import LEASE_MS, LOOK_S, Duty
 from daemon.memory.queues.presence import ProcessIdentity, bells_beside
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, StillClock
 from tests.store.parts import look, poke
 
 OTHER = replace(ProcessIdentity.current(), namespace="4026530000")
@@ -32,7 +32,8 @@ async def test_a_duty_is_due_at_once_and_then_as_often_as_is_set(duty: Duty, clo
         assert wait == 0
 
 
-async def test_another_daemon_does_not_do_what_one_is_at(duty: Duty, path: Path) -> None:
+async def test_another_daemon_does_not_do_what_one_is_at(database: Database, path: Path) -> None:
+    duty = Duty(database, StillClock(), "pruning", every_s=HOUR_S)  # no lease ends while one looks
     hung = hang(bells_beside(path), OTHER.bell)
     assert hung is not None
     with hung[0]:
