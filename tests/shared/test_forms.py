@@ -152,3 +152,22 @@ async def test_a_stored_schema_that_can_not_be_used_refuses_the_write_and_can_be
             await store.write("game", {"a": "bb"}, None, ADMIN)
         await store.define("game", form={"properties": {"a": {"pattern": "b"}}})
         assert (await store.write("game", {"a": "bb"}, None, ADMIN)).version == 2
+
+
+def test_data_as_deep_as_it_may_be_is_held_against_a_schema_that_refers_to_itself() -> None:
+    tree = {"$ref": "#/$defs/node", "$defs": {"node": {"properties": {"in": {"$ref": "#/$defs/node"}}, "required": []}}}
+    data: JSONObject = {"leaf": 1}
+    for _ in range(30):
+        data = {"in": data}
+    require_fit("game", tree, data)
+
+
+def test_a_schema_that_refers_to_itself_for_ever_is_met_long_before_pythons_own_bound() -> None:
+    def deeper(frames: int) -> None:
+        if frames:
+            deeper(frames - 1)
+        else:
+            with pytest.raises(ContextRefused):
+                require_fit("game", {"$ref": "#"}, {"a": 1})
+
+    deeper(250)

@@ -163,7 +163,7 @@ class EventReader:
         """The text of a message of Slack's and, as quoted lines, what it carries beside it; may be empty."""
         text = readable(_text(message, "text"), self.identity.user)
         if text and _text(message, "subtype") == _ACTION:
-            text = f"/me {text}"
+            text = f"/{_ACTION.partition('_')[0]} {text}"  # as it was typed
         return "\n".join(part for part in (text, self._carried(message)) if part)
 
     def _carried(self, message: Mapping[str, object]) -> str:
