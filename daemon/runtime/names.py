@@ -9,7 +9,7 @@ from daemon.core.names import ids_in, with_names
 from daemon.core.ports import Channel, Prompt
 
 _KEPT: Final = 2_000
-_ASKED: Final = 30  # ids of one prompt; the newest are asked for
+_ASKED: Final = 10  # ids of one prompt, the newest; each may be one more question to the platform, whoever wrote it
 
 
 class PromptNames:

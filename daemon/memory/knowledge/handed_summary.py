@@ -42,19 +42,8 @@ async def _give_all(
     if newest is None or newest["seq"] is None:
         return
     lines = [known["summary"] if known else "", *map(_line, turns)]
-    await transaction.insert(
-        "working_memory",
-        """
-        ON CONFLICT (conversation) DO UPDATE SET version = working_memory.version + 1, audience = excluded.audience,
-          summary = excluded.summary, summarized_to = excluded.summarized_to, updated_ms = excluded.updated_ms
-        """,
-        conversation=str(to),
-        version=1,
-        audience=audience,
-        summary="\n".join(filter(None, lines))[-_LONGEST_SUMMARY:],
-        summarized_to=newest["seq"],
-        updated_ms=now,
-    )
+    summary = "\n".join(filter(None, lines))[-_LONGEST_SUMMARY:]
+    await _store(transaction, to, audience, now, summary=summary, summarized_to=newest["seq"])
 
 
 async def _add_what_came_between(  # noqa: PLR0917 - one of each
@@ -70,12 +59,21 @@ async def _add_what_came_between(  # noqa: PLR0917 - one of each
         return
     known, theirs = await _known(transaction, to), await _known(transaction, where)
     kept = (known["summary"] if known else "")[-_LONGEST_SUMMARY:]
-    folds = await transaction.one(
+    folds = await transaction.one(  # the longer condition is that of the index
         "SELECT 1 FROM jobs WHERE conversation = :id AND state IN ('ready', 'running') AND state = 'running'",
         id=str(to),
     )
     version = known["version"] if known else 0
     older = (theirs["summary"] if theirs else "")[-_LONGEST_SUMMARY // 2 :] if len(turns) > _TURNS else ""
+    summary = "\n".join(filter(None, (kept, _MEANWHILE, older, *map(_line, turns[-_TURNS:]))))
+    covered = -(version + 1) if folds else known["summarized_to"] if known else 0
+    await _store(transaction, to, audience, now, summary=summary, summarized_to=covered)
+
+
+async def _store(
+    transaction: Transaction, to: ConversationKey, audience: str, now: int, *, summary: str, summarized_to: int
+) -> None:
+    """Store the summary of a conversation; one that was there is replaced."""
     await transaction.insert(
         "working_memory",
         """
@@ -85,8 +83,8 @@ async def _add_what_came_between(  # noqa: PLR0917 - one of each
         conversation=str(to),
         version=1,
         audience=audience,
-        summary="\n".join(filter(None, (kept, _MEANWHILE, older, *map(_line, turns[-_TURNS:])))),
-        summarized_to=-(version + 1) if folds else known["summarized_to"] if known else 0,
+        summary=summary,
+        summarized_to=summarized_to,
         updated_ms=now,
     )
 

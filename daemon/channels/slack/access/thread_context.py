@@ -24,7 +24,8 @@ _PAGES: Final = 5
 _LONGEST: Final = 4_000  # characters of one earlier message
 _KEPT: Final = 100  # threads
 _MESSAGES: Final = 100  # of one thread; the gate may refuse some of them
-_NEEDED: Final = ("ts", "user", "bot_id", "text", "subtype", "attachments", "blocks")
+_NEEDED_OF_PEOPLE: Final = ("ts", "user", "text", "subtype", "attachments")
+_NEEDED: Final = (*_NEEDED_OF_PEOPLE, "bot_id", "blocks")
 
 _Earlier = tuple[Mapping[str, Any], ...]
 
@@ -104,8 +105,9 @@ class ThreadReader:
 
 
 def _needed(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a message that are needed, so that little is kept."""
-    return {name: message[name] for name in _NEEDED if name in message}
+    """The fields of a message that are needed, so that little is kept: blocks of people say their text again."""
+    needed = _NEEDED if message.get("bot_id") else _NEEDED_OF_PEOPLE
+    return {name: message[name] for name in needed if name in message}
 
 
 def _first_and_newest(messages: Sequence[T], limit: int) -> Sequence[T]:

@@ -28,7 +28,8 @@ def quoted(message: Json, own: str, *, alert: bool) -> str:
     """
     lines = list[str]()
     if alert:
-        lines += [line for line in _of_blocks(message.get("blocks"), own) if line not in _plain(message, own)]
+        said = _plain(message, own)
+        lines += [line for line in _of_blocks(message.get("blocks"), own) if line not in said]
     for attachment in _attachments(message):
         if _is_forward(attachment, _text(message, "text")):
             lines += _forwarded(attachment, own, 1)
