@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,7 +76,8 @@ def arm(crash: CrashPoint) -> None:
     write, answer, give_up, commit = Database.write, SlackClient.answer, Jobs.give_up, Commits.commit
 
     async def crashing_write(self: Database, unit: Unit[T], *, within: float = 5.0, passing: bool = False) -> T:
-        label = unit.__qualname__.partition(".<locals>")[0]
+        named = unit.func if isinstance(unit, partial) else unit
+        label = named.__qualname__.partition(".<locals>")[0]
         if label == Database.run.__qualname__:  # a single statement: named after the method that writes it
             label = sys._getframe(2).f_code.co_qualname
         crash.passes(label, "before")

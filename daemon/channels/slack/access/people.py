@@ -20,6 +20,7 @@ from daemon.core.zones import zone_of
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
 _FEW: Final = 20  # users that are asked about one by one; of more, the workspace's list is read first
 _AT_ONCE: Final = 8
+_ROUNDS: Final = 5  # of looking up those who are forgotten while others are asked about
 _LIST_PAGES: Final = 10
 
 
@@ -90,27 +91,15 @@ class Directory:
         Of many unknown ones the list of the workspace is read instead, as far as it fits in a few pages; those whom it
         doesn't hold are asked about as long as they are few.
         """
-        unknown = self._unknown(ids)
-        if len(unknown) > _FEW:
+        if len(self._unknown(ids)) > _FEW:
             await self._read_list()
-            unknown = self._unknown(ids)
-        if len(unknown) > _FEW:
-            return [None]
-        slots, failed = asyncio.Semaphore(_AT_ONCE), list[NotDelivered]()
-
-        async def ask(id_: str) -> None:
-            try:
-                async with slots:
-                    await self._users.get(id_)
-            except NotDelivered as error:
-                failed.append(error)
-
-        async with asyncio.TaskGroup() as group:
-            for id_ in unknown:
-                group.create_task(ask(id_))
-        if failed:
-            raise failed[0]
-        return [self._users.peek(id_, _NOT_ASKED) for id_ in ids]
+        for _ in range(_ROUNDS):
+            if len(unknown := self._unknown(ids)) > _FEW:
+                return [None]
+            if not unknown:
+                return [self._users.peek(id_, _NOT_ASKED) for id_ in ids]
+            await self._look_up(unknown)
+        raise NotDelivered("what is known of users was forgotten while it was asked for", retry_after=1.0)
 
     def learn(self, record: Mapping[str, Any]) -> bool:
         """Take notice of a user as an event describes them; Slack is asked again if their standing has changed.
@@ -152,6 +141,23 @@ class Directory:
 
     def _unknown(self, ids: Collection[str]) -> list[str]:
         return [id_ for id_ in ids if self._users.peek(id_, _NOT_ASKED) is _NOT_ASKED]
+
+    async def _look_up(self, ids: Collection[str]) -> None:
+        """Ask about users, a few at once. Raises NotDelivered."""
+        slots, failed = asyncio.Semaphore(_AT_ONCE), list[NotDelivered]()
+
+        async def ask(id_: str) -> None:
+            try:
+                async with slots:
+                    await self._users.get(id_)
+            except NotDelivered as error:
+                failed.append(error)
+
+        async with asyncio.TaskGroup() as group:
+            for id_ in ids:
+                group.create_task(ask(id_))
+        if failed:
+            raise failed[0]
 
     async def _read_list(self) -> None:
         """Keep every user on the first pages of the workspace's list."""
