@@ -14,6 +14,7 @@ from daemon.core.ports import (
     Acceptance,
     Arrival,
     DraftLog,
+    Feedback,
     FoundPost,
     GateDecision,
     Intake,
@@ -298,6 +299,13 @@ class FakeIntake:
         self.arrivals.append(arrival)
         self.changed.set()
         return Acceptance.ACCEPTED
+
+    async def may_ask_why(self, feedback: Feedback) -> bool:
+        """True once for each reply and person."""
+        judged = ("why", feedback.channel, feedback.ts, feedback.author)
+        known = judged in self._seen
+        self._seen.add(judged)
+        return not known
 
     def messages(self) -> list[NewMessage]:
         """The new messages among the arrivals."""

@@ -244,7 +244,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A user pressed a button under a reply; `value` is `good` or `bad`."""
+    """A user judged a reply, by `how`: a `button` under it or a `reaction`; `value` is `good` or `bad`."""
 
     event_id: str
     soul: str
@@ -253,6 +253,20 @@ class Feedback:
     ts: str
     author: str
     value: str
+    how: str = "button"
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A user said in a dialog what was wrong with a reply that they called bad; `text` is never empty."""
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    ts: str
+    author: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +300,7 @@ class WhyAsked:
     author: str
 
 
-Arrival = NewMessage | Edit | Deletion | Feedback | Decision | WhyAsked
+Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | WhyAsked
 
 
 class Acceptance(StrEnum):
@@ -458,6 +472,12 @@ class Intake(Protocol):
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
+
+    async def may_ask_why(self, feedback: Feedback) -> bool:
+        """Whether to ask who called a reply bad what was wrong; true once for each reply and person.
+
+        Raises StoreError.
+        """
 
 
 # -- people ----------------------------------------------------------------------------------------------------------

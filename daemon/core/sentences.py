@@ -51,6 +51,14 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "bad_label": "Mark this answer as bad",
         "press_void": "I'm sorry, that had no effect: I asked another person, or this has already been decided or has "
         "expired.",
+        "feedback_thanks": "Thank you, that helps me.",
+        "feedback_sorry": "Thank you for telling me. If you like, write in the thread what was wrong.",
+        "feedback_title": "What was wrong?",
+        "feedback_ask": "What was wrong with this answer?",
+        "feedback_hint": "I keep your words with this answer; my admins can read them.",
+        "feedback_send": "Send",
+        "feedback_close": "Not now",
+        "feedback_kept": "Thank you, I have noted what was wrong.",
         # -- what Slack suggests to write to it --------------------------------------------------------------------
         "prompt_hello_title": "Say hello",
         "prompt_hello": "Hello! Who are you?",
@@ -312,6 +320,7 @@ LONGEST: Final = 400
 
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
+    | {"feedback_title", "feedback_ask", "feedback_send", "feedback_close"}
     | {"thinking", "cards_begun", "because_shortcut", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}

@@ -95,6 +95,10 @@ class WorkspaceClient:
         used = await self.post("shortcut", person=person, channel=channel, ts=ts, callback_id=callback_id)
         return bool(used["delivered"])
 
+    async def submit(self, person: str, view: str, **values: str) -> bool:
+        """Send a dialog, by its id, with the value of each input by its action_id; false when no socket is open."""
+        return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])
+
     async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
         """Type a slash command; false when no socket is open."""
         typed = await self.post("command", person=person, channel=channel, command=command, text=text)
@@ -166,6 +170,10 @@ class WorkspaceClient:
     async def calls(self, method: str = "", *, after: int = 0) -> list[Json]:
         """Web API calls `{number, method, args, at, status, answer}`, oldest first."""
         return list((await self.get("calls", method=method, after=str(after)))["calls"])
+
+    async def modals(self, person: str) -> list[Json]:
+        """The dialogs that a user has open, oldest first."""
+        return list((await self.get("modals", person=person))["views"])
 
     async def deliveries(self, event_id: str = "") -> list[Json]:
         """Attempts to deliver envelopes, oldest first."""

@@ -9,25 +9,27 @@ Reading (GET). `person` is an id or a name; a named person gets only what Slack 
 - `messages?person=&channel=&thread=&limit=&before=` -> `{messages: [message], ephemerals: [message], status}`: the
   timeline, or one thread with its root (`*`: all messages), oldest first. A message is Slack's object plus `{channel}`.
   `channel` is an id, a name or `dm`; `before` (a ts) pages back.
-- `home?person=` -> `{view}`: the home tab the app published. `file?person=&file=` -> the bytes.
+- `home?person=` -> `{view}`: the home tab the app published. `modals?person=` -> `{views}`: their open dialogs.
+  `file?person=&file=` -> the bytes.
 - `events?person=&after=` -> Server-Sent Events of every change after the cursor `after` (default: from now on). Kinds:
   `ready {cursor}`, `message`, `message_changed` (also for each piece of a stream), `reaction`, `ephemeral` `{channel,
   message}`, `message_deleted {channel, ts, thread_ts}`, `thread {channel, ts, reply_count, latest_reply}`, `status
   {channel, thread_ts, status, loading_messages}` (empty status: cleared), `prompts {channel, title, prompts}`,
-  `session`, `presence {person, active}`, `channel {channel}`, `person {person}`, `home {view}`, `modal {view}`, `reset`
-  (changes were lost: reload everything). Without a person also `call`, `delivery`, `acknowledged`, `socket`, `clock`.
+  `session`, `presence {person, active}`, `channel {channel}`, `person {person}`, `home {view}`, `modal {view}`,
+  `modal_answered {view_id, errors?, view?}`, `reset` (changes were lost: reload everything). Without a person also
+  `call`, `delivery`, `acknowledged`, `socket`, `clock`.
 - `calls?method=&after=` -> `{calls: [{number, method, args, at, status, answer}]}`: Web API calls, oldest first.
   `deliveries?event_id=` -> `{deliveries: [{envelope_id, event_id, type, event_type, attempt, reason, socket, sent_at,
   acked_at, ack_payload}]}`: attempts to deliver envelopes, oldest first. `sockets` -> `{sockets: [number]}`.
   `faults` -> `{faults: {method: calls}}`: how many calls of each method still meet a fault.
 
 People acting (POST): `say {person, channel, text, thread?, broadcast?, files?: [{name, text | base64, mimetype?}],
-attachments?, blocks?}`, `forward {person, source, ts, channel, text?, thread?}`, `edit {person, channel, ts, text}`
--> `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name, remove?}`; `click {person, channel,
-ts, action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command {person, channel, command, text?}`
--> `{delivered}`; `read {person, channel}`; `open_dm {person}` -> `{channel, event_id}`; `open_home {person}` ->
-`{view, event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`; `convert {person, channel, kind}`,
-to `group` or `channel`.
+attachments?, blocks?}`, `forward {person, source, ts, channel, text?, thread?}`, `edit {person, channel, ts, text}` ->
+`{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name, remove?}`; `click {person, channel, ts,
+action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command {person, channel, command, text?}` ->
+`{delivered}`; `submit {person, view, values}` -> `{delivered}`; `close {person, view}`; `read {person, channel}`;
+`open_dm {person}` -> `{channel, event_id}`; `open_home {person}` -> `{view, event_id}`; `join {person, channel,
+inviter?}`; `leave {person, channel}`; `convert {person, channel, kind}`, to `group` or `channel`.
 
 Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?}` -> `{person}`; `channel
 {name?, kind?, members?, shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` -> `{usergroup}`; `share

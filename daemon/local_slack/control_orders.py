@@ -34,6 +34,8 @@ class ControlOrders:
             "click": self._click,
             "command": self._command,
             "shortcut": self._shortcut,
+            "submit": self._submit,
+            "close": self._close,
             "read": self._read,
             "open_dm": self._open_dm,
             "open_home": self._open_home,
@@ -104,6 +106,16 @@ class ControlOrders:
         person = self._people.person(args.text("person"))
         room = self._people.readable(person, args.text("channel"))
         return {"delivered": self._people.shortcut(person, room, args.text("ts"), args.text("callback_id"))}
+
+    def _submit(self, args: ControlArgs) -> Json:
+        """Send the dialog `view` with `values` by the action_id of each input."""
+        person = self._people.person(args.text("person"))
+        values = {name: str(value) for name, value in args.object("values").items()}
+        return {"delivered": self._people.submit(person, args.text("view"), values)}
+
+    def _close(self, args: ControlArgs) -> Json:
+        self._people.close(self._people.person(args.text("person")), args.text("view"))
+        return {}
 
     def _read(self, args: ControlArgs) -> Json:
         person = self._people.person(args.text("person"))

@@ -24,6 +24,7 @@ class ControlViews:
             "state": self._state,
             "messages": self._messages,
             "home": self._home,
+            "modals": self._modals,
             "calls": self._calls,
             "deliveries": self._deliveries,
             "sockets": self._sockets,
@@ -94,6 +95,10 @@ class ControlViews:
 
     def _home(self, args: ControlArgs) -> Json:
         return {"view": self._workspace.state.homes.get(self._people.person(args.text("person")).id)}
+
+    def _modals(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        return {"views": [one.view for one in self._workspace.modals.values() if one.person == person.id]}
 
     def _calls(self, args: ControlArgs) -> Json:
         method, after = args.text("method"), args.number("after", 0)

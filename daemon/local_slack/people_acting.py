@@ -2,11 +2,12 @@
 
 import secrets
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from daemon.local_slack.forwarding import forwarded
 from daemon.local_slack.interactions import Press, block_actions, choice, find_element, message_action, slash_command
+from daemon.local_slack.modals import NotFilledIn, filled_in, view_submission
 from daemon.local_slack.model import File, Json, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.text import rich_text, typed
 from daemon.local_slack.workspace import Workspace
@@ -187,6 +188,40 @@ class PeopleActing:
                 workspace.show_to_one(person.id, draft)
 
         return workspace.deliveries.once("slash_commands", payload, answered)
+
+    def submit(self, person: WorkspaceUser, view_id: str, values: Mapping[str, str]) -> bool:
+        """Send a dialog that the user has open; it closes as the app acknowledges it. False when no socket is open."""
+        workspace = self._workspace
+        modal = workspace.modals.get(view_id)
+        if modal is None or modal.person != person.id:
+            raise NotPossible("view_not_found", f"{person.display_name} has no dialog {view_id!r} open")
+        try:
+            state = filled_in(modal.view, values)
+        except NotFilledIn as missing:
+            raise NotPossible("invalid_arguments", str(missing)) from missing
+        trigger = workspace.interactions.new_trigger(person.id)
+
+        def answered(answer: Json | None) -> None:
+            """Errors stay in the dialog, another view takes its place, anything else closes it (Slack: modals)."""
+            action = (answer or {}).get("response_action")
+            about: Json = {"view_id": view_id}
+            if action == "errors":
+                about["errors"] = (answer or {}).get("errors") or {}
+            elif action == "update":
+                workspace.modals[view_id] = replace(modal, view=modal.view | (answer or {})["view"])
+                about["view"] = workspace.modals[view_id].view
+            else:
+                workspace.modals.pop(view_id, None)
+            workspace.feed.publish("modal_answered", about, person=person.id)
+
+        payload = view_submission(workspace.state, person, modal.view, state, trigger)
+        return workspace.deliveries.once("interactive", payload, answered)
+
+    def close(self, person: WorkspaceUser, view_id: str) -> None:
+        """Close a dialog without sending it."""
+        modal = self._workspace.modals.get(view_id)
+        if modal is not None and modal.person == person.id:
+            del self._workspace.modals[view_id]
 
     def _typed(self, text: str) -> str:
         state = self._workspace.state

@@ -11,6 +11,7 @@ from daemon.local_slack.faults import Faults
 from daemon.local_slack.feed import Feed
 from daemon.local_slack.interactions import Interactions
 from daemon.local_slack.limits import RateLimits
+from daemon.local_slack.modals import Modal
 from daemon.local_slack.model import (
     ChannelKind,
     Json,
@@ -67,6 +68,7 @@ class Workspace:
         self.sockets = AppSockets(state.app.app_id, clock, self.faults, self.feed)
         self.deliveries = Deliveries(self.sockets, clock, self.faults, self.feed, retries)
         self.interactions = Interactions(clock)
+        self.modals: dict[str, Modal] = {}
         self.calls: deque[CallRecord] = deque(maxlen=_CALLS_KEPT)
         self._call_numbers = itertools.count(1)
         self._present: set[str] = set()

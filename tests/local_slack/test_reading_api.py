@@ -7,11 +7,24 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
 
+DIALOG = {
+    "type": "modal",
+    "title": {"type": "plain_text", "text": "One"},
+    "submit": {"type": "plain_text", "text": "Send"},
+    "blocks": [
+        {"type": "input", "element": {"type": "plain_text_input", "action_id": "words", "max_length": 5}},
+        {
+            "type": "input",
+            "optional": True,
+            "element": {"type": "static_select", "action_id": "kind", "options": [{"value": "a"}]},
+        },
+    ],
+}
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 
@@ -169,7 +182,7 @@ async def test_views_are_published_and_opened(
     assert (await people.get("home", person="Ada"))["view"]["blocks"] == view["blocks"]
     assert (await people.post("open_home", person="Ada"))["view"]["type"] == "home"
     assert await refusal(api.views_publish(user_id="U0UNKNOWN", view=view)) == "user_not_found"
-    modal = {"type": "modal", "blocks": []}
+    modal = {"type": "modal", "title": {"type": "plain_text", "text": "One"}, "blocks": []}
     assert await refusal(api.views_publish(user_id="U0ADA", view=modal)) == "invalid_arguments"
     trigger = server.workspace.interactions.new_trigger("U0ADA")
     await api.views_open(trigger_id=trigger, view=modal)
@@ -177,6 +190,46 @@ async def test_views_are_published_and_opened(
     late = server.workspace.interactions.new_trigger("U0ADA")
     await people.advance(3.1)
     assert await refusal(api.views_open(trigger_id=late, view=modal)) == "expired_trigger_id"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"title": {"type": "plain_text", "text": "x" * 25}},
+        {"title": {"type": "mrkdwn", "text": "One"}},
+        {"submit": None},
+        {"private_metadata": "x" * 3_001},
+        {"callback_id": "x" * 256},
+    ],
+)
+async def test_a_dialog_beyond_slacks_sizes_is_refused(
+    api: AsyncWebClient, server: WorkspaceServer, wrong: dict[str, object]
+) -> None:
+    view = DIALOG | wrong
+    trigger = server.workspace.interactions.new_trigger("U0ADA")
+    assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments"
+
+
+async def test_people_send_only_their_own_dialogs_filled_in(
+    api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
+) -> None:
+    opened = await api.views_open(trigger_id=server.workspace.interactions.new_trigger("U0ADA"), view=DIALOG)
+    dialog = opened["view"]["id"]
+    assert [one["id"] for one in await people.modals("Ada")] == [dialog]
+    for person, values in (
+        ("Ben", {"words": "hi"}),
+        ("Ada", {}),
+        ("Ada", {"words": "too long"}),
+        ("Ada", {"words": "hi", "more": "x"}),
+        ("Ada", {"words": "hi", "kind": "other"}),
+    ):
+        with pytest.raises(WorkspaceRefused):
+            await people.submit(person, dialog, **values)
+    assert not await people.submit("Ada", dialog, words="hi", kind="a")  # no socket is open
+    await people.post("close", person="Ben", view=dialog)
+    assert len(await people.modals("Ada")) == 1
+    await people.post("close", person="Ada", view=dialog)
+    assert await people.modals("Ada") == []
 
 
 async def test_a_response_url_works_five_times_within_half_an_hour(

@@ -21,6 +21,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import NO_ACCESS
+from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
 from daemon.channels.slack.incoming.event_reader import EventReader
@@ -31,6 +32,7 @@ from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.channels.slack.outgoing.feedback_answers import FeedbackAnswers
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
@@ -136,6 +138,8 @@ class SlackChannel:
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
+        whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
+        answers = FeedbackAnswers(self._client, intake, whispers, after_ack, self._words_for)
         listener = Listener(
             reader,
             intake,
@@ -144,8 +148,8 @@ class SlackChannel:
             self._emit,
             gap.set,
             self._thread_reader.note,
+            answers.heed,
         )
-        whispers = Whispers(self._client, self._emit, self._words_for)
         app = bolt_app(listener, whispers, reader, self._client, self._emit)
 
         def forget() -> None:
@@ -164,7 +168,10 @@ class SlackChannel:
             keep = LastLine(self._clock, self._emit).keep
             groups = partial(self._own_groups.keep, reader.identity.user)
             async with alongside(
-                keep("status line", self._status.run), keep("whispers", whispers.run), keep("user groups", groups)
+                keep("status line", self._status.run),
+                keep("whispers", whispers.run),
+                keep("interactions", after_ack.run),
+                keep("user groups", groups),
             ):
                 await self._supervisor.run(ready)
         finally:

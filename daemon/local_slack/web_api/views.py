@@ -4,6 +4,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.limits import Tier
+from daemon.local_slack.modals import Modal, fault_of
 from daemon.local_slack.model import Json
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
@@ -29,6 +30,9 @@ def open_view(call: Call) -> Json:
     if not person:
         raise SlackError("expired_trigger_id")
     view = _view(call, "modal")
+    if fault := fault_of(view):
+        raise SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] {fault}"]})
+    call.workspace.modals[view["id"]] = Modal(person, view)
     call.workspace.feed.publish("modal", {"view": view}, person=person)
     return {"view": view}
 

@@ -12,6 +12,7 @@ from daemon.core.ports import (
     Acceptance,
     Arrival,
     Clock,
+    Complaint,
     Decision,
     Deletion,
     Edit,
@@ -23,7 +24,6 @@ from daemon.core.ports import (
 )
 from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.knowledge.shared_files import store_files
 from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.queues.approvals import decide
@@ -31,6 +31,7 @@ from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.edits import delete_message, edit_message
 from daemon.memory.queues.fairness import note_crowd
+from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
@@ -39,7 +40,7 @@ from daemon.memory.queues.why_asked import ask_why
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
-_NoMessage = Edit | Deletion | Feedback | Decision | WhyAsked
+_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -104,6 +105,11 @@ class Inbox:
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 
+    async def may_ask_why(self, feedback: Feedback) -> bool:
+        """See `Intake.may_ask_why`."""
+        now = self._clock.now_ms()
+        return await self._database.write(lambda transaction: may_ask_why(transaction, feedback, now), within=1.0)
+
 
 async def _at_its_holder(transaction: Transaction, message: NewMessage, now: int) -> NewMessage | None:
     """The message as that of the soul that has its thread; None where its deletion arrived before it.
@@ -136,7 +142,9 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
         case Deletion():
             return await _delete(transaction, arrival, now)
         case Feedback():
-            return await _store_feedback(transaction, arrival, now)
+            return await store_feedback(transaction, arrival, now)
+        case Complaint():
+            return await store_complaint(transaction, arrival, now)
         case Decision():
             return await decide(transaction, arrival, now)
     return await ask_why(transaction, arrival, now)
@@ -291,23 +299,3 @@ async def _edit(transaction: Transaction, edit: Edit, now: int) -> tuple[Accepta
     if not states:
         return Acceptance.IGNORED, "message not known, or its text is the same"
     return Acceptance.ACCEPTED, f"edited while {', '.join(states)}"
-
-
-async def _store_feedback(transaction: Transaction, feedback: Feedback, now: int) -> tuple[Acceptance, str]:
-    row = await transaction.one(
-        f"""
-        INSERT INTO feedback (outbox, author, value, given_ms)
-        SELECT o.id, :author, :value, :now FROM outbox o JOIN conversations c ON c.id = o.conversation
-        WHERE o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts AND {OF_SOUL}
-        ON CONFLICT (outbox, author) DO UPDATE SET value = excluded.value, given_ms = excluded.given_ms
-        RETURNING outbox
-        """,  # noqa: S608 - a constant of this package
-        author=feedback.author,
-        value=feedback.value,
-        now=now,
-        soul=feedback.soul,
-        workspace=feedback.workspace,
-        ts=feedback.ts,
-        channel=feedback.channel,
-    )
-    return (Acceptance.ACCEPTED, feedback.value) if row else (Acceptance.IGNORED, "no reply of the soul there")

@@ -99,14 +99,10 @@ class EventReader:
         body = _mapping(payload)
         pressed = [_mapping(action) for action in _list(body.get("actions"))]
         action = next((action for action in pressed if _text(action, "action_id") in _OUR_ACTIONS), {})
-        user, container = _mapping(body.get("user")), _mapping(body.get("container"))
-        author, value = _text(user, "id"), _text(action, "value")
+        container, author, value = _mapping(body.get("container")), self.user_of(body), _text(action, "value")
         channel = _text(_mapping(body.get("channel")), "id") or _text(container, "channel_id")
         ts = _text(container, "message_ts") or _text(_mapping(body.get("message")), "ts")
-        home = _text(user, "team_id") or _text(_mapping(body.get("team")), "id")
-        if not (_ID.fullmatch(author) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
-            return None
-        if home not in {"", self.identity.team} or self._is_unlisted(author):
+        if not (author and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
             return None
         event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_FIELD_LENGTH] or value))
         where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
@@ -120,18 +116,22 @@ class EventReader:
     def shortcut(self, payload: object) -> WhyAsked | None:
         """Read a message_action payload: our shortcut at a message, used by a user of our workspace, else None."""
         body = _mapping(payload)
-        user, home = _mapping(body.get("user")), _text(_mapping(body.get("team")), "id")
-        author, channel = _text(user, "id"), _text(_mapping(body.get("channel")), "id")
+        author, channel = self.user_of(body), _text(_mapping(body.get("channel")), "id")
         ts = _text(body, "message_ts") or _text(_mapping(body.get("message")), "ts")
         if _text(body, "callback_id") != WHY_SHORTCUT:
             return None
-        if not (_ID.fullmatch(author) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
-            return None
-        if (_text(user, "team_id") or home) not in {"", self.identity.team} or self._is_unlisted(author):
+        if not (author and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
             return None
         used = _text(body, "action_ts")
         event_id = ":".join(("why", channel, ts, author, used if _TS.fullmatch(used) else ""))
         return WhyAsked(event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
+
+    def user_of(self, interaction: Mapping[str, object]) -> str:
+        """Who pressed, chose or sent something: a user of our workspace whose presses count; else empty."""
+        user, team = _mapping(interaction.get("user")), _mapping(interaction.get("team"))
+        author, home = _text(user, "id"), _text(user, "team_id") or _text(team, "id")
+        ours = _ID.fullmatch(author) and home in {"", self.identity.team}
+        return author if ours and not self._is_unlisted(author) else ""
 
     def is_unlisted(self, payload: object) -> bool:
         """Whether a payload is a press of one of our buttons or our shortcut by a user whose presses don't count."""

@@ -17,11 +17,12 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, GateDecision, Intake, WhyAsked
+from daemon.core.ports import Acceptance, Arrival, Complaint, Decision, Emit, Feedback, GateDecision, Intake, WhyAsked
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
@@ -40,10 +41,10 @@ _ENDED_HINT: Final = (
 class Listener:
     """Reads envelopes and passes them to the intake; counts those in progress, so that a stop can wait for them.
 
-    `take_note` gets every payload first. `judge` asks the gate about the author of a feedback (id, channel, place): no
-    cycle will. `trouble` says what Slack told last that only an admin can mend, empty for nothing.
+    `take_note` gets every payload first. `judge` asks the gate about who judged a reply (id, channel, place): no cycle
+    will. `trouble` says what Slack told last that only an admin can mend, empty for nothing.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
-    `note` is called with each arrival first.
+    `note` is called with each arrival first; `heed` with each that the store took or knew, and its payload.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -55,6 +56,7 @@ class Listener:
         emit: Emit,
         on_not_stored: Callable[[], None],
         note: Callable[[Arrival], None],
+        heed: Callable[[Arrival, Acceptance, Mapping[str, Any]], None],
     ) -> None:
         self._reader = reader
         self._intake = intake
@@ -63,6 +65,7 @@ class Listener:
         self._emit = emit
         self._unheard = on_not_stored
         self._note = note
+        self._heed = heed
         self.trouble = ""
         self._in_progress = 0
         self._idle = asyncio.Event()
@@ -80,7 +83,7 @@ class Listener:
         if arrival is None:
             self._tell_of_end(body)
             return "press_void" if self._reader.is_unlisted(body) else ""
-        if isinstance(arrival, Feedback) and not await self._may_judge(arrival):
+        if isinstance(arrival, Feedback | Complaint) and not await self._may_judge(arrival):
             return ""
         self._note(arrival)
         self._in_progress += 1
@@ -95,6 +98,7 @@ class Listener:
         self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
             self._emit("slack.duplicate", event_id=arrival.event_id)
+        self._heed(arrival, acceptance, body)
         return _IGNORED.get(type(arrival), "") if acceptance is Acceptance.IGNORED else ""
 
     @contextmanager
@@ -110,8 +114,8 @@ class Listener:
         """Wait until no arrival is being stored."""
         await self._idle.wait()
 
-    async def _may_judge(self, feedback: Feedback) -> bool:
-        """Whether the gate admits the author of a feedback; False too where it can't decide in time."""
+    async def _may_judge(self, feedback: Feedback | Complaint) -> bool:
+        """Whether the gate admits who judged a reply; False too where it can't decide in time."""
         place = self._reader.places.get(feedback.channel, Place.PRIVATE_CHANNEL)
         place = Place.DM if feedback.channel.startswith("D") else place
         try:
@@ -139,6 +143,8 @@ class Listener:
             return self._reader.action(body)
         if body.get("type") == "message_action":
             return self._reader.shortcut(body)
+        if body.get("type") == "view_submission":
+            return dialog_sent(self._reader, body)
         return self._reader.event(body)
 
 

@@ -1,0 +1,88 @@
+"""Reads dialogs that people send back (Slack: view_submission): a reader for each `callback_id`; never raises."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.text import clean
+from daemon.core.ports import Arrival, Complaint
+
+COMPLAINT: Final = "soul_complaint"
+"""The dialog that asks what was wrong with a reply, and its one input."""
+
+_ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
+_MOST_ABOUT: Final = 3_000  # characters (Slack: private_metadata)
+_LONGEST: Final = 3_000  # characters of one input
+LONGEST_COMPLAINT: Final = 1_000
+"""The most characters of what was wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentDialog:
+    """A dialog that a user of our workspace sent.
+
+    `event_id` is the same for one that is sent twice. `about` is what we wrote into its private_metadata, `values` what
+    they filled in, by the `action_id` of each input; a choice is its value. Both are untrusted, and hold text alone.
+    """
+
+    event_id: str
+    author: str
+    about: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+DialogReader = Callable[[EventReader, SentDialog], Arrival | None]
+
+
+def dialog_sent(reader: EventReader, payload: Mapping[str, object]) -> Arrival | None:
+    """What a view_submission payload holds for the soul; None for a dialog that is not ours or may not be sent."""
+    view = _mapping(payload.get("view"))
+    read, author, view_id = DIALOGS.get(_text(view, "callback_id")), reader.user_of(payload), _text(view, "id")
+    if read is None or not author or not _ID.fullmatch(view_id):
+        return None
+    values = _values(_mapping(_mapping(view.get("state")).get("values")))
+    return read(reader, SentDialog(f"dialog:{view_id}:{author}", author, _about(view), values))
+
+
+def _complaint(reader: EventReader, sent: SentDialog) -> Complaint | None:
+    channel, ts = sent.about.get("channel", ""), sent.about.get("ts", "")
+    text = clean(sent.values.get(COMPLAINT, "")).strip()[:LONGEST_COMPLAINT]
+    if not (_ID.fullmatch(channel) and _TS.fullmatch(ts) and text):
+        return None
+    return Complaint(sent.event_id, reader.soul_in(channel), reader.identity.team, channel, ts, sent.author, text)
+
+
+DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType({COMPLAINT: _complaint})
+"""The readers of our dialogs by `callback_id`."""
+
+
+def _about(view: Mapping[str, object]) -> Mapping[str, str]:
+    written = _text(view, "private_metadata")
+    try:
+        about = json.loads(written) if written and len(written) <= _MOST_ABOUT else {}
+    except (ValueError, RecursionError):
+        return {}
+    return {name: value for name, value in _mapping(about).items() if isinstance(value, str)}
+
+
+def _values(state: Mapping[str, object]) -> Mapping[str, str]:
+    inputs = (one for block in state.values() for one in _mapping(block).items())
+    return {action: _value(_mapping(given))[:_LONGEST] for action, given in inputs}
+
+
+def _value(given: Mapping[str, object]) -> str:
+    return _text(given, "value") or _text(_mapping(given.get("selected_option")), "value")
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(mapping: Mapping[str, object], name: str) -> str:
+    value = mapping.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,94 @@
+"""What people say of a reply: thanked for, asked about once, kept once."""
+
+from daemon.channels.slack.incoming.dialogs import COMPLAINT
+from daemon.local_slack.model import Json
+from tests.journeys.house import House
+
+KEPT = "SELECT author, value, how, why FROM feedback ORDER BY author"
+
+
+async def press(house: House, person: str, value: str) -> str:
+    """Judge the soul's last reply in the person's direct messages; gives the ts of that reply."""
+    post = await house.reply(f"D0{person.upper()}")
+    await house.idle()
+    await house.people.click(person, "dm", post["ts"], "soul_feedback", value)
+    return str(post["ts"])
+
+
+async def dialog(house: House, person: str) -> Json:
+    """Wait for the dialog that a person is shown."""
+
+    async def look() -> Json | None:
+        return next(iter(await house.people.modals(person)), None)
+
+    return await house.until(look)
+
+
+async def shown(house: House, person: str) -> list[str]:
+    """What was shown to a person alone in their direct messages."""
+    return [one["text"] for one in await house.people.ephemerals(person, "dm")]
+
+
+async def test_a_good_answer_is_thanked_for_in_private(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await press(house, "Ada", "good")
+    assert await house.until(lambda: shown(house, "Ada")) == ["Thank you, that helps me."]
+    assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "good", "button", "")]
+    assert await house.people.modals("Ada") == []
+
+
+async def test_a_bad_answer_is_asked_about_once_and_the_answer_is_kept(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    ts = await press(house, "Ada", "bad")
+    asked = await dialog(house, "Ada")
+    await house.people.submit("Ada", asked["id"], **{COMPLAINT: "It is the *other* lamp."})
+    assert await house.until(lambda: shown(house, "Ada")) == ["Thank you, I have noted what was wrong."]
+    await house.people.click("Ada", "dm", ts, "soul_feedback", "good")
+    await house.people.click("Ada", "dm", ts, "soul_feedback", "bad")
+
+    async def thanked() -> bool:
+        return len(await shown(house, "Ada")) == 3
+
+    await house.until(thanked)
+    assert await house.people.modals("Ada") == []
+    assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "bad", "button", "It is the *other* lamp.")]
+
+
+async def test_a_dialog_that_is_sent_twice_counts_once(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await press(house, "Ada", "bad")
+    asked = await dialog(house, "Ada")
+    for words in ("First.", "Second."):
+        payload = {
+            "type": "view_submission",
+            "team": {"id": "T0LOCAL"},
+            "user": {"id": "U0ADA", "team_id": "T0LOCAL"},
+            "view": {**asked, "state": {"values": {COMPLAINT: {COMPLAINT: {"value": words}}}}},
+        }
+        await house.people.emit_envelope({"type": "interactive", "envelope_id": f"e-{words}", "payload": payload})
+        await house.events.until("slack.heard", kind="Complaint")
+    await house.events.until("slack.duplicate")
+    assert [one["why"] for one in await house.rows(KEPT)] == ["First."]
+
+
+async def test_the_dialog_of_another_reply_or_person_is_not_believed(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await press(house, "Ada", "bad")
+    asked = await dialog(house, "Ada")
+    payload = {
+        "type": "view_submission",
+        "team": {"id": "T0LOCAL"},
+        "user": {"id": "U0BEN", "team_id": "T0LOCAL"},
+        "view": {**asked, "state": {"values": {COMPLAINT: {COMPLAINT: {"value": "Said by Ben."}}}}},
+    }
+    await house.people.emit_envelope({"type": "interactive", "envelope_id": "e-ben", "payload": payload})
+    await house.events.until("slack.heard", kind="Complaint", became="ignored")
+    assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "bad", "button", "")]
+
+
+async def test_where_no_dialog_can_be_opened_it_is_thanked_for(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await house.people.fault("views.open", body={"ok": False, "error": "expired_trigger_id"}, times=1)
+    await press(house, "Ada", "bad")
+    [said] = await house.until(lambda: shown(house, "Ada"))
+    assert said.startswith("Thank you for telling me.")
