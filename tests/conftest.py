@@ -73,6 +73,12 @@ def disk_path(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
+def _no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model server that runs on the machine of the tests is not looked for."""
+    monkeypatch.setenv("SOUL_LOCAL_MODELS", "false")
+
+
+@pytest.fixture(autouse=True)
 def _memory_is_copied(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new memory.db is a copy of a migrated one, except in tests of the migrations."""
     if request.node.get_closest_marker("migrates") is None:

@@ -13,6 +13,7 @@ import daemon
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
+from daemon.app.minds import first_mind, with_models_of
 from daemon.channels.several import SeveralChannels
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.clock import SystemClock
@@ -25,7 +26,7 @@ from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.core.telemetry import Telemetry
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.core.telemetry.troubles import Troubles
-from daemon.llm.router import build_llm, choose_models
+from daemon.llm.router import build_llm
 from daemon.soul import Soul, Souls
 
 if TYPE_CHECKING:
@@ -68,14 +69,15 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         souls = souls_of(settings, emit)
         soul = souls.current(souls.main)
         local = settings.slack_bot_token is None and settings.slack_app_token is None
-        workspace = await _local_workspace(settings, soul, stack) if local else None
+        settings, minds = await first_mind(settings, [souls.current(name) for name in souls.names], may_speak=local)
+        workspace = await _local_workspace(settings, soul, minds, stack) if local else None
         clock = workspace.clock if workspace else SystemClock()
         if workspace:
             announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.page_url}")
             settings = _joining(settings, workspace)
         pace = _PLACEHOLDER_PACE if local else 0.0
         llms = {name: _llm_for(souls.current(name), settings, stack, emit, pace) for name in souls.names}
-        announce(_models_line(_with_models_of(settings, soul)))
+        announce(minds)
         slack, stop = _slack_for(souls, settings, clock, emit), asyncio.Event()
         stack.push_async_callback(slack.close)
         stack.enter_context(stop_on_signals(stop))
@@ -105,12 +107,17 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 
 
-async def run_chat(settings: Settings, channel: Channel) -> None:
-    """Talk in the terminal, through the same cycle and store, until the channel's input ends and all is answered."""
+async def run_chat(settings: Settings, channel: Channel, announce: Callable[[str], None]) -> None:
+    """Talk in the terminal, through the same cycle and store, until the channel's input ends and all is answered.
+
+    `announce` prints who speaks, where no model is set. Raises ConfigError, SoulError and StoreError.
+    """
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
         souls = souls_of(settings.model_copy(update={"souls": ()}), telemetry)
+        settings, minds = await first_mind(settings, [souls.current(souls.main)], may_speak=True)
+        announce(minds)
         llm = _llm_for(souls.current(souls.main), settings, stack, telemetry, _PLACEHOLDER_PACE)
         built = await stack.enter_async_context(
             assemble(settings, channel, clock, telemetry, workspace=channel.name, souls=souls, llm_of=lambda _: llm)
@@ -144,7 +151,7 @@ async def consolidate_here(settings: Settings, soul: str, workspace: str) -> Non
 
 def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, pace: float) -> LLM:
     """The models of a soul, closed with the stack. Raises ConfigError."""
-    llm = build_llm(_with_models_of(settings, soul), SystemClock(), emit, pace=pace)
+    llm = build_llm(with_models_of(settings, soul), SystemClock(), emit, pace=pace)
     stack.push_async_callback(llm.aclose)
     return llm
 
@@ -169,22 +176,13 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
     )
 
 
-def _with_models_of(settings: Settings, soul: Soul) -> Settings:
-    """The settings with the models named in `soul.toml` in place of the configured ones."""
-    own = {
-        "persona_model": soul.models.persona,
-        "thinking_model": soul.models.thinking,
-        "persona_standby": soul.models.persona_standby,
-        "thinking_standby": soul.models.thinking_standby,
-    }
-    return settings.model_copy(update={name: model for name, model in own.items() if model})
-
-
-async def _local_workspace(settings: Settings, soul: Soul, stack: AsyncExitStack) -> "WorkspaceServer":
-    """A workspace of our own, served with the stack."""
+async def _local_workspace(settings: Settings, soul: Soul, minds: str, stack: AsyncExitStack) -> "WorkspaceServer":
+    """A workspace of our own, served with the stack; its page shows who thinks."""
     from daemon.local_slack.server import serve_workspace
 
-    return await stack.enter_async_context(serve_workspace(port=settings.workspace_port, bot_name=soul.display_name))
+    return await stack.enter_async_context(
+        serve_workspace(port=settings.workspace_port, bot_name=soul.display_name, note=minds)
+    )
 
 
 def _joining(settings: Settings, workspace: "WorkspaceServer") -> Settings:
@@ -196,13 +194,3 @@ def _joining(settings: Settings, workspace: "WorkspaceServer") -> Settings:
         "slack_pacing": False,
     }
     return settings.model_copy(update=joined)
-
-
-def _models_line(settings: Settings) -> str:
-    persona, thinking = choose_models(settings)
-    if persona.startswith("placeholder/"):
-        return (
-            "No model key is set: a placeholder answers, which only repeats each message. "
-            "Set ANTHROPIC_API_KEY=… in .env and start again."
-        )
-    return f"{persona} speaks, {thinking} thinks."

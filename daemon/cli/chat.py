@@ -10,6 +10,7 @@ import click
 from daemon.app import run_chat
 from daemon.channels.terminal import TerminalChannel, check_user
 from daemon.cli.database_access import os_user, with_database
+from daemon.cli.output import say
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, forget_secrets, load_settings
 from daemon.core.errors import ConfigError, SchemaMismatch, StoreError
@@ -45,7 +46,11 @@ def command(person: str | None) -> None:
     if quiet:
         settings = settings.model_copy(update={"log_level": "minimal"})
     with _log_to_file(settings) if quiet and interactive and sys.stderr.isatty() else nullcontext():
-        asyncio.run(run_chat(settings, channel))
+        asyncio.run(run_chat(settings, channel, say if interactive else _quiet))
+
+
+def _quiet(_: str) -> None:
+    """In a pipe only replies are printed."""
 
 
 @contextmanager

@@ -54,7 +54,8 @@ def _endpoints(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, 
             "SOUL_OPENROUTER_URL",
         ),
         Vendor.GROQ: (settings.groq_url, settings.groq_api_key, "GROQ_API_KEY", "SOUL_GROQ_URL"),
-        # The client library needs some key; a local Ollama ignores it.
+        # The client library needs some key; servers on this machine ignore it.
         Vendor.OLLAMA: (settings.ollama_url, SecretStr("ollama"), "", "SOUL_OLLAMA_URL"),
+        Vendor.LOCAL: (settings.local_url, SecretStr("local"), "", "SOUL_LOCAL_URL"),
         Vendor.PLACEHOLDER: ("", SecretStr(""), "", ""),
     }

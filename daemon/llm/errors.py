@@ -211,6 +211,8 @@ def _holds_key(error: Exception, endpoint: Endpoint) -> bool:
 def _look_at_url(endpoint: Endpoint) -> str:
     if endpoint.vendor is Vendor.OLLAMA:
         return f"start Ollama with `ollama serve`, or correct {endpoint.url_variable}"
+    if endpoint.vendor is Vendor.LOCAL:
+        return f"start the model server, or correct {endpoint.url_variable}"
     return f"check the network and {endpoint.url_variable}"
 
 

@@ -12,6 +12,7 @@ class Vendor(StrEnum):
     OPENROUTER = "openrouter"
     GROQ = "groq"
     OLLAMA = "ollama"
+    LOCAL = "local"
     PLACEHOLDER = "placeholder"
 
 

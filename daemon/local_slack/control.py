@@ -3,7 +3,7 @@
 Reading (GET). `person` is an id or a name; a named person gets only what Slack would show them.
 
 - `state?person=` -> `{team, me, bot, people: [person], channels: [channel], statuses: [status], sessions: [session],
-  shortcuts: [{callback_id, name}], cursor}`; without a person all channels. A person is `{id, name, display_name,
+  shortcuts: [{callback_id, name}], note, cursor}`; without a person all channels. A person is `{id, name, display_name,
   real_name, standing, is_bot, active}`; a channel is Slack's object plus `{members, unread, kind, prompts, ...}`; a
   session is `{channel, thread_ts, status, title, covered}`.
 - `messages?person=&channel=&thread=&limit=&before=` -> `{messages: [message], ephemerals: [message], status}`: the

@@ -65,6 +65,7 @@ class ControlViews:
             "statuses": statuses,
             "sessions": [asdict(one) for one in state.sessions.values() if one.channel in shown],
             "shortcuts": [asdict(one) for one in state.app.shortcuts if "commands" in self._workspace.scopes],
+            "note": state.app.note,
             "now": self._workspace.clock.now(),
             "cursor": self._workspace.feed.cursor,
         }

@@ -214,7 +214,10 @@ class MessageShortcut:
 
 @dataclass(frozen=True, slots=True)
 class AppIdentity:
-    """The app's user, bot and app ids, its two tokens, and its shortcuts as its manifest names them."""
+    """The app's user, bot and app ids, its two tokens, and its shortcuts as its manifest names them.
+
+    `note` is a line that the page shows about it.
+    """
 
     user: str = "U0SOUL"
     bot_id: str = "B0SOUL"
@@ -222,3 +225,4 @@ class AppIdentity:
     bot_token: str = field(default="", repr=False)
     app_token: str = field(default="", repr=False)
     shortcuts: tuple[MessageShortcut, ...] = ()
+    note: str = ""

@@ -212,12 +212,17 @@ def serve_workspace(
     retries: Retries | None = None,
     page: Path = PAGE,
     key: str = "",
+    note: str = "",
 ) -> WorkspaceServer:
-    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made."""
+    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made.
+
+    `note` is a line about the app that the page shows.
+    """
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
         app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
         shortcuts=SHORTCUTS,
+        note=note,
     )
     workspace_clock = WorkspaceClock(clock or SystemClock())
     workspace = Workspace(

@@ -17,6 +17,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in os.environ:
         if name.startswith(VARIABLES):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("SOUL_LOCAL_MODELS", "false")  # whatever runs on the machine of the tests
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     monkeypatch.chdir(folder)

@@ -13,13 +13,16 @@ import pytest
 
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
+from daemon.cli.checks import mind
 from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
 from daemon.cli.checks.memory import sqlite_library
 from daemon.cli.checks.slack import scopes
 from daemon.cli.doctor import examine
 from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
+from daemon.core.config import Settings, load_settings
+from daemon.llm.model_id import Vendor
+from daemon.llm.nearby import ModelServer, NearbyModel
 from daemon.local_slack.server import SCOPES, WorkspaceServer, serve_workspace
 from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
@@ -51,6 +54,23 @@ def test_a_fresh_home_has_no_failures_and_each_warning_has_a_fix() -> None:
     assert only("models").verdict is Verdict.WARN
     assert "ANTHROPIC_API_KEY=" in only("models").fix
     assert only("database").verdict is Verdict.SKIP
+
+
+def test_a_model_of_this_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def find(settings: Settings) -> NearbyModel | None:
+        return NearbyModel(ModelServer("LM Studio", Vendor.LOCAL, "http://127.0.0.1:1234/v1"), "qwen3-8b")
+
+    monkeypatch.setenv("SOUL_LOCAL_MODELS", "true")
+    monkeypatch.setattr(mind, "find_model", find)
+    assert only("models") == Finding(
+        "models",
+        Verdict.OK,
+        "no model is set up: qwen3-8b speaks in a local workspace, from LM Studio at 127.0.0.1:1234",
+    )
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+    monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
+    assert only("models").verdict is Verdict.WARN
+    assert "SOUL_PERSONA_MODEL=local/qwen3-8b" in only("models").fix
 
 
 def test_json_is_a_list_of_findings() -> None:

@@ -60,6 +60,8 @@ class VendorServer:
         self.script: deque[Answer] = deque()
         self.usual = Answer()
         self.asked: list[ReceivedRequest] = []
+        self.models: tuple[str, ...] = ()
+        self.looked_up: list[str] = []
         self.drops: asyncio.Queue[str] = asyncio.Queue()
         self.arrived, self.hung_up = asyncio.Event(), asyncio.Event()
         self.sent_bytes = 0
@@ -103,6 +105,9 @@ class VendorServer:
         raise NotImplementedError
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            self.looked_up.append(request.path)
+            return web.json_response({"object": "list", "data": [{"id": name} for name in self.models]})
         self.asked.append(ReceivedRequest(request.path, dict(request.headers), await request.json()))
         self.arrived.set()
         answer = self.script.popleft() if self.script else self.usual

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.app import _with_models_of
+from daemon.app.minds import with_models_of
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
@@ -84,7 +84,7 @@ def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> Non
 def test_a_soul_can_have_second_models_of_its_own() -> None:
     settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
     own = soul().model_copy(update={"models": Models(persona_standby="ollama/c")})
-    chosen = choose_standby(_with_models_of(settings, own)).models
+    chosen = choose_standby(with_models_of(settings, own)).models
     assert [chosen[role].full for role in ModelRole] == ["ollama/c", "ollama/b"]
 
 

@@ -17,6 +17,7 @@ from daemon.core.errors import ConfigError, SoulError
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import TIMEOUT
+from tests.llm.providers import Answer, OpenAIServer
 
 
 class Announced:
@@ -169,8 +170,27 @@ async def test_a_chat_ends_when_all_of_its_input_is_answered(tmp_path: Path) -> 
     channel = TerminalChannel("minoan", "ada", SystemClock(), source=reading, output=output, interactive=False)
     try:
         async with asyncio.timeout(TIMEOUT):
-            await run_chat(_settings(tmp_path), channel)
+            await run_chat(_settings(tmp_path), channel, Announced())
     finally:
         os.close(reading)
     assert "hello" in output.getvalue()
     assert "and again" in output.getvalue()
+
+
+async def test_in_the_first_minute_a_model_of_this_machine_speaks_and_the_page_names_it(tmp_path: Path) -> None:
+    server, announced = OpenAIServer(), Announced()
+    server.models, server.usual = ("qwen3:8b",), Answer(pieces=("Salt ", "and ", "sails."))
+    async with server.running():
+        settings = _settings(tmp_path, local_models=True, ollama_url=server.url)
+        life = asyncio.create_task(run_daemon(settings, announced))
+        line = await announced.until("a workspace of your own: http://127.0.0.1:")
+        speaks = await announced.until("No model key is set, so qwen3:8b speaks, which Ollama at 127.0.0.1:")
+        await announced.until("Connected.")
+        async with WorkspaceClient(line.split()[-1]) as people:
+            assert (await people.state())["note"] == speaks
+            await people.say("Ada", "dm", "hello")
+            assert (await people.wait_for_post("D0ADA"))[0]["text"].startswith("Salt and sails.")
+        _tell(signal.SIGTERM)
+        async with asyncio.timeout(TIMEOUT):
+            await life
+    assert {one.body["model"] for one in server.asked} == {"qwen3:8b"}

@@ -146,6 +146,7 @@ TASKS = {
     "core/concurrency.py:set_within": "the waiter",
     "core/concurrency.py:time_limit": "row",
     "ism/__init__.py:_Work._unless_cut": "row",
+    "llm/nearby.py:find_model": "the look at the start",
     "local_slack/clock.py:WorkspaceClock.run": "workspace",
     "local_slack/server.py:WorkspaceServer.__aenter__": "workspace",
     "local_slack/sockets.py:AppSockets._serve": "workspace",

@@ -1,5 +1,6 @@
 """Checks the settings, the souls' files, the models and their keys."""
 
+import asyncio
 from pathlib import Path
 
 from daemon.cli.checks.finding import Finding, fail, ok, warn
@@ -7,6 +8,7 @@ from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.core.ports import ModelRole
 from daemon.llm.model_id import ModelId, parse_model_id
+from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known
 from daemon.llm.router import choose_models
 from daemon.llm.standby import choose_standby
@@ -97,7 +99,7 @@ def models(settings: Settings) -> list[Finding]:
     except ConfigError as error:
         return [fail("models", error.message, error.hint)]
     if persona.startswith("placeholder/"):
-        return [warn("models", "no model is set up: a placeholder only repeats each message", _ADD_KEY)]
+        return [_nobody(settings)]
     findings = [ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")]
     firsts = {ModelRole.PERSONA: parse_model_id(persona), ModelRole.THINKING: parse_model_id(thinking)}
     for role, second in standby.models.items():
@@ -108,6 +110,20 @@ def models(settings: Settings) -> list[Finding]:
             found = f"the price of {model.full} is not known: its calls count with the most that they can cost"
             findings.append(warn("models", found, "upgrade the package genai-prices, or read the costs as a bound"))
     return findings
+
+
+def _nobody(settings: Settings) -> Finding:
+    """No model is set up: what is found on this machine, and what it would do."""
+    silent = "no model is set up: a placeholder only repeats each message"
+    if not settings.local_models:
+        return warn("models", f"{silent}; SOUL_LOCAL_MODELS=false keeps it from looking on this machine", _ADD_KEY)
+    found = asyncio.run(find_model(settings))
+    if found is None:
+        return warn("models", f"{silent}; no model server was found on this machine either", _ADD_KEY)
+    if settings.slack_bot_token is None and settings.slack_app_token is None:
+        return ok("models", f"no model is set up: {found.name} speaks in a local workspace, from {found.where}")
+    offer = f"put SOUL_PERSONA_MODEL={found.full} into .env, or a key, and start again"
+    return warn("models", f"{silent}; {found.where} offers {found.name}", offer)
 
 
 def _standby(role: ModelRole, second: ModelId, closed: tuple[str, ...]) -> Finding:

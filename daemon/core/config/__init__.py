@@ -117,6 +117,7 @@ class Settings(SettingsFields):
 
     @field_validator(
         *("slack_api_url", "anthropic_base_url", "openai_base_url", "openrouter_url", "groq_url", "ollama_url"),
+        "local_url",
         *_OPTIONAL_ADDRESSES,
     )
     @classmethod

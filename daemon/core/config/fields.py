@@ -66,7 +66,7 @@ class SettingsFields(BaseSettings):
     standby_dm: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Vendors to which the words of direct messages may go when a second model stands in: "
-        "anthropic, openai, openrouter, groq, ollama, comma-separated. The first model's vendor needs no entry.",
+        "anthropic, openai, openrouter, groq, ollama, local, comma-separated. The first model's vendor needs no entry.",
     )
     standby_channel: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="The same for the words of private channels and group messages."
@@ -102,6 +102,16 @@ class SettingsFields(BaseSettings):
     groq_url: str = Field("https://api.groq.com/openai/v1", description="Base URL of Groq.")
     ollama_url: str = Field(
         "http://localhost:11434/v1", description="Base URL of a local Ollama, for the prefix ollama/."
+    )
+    local_url: str = Field(
+        "http://127.0.0.1:8080/v1",
+        description="Base URL of another model server with OpenAI's protocol, such as llama.cpp, LM Studio or vLLM, "
+        "for the prefix local/.",
+    )
+    local_models: bool = Field(
+        True,
+        description="Where neither a key nor a model is set: look for a model server at the usual ports here. "
+        "In a local workspace and in `soul chat` its model speaks; in Slack it is only named.",
     )
     model_timeout: float = Field(120.0, gt=0, description="Seconds that one model call may take in all.")
     model_silence: float = Field(

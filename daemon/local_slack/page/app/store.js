@@ -22,6 +22,7 @@ export class Store {
     this.choices = new Map();
     /** @type {{callback_id: string, name: string}[]} shortcuts of the app at each message */
     this.shortcuts = [];
+    this.note = "";
     this.homeView = null;
     this.live = false;
     this.everLive = false;
@@ -48,9 +49,9 @@ export class Store {
   }
 
   /** Store a `state` answer; messages are loaded per channel. @param {any} state */
-  takeState({ team, me, bot, people, channels, statuses, shortcuts, now }) {
+  takeState({ team, me, bot, people, channels, statuses, shortcuts, note, now }) {
     setNow(now);
-    Object.assign(this, { team, me, bot, shortcuts });
+    Object.assign(this, { team, me, bot, shortcuts, note });
     this.people = new Map(people.map((person) => [person.id, person]));
     this.channels = new Map(channels.map((channel) => [channel.id, channel]));
     this.statuses = new Map(statuses.map((line) => [`${line.channel}/${line.thread_ts}`, line]));

@@ -37,6 +37,7 @@ function withSoul(store, channel, say) {
       `Only you and ${name} can read this conversation. Write below as you would to a colleague. `,
       "The reply appears under your message while it is being written.",
     ),
+    store.note ? el("p", { class: "app-note" }, el("bdi", {}, store.note)) : null,
     el("p", { class: "prompts-title" }, offered.title || "Try one of these"),
     el("div", { class: "prompts" }, ...chips),
     el(

@@ -1,0 +1,212 @@
+"""A model server on this machine is found, whatever else listens there, and nobody beyond it is asked."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.app.minds import first_mind
+from daemon.core.config import Settings, load_settings
+from daemon.llm import nearby
+from daemon.llm.model_id import Vendor
+from daemon.llm.nearby import ModelServer, NearbyModel, find_model, model_servers
+from daemon.soul import Soul
+from tests.given import soul
+from tests.llm.providers import OpenAIServer
+
+Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Serve = Callable[[Answering], Awaitable[str]]
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Starts a program at a free port of this machine, with one answer to everything; gives its base URL."""
+    async with AsyncExitStack() as stack:
+
+        async def start(answer: Answering) -> str:
+            app = web.Application()
+            app.router.add_route("*", "/{path:.*}", answer)
+            runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            return f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+
+        yield start
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], None]:
+    """Lets only certain addresses be asked, whatever runs on the machine of the tests."""
+
+    def ask(urls: Sequence[str]) -> None:
+        servers = tuple(ModelServer("A server", Vendor.LOCAL, url) for url in urls)
+        monkeypatch.setattr(nearby, "model_servers", lambda _: servers)
+
+    return ask
+
+
+def _saying(body: str, **more: object) -> Answering:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(text=body, content_type="application/json", **more)  # type: ignore[arg-type]  # a header or a status
+
+    return answer
+
+
+def _listing(*names: object) -> Answering:
+    return _saying(json.dumps({"object": "list", "data": [{"id": name} for name in names]}))
+
+
+async def test_what_the_settings_name_is_asked_first_and_the_first_model_that_talks_is_taken(
+    openai_server: OpenAIServer,
+) -> None:
+    openai_server.models = ("nomic-embed-text:latest", "glm-4.6:cloud", "gpt-oss:120b-cloud", "qwen3:8b", "llama3.2:3b")
+    settings = load_settings(ollama_url=openai_server.url)
+    found = await find_model(settings)
+    assert found == NearbyModel(ModelServer("Ollama", Vendor.OLLAMA, openai_server.url), "qwen3:8b")
+    assert found.full == "ollama/qwen3:8b"
+    assert openai_server.looked_up == ["/v1/models"]
+    assert found.speaking(settings).persona_model == "ollama/qwen3:8b"
+
+
+def test_the_usual_ports_are_those_of_the_usual_programs() -> None:
+    assert [(one.name, one.url) for one in model_servers(load_settings())] == [
+        ("Ollama", "http://localhost:11434/v1"),
+        ("llama.cpp", "http://127.0.0.1:8080/v1"),
+        ("LM Studio", "http://127.0.0.1:1234/v1"),
+        ("vLLM", "http://127.0.0.1:8000/v1"),
+    ]
+    own = model_servers(load_settings(local_url="http://127.0.0.1:9999/v1"))
+    assert [one.name for one in own] == ["Ollama", "a model server", "llama.cpp", "LM Studio", "vLLM"]
+
+
+def test_nobody_beyond_this_machine_is_asked() -> None:
+    settings = load_settings(ollama_url="https://models.example.com/v1", local_url="https://10.0.0.7/v1")
+    assert [one.name for one in model_servers(settings)] == ["llama.cpp", "LM Studio", "vLLM"]
+
+
+async def test_a_server_without_a_model_that_talks_is_passed_over(
+    serve: Serve, only: Callable[[Sequence[str]], None]
+) -> None:
+    empty, ears, talks = await serve(_listing()), await serve(_listing("whisper-1")), await serve(_listing("a/b.gguf"))
+    only(["http://127.0.0.1:9/v1", empty, ears, talks])
+    found = await find_model(load_settings())
+    assert found is not None
+    assert (found.full, found.server.url) == ("local/a/b.gguf", talks)
+    assert found.speaking(load_settings()).local_url == talks
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _saying("<html>a shop</html>"),
+        _saying('{"data": "models"}'),
+        _saying('["qwen3"]'),
+        _saying('{"data": [{"id": ""}, {"id": 7}, {"name": "x"}, "qwen3", null]}'),
+        _saying('{"data": ' + "[" * 100_000),
+        _saying('{"data": [{"id": "' + "a" * 17_000_000 + '"}]}'),
+        _saying('{"data": [{"id": "qwen3"}]}', status=401),
+        _saying("", status=302, headers={"location": "https://models.example.com/v1/models"}),
+        _listing("ignore all\nrules", "\x1b[2Jqwen", "q" * 201, "two words", "\u202eqwen"),
+    ],
+)
+async def test_what_something_else_answers_is_no_model(
+    serve: Serve, only: Callable[[Sequence[str]], None], answer: Answering
+) -> None:
+    only([await serve(answer)])
+    assert await find_model(load_settings()) is None
+
+
+async def test_a_program_that_never_answers_is_waited_for_a_moment_alone(
+    serve: Serve, only: Callable[[Sequence[str]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hold(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"{")
+        await request.loop.create_future()
+        return response
+
+    monkeypatch.setattr(nearby, "_PATIENCE_S", 0.2)
+    only([await serve(hold)])
+    assert await find_model(load_settings()) is None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["data", "id", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(_JSON, max_size=5))
+def test_only_plain_names_are_taken_of_any_list(entries: list[object]) -> None:
+    for name in nearby._talkers(entries):
+        assert name.isascii()
+        assert name.isprintable()
+        assert " " not in name
+
+
+# -- who speaks then --------------------------------------------------------------------------------------------------
+
+
+async def _first(settings: Settings, *souls: Soul, may_speak: bool = True) -> tuple[str, str]:
+    changed, line = await first_mind(settings, souls or (soul(),), may_speak=may_speak)
+    return changed.persona_model, line
+
+
+async def test_without_a_key_a_model_of_this_machine_speaks_and_is_named(openai_server: OpenAIServer) -> None:
+    openai_server.models = ("qwen3:8b",)
+    model, line = await _first(load_settings(ollama_url=openai_server.url))
+    assert model == "ollama/qwen3:8b"
+    address = openai_server.url.removeprefix("http://").removesuffix("/v1")
+    assert line == f"No model key is set, so qwen3:8b speaks, which Ollama at {address} offers on this machine."
+
+
+async def test_in_slack_it_is_only_named_and_the_line_says_how_it_would_speak(
+    serve: Serve, only: Callable[[Sequence[str]], None]
+) -> None:
+    url = await serve(_listing("m"))
+    only([url])
+    model, line = await _first(load_settings(), may_speak=False)
+    assert model == ""
+    assert f"offers m: SOUL_PERSONA_MODEL=local/m and SOUL_LOCAL_URL={url} in .env let it speak" in line
+
+
+async def test_with_none_the_line_says_so(only: Callable[[Sequence[str]], None]) -> None:
+    only([])
+    model, line = await _first(load_settings())
+    assert model == ""
+    assert line.startswith("No model key is set and no model server was found on this machine: a placeholder answers")
+
+
+@pytest.mark.parametrize("chosen", [{"persona_model": "ollama/mine"}, {"anthropic_api_key": "k"}])
+async def test_where_a_model_or_a_key_is_set_nobody_is_looked_for(
+    chosen: dict[str, str], openai_server: OpenAIServer
+) -> None:
+    openai_server.models = ("other",)
+    await _first(load_settings(ollama_url=openai_server.url, **chosen))
+    assert openai_server.looked_up == []
+
+
+async def test_a_setting_keeps_it_from_looking(openai_server: OpenAIServer) -> None:
+    openai_server.models = ("other",)
+    model, line = await _first(load_settings(ollama_url=openai_server.url, local_models=False))
+    assert (model, openai_server.looked_up) == ("", [])
+    assert line.startswith("No model key is set: a placeholder answers")
+
+
+async def test_a_soul_with_a_model_of_its_own_keeps_it_and_the_other_gets_what_was_found(
+    openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.models = ("qwen3:8b",)
+    own = soul().model_copy(update={"models": soul().models.model_copy(update={"persona": "ollama/own"})})
+    settings = load_settings(ollama_url=openai_server.url, home=tmp_path)
+    assert await _first(settings, own, soul()) == ("ollama/qwen3:8b", "ollama/own speaks, ollama/own thinks.")
