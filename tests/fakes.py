@@ -18,6 +18,7 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
+    LinkedMessages,
     NewMessage,
     Post,
     Room,
@@ -225,6 +226,11 @@ class FakePersonRooms:
         """A list that was read since then."""
         at, rooms = self._lists.get(key, (-1, frozenset()))
         return rooms if at >= since_ms else None
+
+    async def lists(self, key: RoomListKey, room: str, since_ms: int) -> bool:
+        """Whether a list that was read since then holds a room."""
+        at, rooms = self._lists.get(key, (-1, frozenset()))
+        return at >= since_ms and room in rooms
 
     async def begin(self, key: RoomListKey) -> int:
         """The number of the changes so far."""
@@ -440,6 +446,10 @@ class FakeChannel:
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""
+        return ()
+
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        """No address leads anywhere."""
         return ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:

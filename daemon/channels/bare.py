@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from daemon.core.errors import FileRefused
-from daemon.core.perception import ConversationKey, Perception
-from daemon.core.ports import SharedFile, ThreadMessage
+from daemon.core.perception import ConversationKey, Perception, Readers
+from daemon.core.ports import LinkedMessages, SharedFile, ThreadMessage
 from daemon.core.sentences import Sentence
 
 
@@ -33,6 +33,10 @@ class BareChannel:
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; all that was said is stored already."""
+        return ()
+
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        """See `Channel.linked`; no address leads to a message."""
         return ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:

@@ -13,6 +13,7 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
+    LinkedMessages,
     Post,
     Room,
     SharedFile,
@@ -121,6 +122,10 @@ class SeveralChannels:
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""
         return await self._of(perception.conversation).thread_before(perception, limit)
+
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        """See `Channel.linked`."""
+        return await self._of(perception.conversation).linked(perception, readers)
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""

@@ -27,6 +27,24 @@ def may_hear(readers: Readers, where: ConversationKey, origin: Origin) -> bool:
     return origin.channel == where.channel and origin.audience in (readers.audience, everybody)
 
 
+def may_quote(origin: Origin, where: ConversationKey, readers: Readers, *, asker_is_in: bool) -> bool:
+    """Whether words of a room may stand in an answer, quoted from the platform's history because somebody asks for it.
+
+    The room itself may read them, and full members what the whole workspace may. What is for a private room is quoted
+    elsewhere only in the DM of a full member who is in that room now (`asker_is_in`), as it is recalled there alone;
+    what was said in a DM is quoted nowhere else.
+    """
+    if origin.channel == where.channel:
+        return not readers.apart
+    if not readers.members_only:
+        return False
+    everybody = Audience(AudienceKind.WORKSPACE, where.workspace)
+    if origin.audience == everybody:
+        return True
+    alone = readers.audience.kind is AudienceKind.DM and not readers.apart
+    return alone and asker_is_in and origin.audience == Audience(AudienceKind.CHANNEL, origin.channel)
+
+
 def common(sources: Iterable[Origin]) -> Origin | None:
     """The origin of what is made of sources of one workspace: exactly those may hear it who may hear each one.
 

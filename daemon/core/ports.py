@@ -433,6 +433,9 @@ class PersonRooms(Protocol):
         Of very many rooms, those in which it spoke last.
         """
 
+    async def lists(self, key: RoomListKey, room: str, since_ms: int) -> bool:
+        """Whether a room stands in a list that was read since then, wherever the soul spoke."""
+
     async def begin(self, key: RoomListKey) -> int:
         """To be called before the platform is asked for a list; gives a number to `keep` it by."""
 
@@ -626,6 +629,22 @@ class ThreadMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedMessages:
+    """What stands at an address that a message holds: the message there, oldest first with its thread if it begins one.
+
+    `origin` names its room for those who may read it. `private_room` is the id of that room where its words are for its
+    members alone, empty otherwise. `refused` says why nothing is shown, a sentence of `core/sentences.py`; then nothing
+    else is told, not even whether there is such a room.
+    """
+
+    address: str
+    messages: tuple[ThreadMessage, ...] = ()
+    origin: str = ""
+    private_room: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Room:
     """A place to write to, and its audience."""
 
@@ -715,6 +734,13 @@ class Channel(Gate, Protocol):
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
+
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        """What stands at the platform's addresses of messages in a perception, in order; none where it holds none.
+
+        Shown is what its author may read and everybody who reads the answer, its `readers`, too. Never raises, and
+        answers within some seconds.
+        """
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """The bytes of a file that a message of the conversation shows, at most MOST_FILE_BYTES.

@@ -14,6 +14,7 @@ from typing import Final
 
 from daemon.core import pairing
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
+from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 
 SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -275,20 +276,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "came_up_public": "in a channel",
         "came_up_private": "in a private channel",
         "came_up_elsewhere": "in another conversation",
-        # -- files that were sent -----------------------------------------------------------------------------------
-        "file_refused": "(I could not read {names}: {why}.)",
-        "file_too_large": "it has {size} MB, and {most} MB are the most that I take",
-        "file_one_too_many": "I read {most} files of one message",
-        "file_elsewhere": "it does not lie with the platform, and I fetch nothing from elsewhere",
-        "file_gone": "it is no longer there, or I may not open it",
-        "file_late": "it could not be fetched or opened in time",
-        "file_strange": "it is no picture, recording, document, table or text that I know",
-        "file_misnamed": "it is not what its name says",
-        "file_damaged": "it is damaged",
-        "file_too_big_inside": "it is too large once it is unpacked",
-        "file_protected": "it is protected, or holds no text",
-        "file_unheard": "no way to listen to recordings is set up for me",
-        "file_not_heard": "it could not be listened to just now",
+        **ABOUT_WHAT_IS_UNREAD,
         # -- what came to nothing ---------------------------------------------------------------------------------
         "away_you": "I was away until {now} (UTC) and did not answer what you wrote before {before}; say it again if "
         "it still matters.",

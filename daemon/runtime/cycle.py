@@ -8,6 +8,7 @@ from daemon.core.perception import Modality, Place
 from daemon.core.ports import DraftLog, Speech
 from daemon.memory.records import Delivery
 from daemon.mind.motor import Motor
+from daemon.mind.recall.linked import with_unread_links
 from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.senses.sent_files import with_refusals
 from daemon.mind.state_machine import ProcessRun, run_processes
@@ -52,6 +53,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         motor.show_below(came_up)
     motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))
     motor.rewrite(lambda reply: with_refusals(reply, cycle.files, motor.words))
+    motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))
     parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)

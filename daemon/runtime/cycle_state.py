@@ -9,7 +9,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
-from daemon.core.ports import LLMCall, Passage
+from daemon.core.ports import LinkedMessages, LLMCall, Passage
 from daemon.core.sentences import Words
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import SentFile
@@ -36,7 +36,8 @@ class Cycle:
     `nonce` fences others' words in prompts. `paused` are those of its people of whom
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
-    `came_up` is the message for which a person waited and which this reply reports.
+    `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
+    words link to.
     """
 
     services: CycleServices
@@ -58,6 +59,7 @@ class Cycle:
     files: tuple[SentFile, ...] = ()
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
+    linked: tuple[LinkedMessages, ...] = ()
     _readers: Readers | None = None
 
     def __post_init__(self) -> None:
@@ -83,6 +85,12 @@ class Cycle:
     def readers(self) -> Readers:
         """Who reads the reply, as `find_readers` found last; this decides what the soul may know in this cycle."""
         return self._readers or Readers(self.claim.audience, members_only=False)
+
+    @property
+    def heard_by(self) -> Readers:
+        """The readers, and as their rooms also those private ones whose words are in this prompt because of a link."""
+        rooms = {one.private_room for one in self.linked if one.private_room}
+        return replace(self.readers, rooms=self.readers.rooms | rooms) if rooms else self.readers
 
     @property
     def for_session(self) -> BoundThread | None:

@@ -87,7 +87,7 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
         ),
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         visit_note=_note_of_visit(cycle, soul, thinking.run.state),
-        rooms=cycle.readers.rooms,
+        rooms=cycle.heard_by.rooms,
         lulls={"models_the_visitor": timing.learning_lull_ms},
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
@@ -144,7 +144,7 @@ def _spoken_by(calls: Sequence[LLMCall]) -> str:
 
 def _private(cycle: Cycle, motor: Motor) -> JSONObject:
     """What is stored privately with the reply; with a thought, before whom it was thought."""
-    readers = thought_for(cycle.readers) if MONOLOGUE in motor.annotations else {}
+    readers = thought_for(cycle.heard_by) if MONOLOGUE in motor.annotations else {}
     in_full = {"in_full": motor.in_full} if motor.in_full else {}
     return {**motor.annotations, **readers, **in_full}
 

@@ -23,6 +23,7 @@ from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
 from daemon.mind.senses.seeing import seeing
 from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.following_links import follow_links
 from daemon.runtime.looking_up import look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
@@ -58,11 +59,12 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     at_work = await who_is_at_work(cycle)
     memory = with_sessions(memory, at_work, soul.budgets.at_work)
     memory, pictures = await sense_files(cycle, soul, transcript, memory)
+    memory = await follow_links(cycle, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
 
     await services.names.learn(one.content for one in memory)
-    audiences = (readers.audience, *readers.room_audiences)
+    audiences = (readers.audience, *cycle.heard_by.room_audiences)
     return ProcessContext(
         memory=memory,
         perception=cycle.newest,
@@ -96,7 +98,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         absorb_new_messages=cycle.absorb_new_messages,
         recollect=recollect,
         cite=cycle.hosts.learn,
-        readers=readers,
+        readers=cycle.heard_by,
         emit=services.emit,
         wishes=services.wishes,
         paused=cycle.newest.author in cycle.paused,

@@ -22,6 +22,7 @@ from daemon.soul_engine.regions import (
     GIVING_WAY,
     HOUSE_RULES,
     KNOWN_REGIONS,
+    LINKED,
     MODE,
     NOTES,
     NOW,
@@ -47,7 +48,7 @@ _BRIEF = (SOUL_STATE, NOW, FAULTY_REPLY)  # what a gate sees of the regions name
 _CHAT_LIKE = (THREAD, ASIDE)  # regions of what was said; they drop their oldest
 _LONG = {
     **dict.fromkeys((NOTES, TURNS, PIECE, STANCE), "message"),
-    FILES: FILES,
+    **dict.fromkeys((FILES, LINKED), FILES),
 }  # regions that may be long: their budgets
 
 
@@ -115,7 +116,10 @@ class _Chat:
         now = [self._turn(turn, self._budgets.message) for turn in turns[current:]]
         shown = {region: self._titled(region) for region in self._shown() if region not in (*BEFORE_TALK, *GIVING_WAY)}
         fixed = [text for region, text in shown.items() if region in REGION_ORDER and region not in _LONG]
-        long = ([text for _, text in now], *([shown[region]] for region in (PIECE, STANCE, FILES) if region in shown))
+        long = (
+            [text for _, text in now],
+            *([shown[region]] for region in (PIECE, STANCE, LINKED, FILES) if region in shown),
+        )
         left = room(self._budgets, (*standing, closing, *fixed), *long)
         shown |= (first := self._fitting(BEFORE_TALK, left))
         left -= size(first.values())

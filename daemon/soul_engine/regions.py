@@ -18,8 +18,8 @@ SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES = "soul_state", "person", "notes",
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
 NOW, STANCE, FAULTY_REPLY = "now", "stance", "faulty_reply"
-FILES = "files"
-"""What is in the files that came with the newest messages: data."""
+FILES, LINKED = "files", "linked"
+"""What is in the files that came with the newest messages, and what stands where they link to: data."""
 
 STABLE_REGIONS = (PERSONALITY, HOUSE_RULES, MODE)
 """The system prompt: equal in all turns of one soul and mode."""
@@ -29,7 +29,7 @@ EARLIER_REGIONS = (SUMMARY, THREAD)
 
 KNOWN_REGIONS = (
     *(SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
-    *(TURNS, ASIDE, FILES, DEPTH, PIECE),
+    *(TURNS, ASIDE, LINKED, FILES, DEPTH, PIECE),
 )
 PRESENT_REGIONS = (NOW, STANCE, FAULTY_REPLY)
 """What may change with every turn stands behind the talk; regions that are named nowhere stand between these two."""
@@ -53,6 +53,7 @@ HEADINGS = {
     STANCE: "For your reply",
     FAULTY_REPLY: "Your last answer",
     FILES: "What they sent along",
+    LINKED: "What they linked to",
 }
 """The headings of regions; any other region is headed by its name."""
 

@@ -20,6 +20,7 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
+    LinkedMessages,
     Post,
     Room,
     SharedFile,
@@ -161,6 +162,10 @@ class Main:
         self.asked.append("thread_before")
         return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)
 
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        self.asked.append("linked")
+        return (LinkedMessages("https://slack.test/1"),)
+
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """Not part of this fake."""
         raise NotImplementedError
@@ -175,6 +180,7 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
         await channel.deliver(post),
         await channel.find(post),
         await channel.thread_before(perception, 5),
+        await channel.linked(perception, await channel.readers(perception)),
     ]
 
 
@@ -182,13 +188,12 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     main = Main()
     channel = SeveralChannels(main, _http(tmp_path))
     over_http = await _everything(channel, HERE)
-    assert over_http == ["1.0", "key#0", FoundPost("key#0", finished=True), ()]
+    assert over_http == ["1.0", "key#0", FoundPost("key#0", finished=True), (), ()]
     assert not main.asked
     in_slack = await _everything(channel, IN_SLACK)
     assert in_slack[:3] == ["the main thread", "ts", None]
     assert (await channel.admit(_perception(IN_SLACK))).admitted
-    assert (await channel.readers(_perception(IN_SLACK))).members_only
-    assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "admit", "readers"]
+    assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "readers", "linked", "admit"]
 
 
 async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> None:

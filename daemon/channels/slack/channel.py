@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.known_places import KnownPlaces
+from daemon.channels.slack.access.linked_messages import LinkReader
 from daemon.channels.slack.access.names import Names
 from daemon.channels.slack.access.own_groups import OwnGroups
 from daemon.channels.slack.access.people import Directory
@@ -53,6 +54,7 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
+    LinkedMessages,
     Post,
     Room,
     SharedFile,
@@ -115,6 +117,7 @@ class SlackChannel:
         )
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
+        self._links = LinkReader(self._client, directory, self._readers, clock, emit)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
@@ -300,6 +303,10 @@ class SlackChannel:
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
+
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        """See `Channel.linked`."""
+        return await self._links.linked(perception, readers, self._reader) if self._reader else ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""

@@ -54,6 +54,21 @@ class PersonRoomsStore:
 
         return await self._database.read(unit)
 
+    async def lists(self, key: RoomListKey, room: str, since_ms: int) -> bool:
+        """See `PersonRooms.lists`."""
+        row = await self._database.one(
+            """
+            SELECT 1 FROM room_lists l JOIN room_members m
+              ON m.workspace = l.workspace AND m.person = l.person AND m.app = l.app
+            WHERE l.workspace = :workspace AND l.person = :person AND l.app = :app AND l.read_ms >= :since
+              AND m.room = :room
+            """,
+            room=room,
+            since=max(1, since_ms),
+            **_columns(key),
+        )
+        return row is not None
+
     async def begin(self, key: RoomListKey) -> int:
         """See `PersonRooms.begin`."""
         now = self._clock.now_ms()

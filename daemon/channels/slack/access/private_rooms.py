@@ -64,6 +64,15 @@ class PrivateRooms:
         known = await store.known(key, soul, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
         return known or frozenset()
 
+    async def holds(self, person: str, soul: str, room: str) -> bool:
+        """Whether a full member is surely in a private channel (id) now, wherever the soul spoke. Raises StoreError."""
+        await self.of(person, soul)  # reads the list where it is old
+        reader, store = self._reader(), self.store
+        if store is None or reader is None:
+            return False
+        key = RoomListKey(reader.identity.team, person, reader.identity.user)
+        return await store.lists(key, room, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
+
     async def take_note(self, team: str, event: Mapping[str, Any], *, knows_member: bool) -> None:
         """Correct the lists by an event of Slack's about a channel (id); its user may be known to be a full member.
 

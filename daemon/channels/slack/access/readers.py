@@ -18,6 +18,7 @@ from daemon.channels.slack.api.history import read_items
 from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.hearing import Origin, may_quote
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.core.ports import Clock, Emit, PersonRooms, RoomNews
 
@@ -86,6 +87,17 @@ class RoomReaders:
         if only and room.place is Place.DM and perception.author not in {reader.identity.user, reader.identity.bot}:
             rooms = await self._private.of(perception.author, where.soul)
         return Readers(audience, members_only=only, rooms=rooms)
+
+    async def may_quote(self, room: SlackRoom, perception: Perception, readers: Readers) -> bool:
+        """Whether words of a room may stand in the answer to a perception. Raises StoreError."""
+        reader, where = self._reader(), perception.conversation
+        if reader is None:
+            return False
+        members_alone = room.shared and room.place is not Place.DM
+        audience = Audience(AudienceKind.CHANNEL, room.id) if members_alone else reader.audience_in(room.place, room.id)
+        asks_alone = readers.audience.kind is AudienceKind.DM and room.place is Place.PRIVATE_CHANNEL
+        is_in = asks_alone and not room.shared and await self._private.holds(perception.author, where.soul, room.id)
+        return may_quote(Origin(audience, room.id), where, readers, asker_is_in=is_in)
 
     async def has_member(self, channel: str, user: str) -> bool:
         """Whether a user is in a channel; true where Slack doesn't list its members. Raises NotDelivered."""

@@ -260,8 +260,12 @@ class EventReader:
 
     def _words(self, message: Mapping[str, object]) -> str:
         """What a message says and shows; never empty, since a bare mention also gets an answer."""
+        return self.shown_by(message) or BARE_MENTION
+
+    def shown_by(self, message: Mapping[str, object]) -> str:
+        """What a message of Slack's says, and the names of its files; may be empty."""
         lines = [self.text_of(message), *(f"[shared a file: {one.name}]" for one in _files(message))]
-        return "\n".join(line for line in lines if line) or BARE_MENTION
+        return "\n".join(line for line in lines if line)
 
 
 def _files(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
