@@ -12,7 +12,8 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
-from daemon.memory.queues.intentions import IDLE, Intention, NewIntention
+from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.intentions import IDLE
 
 
 @click.group("schedule")

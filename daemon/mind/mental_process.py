@@ -13,7 +13,7 @@ from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.queues.approvals import Approvals
-from daemon.memory.queues.intentions import Intention
+from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.records import JSONObject, ProcessState
 from daemon.mind.cognition import Mind

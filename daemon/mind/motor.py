@@ -9,7 +9,7 @@ from daemon.core.text import close_fence
 from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cross_posts import CrossPost
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.remembering import Remembered
 from daemon.memory.shared.changes import SharedChange

@@ -7,7 +7,7 @@ from dataclasses import replace
 from daemon.core.errors import ModelError
 from daemon.core.timetable import moment_in, when
 from daemon.memory.queues.cues import CueKind
-from daemon.memory.queues.intentions import Intention, NewIntention
+from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders

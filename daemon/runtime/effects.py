@@ -11,7 +11,8 @@ from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.asking_messages import ASKED_IN
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.handoffs import Handoff
-from daemon.memory.queues.intentions import IDLE, NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import LOOK
 from daemon.memory.queues.memory_acts import Asker, InformedOfMemory
 from daemon.memory.records import JSONObject, ProcessState, Speaks, Turn, TurnKind, VisitState

@@ -8,7 +8,7 @@ import pytest
 from daemon.core.errors import ProcessFailed
 from daemon.core.timetable import when
 from daemon.core.working_memory import WorkingMemory, thought
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt, Interrupted
 from daemon.mind.mental_process import MOST_HOPS, Outcome, ProcessContext, Stay, Transition

@@ -7,7 +7,8 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.intentions import Intentions, NewIntention, cancel_intentions, store_intentions
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import Intentions, cancel_intentions, store_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
 

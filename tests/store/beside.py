@@ -10,7 +10,8 @@ from daemon.memory.knowledge.records.store import put
 from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.soul_states import NewState, SoulStates
 from daemon.memory.queues.cues import Cue
-from daemon.memory.queues.intentions import IDLE, NewIntention, store_intentions
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import IDLE, store_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
 from tests.store.passports import HERE, MADE, WHERE, remember

@@ -20,7 +20,8 @@ from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.inbox import Inbox
-from daemon.memory.queues.intentions import NewIntention, store_intentions
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import store_intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, Worker

@@ -12,7 +12,7 @@ from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.cue_matching import CueMatching, HeardMessage
 from daemon.memory.queues.cues import LASTS_MS, Cue
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.records import Worker
 from daemon.runtime.cue_watch import CueWatch, is_heard
 from tests.fakes import Events, FakeChannel, FakeClock

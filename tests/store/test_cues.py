@@ -19,7 +19,8 @@ from daemon.memory.database import Database
 from daemon.memory.people.names import PeopleNames
 from daemon.memory.queues.cue_matching import MOST_CUES, CueMatching, HeardMessage
 from daemon.memory.queues.cues import LASTS_MS, LONGEST_MS, Cue
-from daemon.memory.queues.intentions import Intentions, NewIntention, cancel_intentions
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import Intentions, cancel_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, edited, new_message, thread

@@ -13,7 +13,7 @@ from daemon.memory.database import open_database
 from daemon.memory.notes import Note
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.memory_acts import Asker, SaidInPrivate
 from daemon.memory.records import Claim, Delivery, Speaks, Turn

@@ -7,7 +7,8 @@ import pytest
 from daemon.core.perception import ConversationKey
 from daemon.core.questions import News
 from daemon.memory.database import Database
-from daemon.memory.queues.intentions import Intentions, NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import Intentions
 from daemon.memory.shared.questions import QuestionStore
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, deleted, edited, effect

@@ -12,7 +12,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cues import Cue
 from daemon.memory.queues.handoffs import Handoff, HandoffRefused
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import ProcessState, VisitState
 from tests.fakes import FakeClock

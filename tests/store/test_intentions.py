@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from daemon.core.perception import ConversationKey
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import IDLE, Intentions, cancel_intentions
 from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock
@@ -226,11 +227,11 @@ _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
-from daemon.memory.queues import intentions
+from daemon.memory.queues import intention_rows, intentions
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker
 
-store = intentions.store_internal_event
+store = intention_rows.store_internal_event
 
 async def store_and_die(*args, **kwargs):
     await store(*args, **kwargs)
@@ -238,7 +239,7 @@ async def store_and_die(*args, **kwargs):
 
 async def main():
     if sys.argv[2] == "before":
-        intentions.store_internal_event = store_and_die
+        intention_rows.store_internal_event = store_and_die
     clock = SystemClock()
     async with open_database(Path(sys.argv[1]), clock) as database:
         moved = await intentions.Intentions(database, clock, Worker("child", "ada", "T1", 1000)).fall_due()

@@ -6,7 +6,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Read
 from daemon.core.ports import Passage, Room
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
-from daemon.memory.queues.intentions import Intention
+from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.mind.mental_process import Capabilities, CurrentCycle
 from daemon.processes.wishes import WISHES

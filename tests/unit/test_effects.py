@@ -13,7 +13,8 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.intentions import IDLE, NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Speaks, Turn, VisitState
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit

@@ -13,7 +13,8 @@ from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approvals, NewApproval, store_approval
-from daemon.memory.queues.intentions import Intentions, NewIntention, store_intentions
+from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intentions import Intentions, store_intentions
 from daemon.memory.records import Worker
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore

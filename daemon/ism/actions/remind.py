@@ -4,7 +4,7 @@ import hashlib
 
 from daemon.core.timetable import moment_in, when
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
 

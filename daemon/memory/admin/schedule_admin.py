@@ -12,7 +12,8 @@ from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.approvals import Approval, close_question, is_being_posted
-from daemon.memory.queues.intentions import Intention, NewIntention, cancel_intentions, store_intentions
+from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 
 INTENTION_STATES = ("waiting", "due", "cancelled", "dead")
 APPROVAL_STATES = ("waiting", "approved", "refused", "expired", "using", "used", "failed", "unknown")

@@ -43,6 +43,13 @@ class OurIntention(OurOrigin):
     settled_ms: Moment | None
     faults: Count
     cue: OurCue | None
+    number: Count = 0
+    zone: str = ""
+    fired_day: str = ""
+    errand: Literal["", "digest"] = ""
+    told_to: str = ""
+    asked_where: str = ""
+    paused: Literal["", "not_in_channel", "archived", "owner_left"] = ""
 
 
 class OurUserModel(OurOrigin):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, Place
+from daemon.core.recurrence import recurrence_of
 from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
 from daemon.memory.database import Transaction
 from daemon.memory.passport.beside_forms import (
@@ -27,6 +28,7 @@ from daemon.memory.passport.names import read_time
 from daemon.memory.passport.pictures import PictureRoom
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.cues import Cue, store_cue
+from daemon.memory.queues.intention_rows import next_number
 from daemon.memory.queues.intentions import has_room_for_one
 from daemon.memory.records import as_json
 
@@ -89,9 +91,25 @@ async def _put_intention(
         scope = {"soul": key.soul, "workspace": key.workspace}
         if not bounds.as_is and not await has_room_for_one(transaction, scope, bounds.most_intentions):
             return f"{bounds.most_intentions} plans wait already: raise SOUL_SCHEDULE_MAX"
+    if not bounds.as_is:
+        ours = ours.model_copy(update={"number": await _free_number(transaction, ours)})
     await open_conversation(transaction, key, place, entry.origin.audience, entry.at_ms)
     await _store_intention(transaction, form, ours)
     return ""
+
+
+async def _free_number(transaction: Transaction, ours: OurIntention) -> int:
+    """The number by which its person names it, unless they have another of that number by now."""
+    taken = await transaction.one(
+        """
+        SELECT 1 FROM intentions
+        WHERE behalf = :behalf AND workspace = :workspace AND slot <> 'idle' AND number = :number AND number > 0
+        """,
+        behalf=ours.behalf,
+        workspace=ours.workspace,
+        number=ours.number,
+    )
+    return await next_number(transaction, ours.behalf, ours.workspace) if taken or not ours.number else ours.number
 
 
 async def _why_not_there(transaction: Transaction, entry: PassportEntry, place: Place) -> str:
@@ -114,6 +132,9 @@ def _armed(ours: OurIntention, now: int) -> OurIntention:
         if ours.cue.until_ms <= now:
             return _over(ours, now)
         return ours.model_copy(update={"due_ms": _waits_for(ours.cue).first_due(now)})
+    if (rule := recurrence_of(ours.every)) is not None:
+        due = rule.after(ours.due_ms, now, ours.zone, ours.fired_day) if rule.hours else None
+        return ours.model_copy(update={"due_ms": (due or rule.first(now, ours.zone, ours.fired_day)).due_ms})
     if ours.every:
         require_seldom(ours.every, now)
         return ours.model_copy(update={"due_ms": next_slot(ours.every, max(ours.due_ms, now))})
@@ -155,6 +176,13 @@ async def _store_intention(transaction: Transaction, form: IntentionForm, ours: 
         settled_ms=ours.settled_ms,
         faults=ours.faults,
         cue=waits.kind if waits else "",
+        number=ours.number,
+        zone=ours.zone,
+        fired_day=ours.fired_day,
+        errand=ours.errand,
+        told_to=ours.told_to,
+        asked_where=ours.asked_where,
+        paused=ours.paused,
     )
     if ours.cue is None:
         return

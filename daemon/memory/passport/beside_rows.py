@@ -135,6 +135,13 @@ def _intention(row: sqlite3.Row) -> IntentionForm:
             fired=row["fired"],
             settled_ms=row["settled_ms"],
             faults=row["faults"],
+            number=row["number"],
+            zone=row["zone"],
+            fired_day=row["fired_day"],
+            errand=row["errand"],
+            told_to=row["told_to"],
+            asked_where=row["asked_where"],
+            paused=row["paused"],
             cue=OurCue(**{name: row[name] for name in names}) if waits else None,
         ),
     )

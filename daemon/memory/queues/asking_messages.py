@@ -76,6 +76,8 @@ async def _asked_in(transaction: Transaction, conversation: str, ts: str) -> lis
             """
             SELECT i.*, coalesce(c.topic, '') AS topic FROM intentions i LEFT JOIN cues c ON c.intention = i.id
             WHERE i.conversation = :conversation AND i.content <> ''
+            UNION ALL SELECT i.*, '' FROM intentions i
+            WHERE i.asked_where = :conversation AND i.asked_where <> '' AND i.content <> ''
             """,
             conversation=one,
         )

@@ -10,7 +10,7 @@ from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cross_posts import CrossPost
 from daemon.memory.queues.handoffs import Handoff
-from daemon.memory.queues.intentions import NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Turn, VisitState
 

@@ -5,23 +5,22 @@ All times stand in memory.db and no timer holds them, so that neither a restart 
 fires it twice.
 """
 
-import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from daemon.core.last_line import FAULTS
-from daemon.core.perception import Audience, ConversationKey, Modality, Place
+from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports import Clock
+from daemon.core.recurrence import recurrence_of
 from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.notes import Note, note_in_conversation
 from daemon.memory.queues.asking_messages import asked_ms
-from daemon.memory.queues.cues import Cue, store_cue
+from daemon.memory.queues.cues import store_cue
 from daemon.memory.queues.cues_due import end_or_fire
-from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.records import Worker, as_json, conversation_columns, read_row
+from daemon.memory.queues.intention_rows import Intention, NewIntention, fire, next_number
+from daemon.memory.records import Worker, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore
 
 IDLE = "idle"
@@ -29,56 +28,6 @@ IDLE = "idle"
 
 _FEWEST = 5  # intentions that one user may have however small the book is
 _AT_ONCE = 100  # moved in one transaction, which has to be short
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewIntention:
-    """An event that the soul perceives at `due_ms`, or from then on at each slot of the crontab in `every`.
-
-    `process` is the mental process that it visits with `params`; when empty, the current one of the conversation
-    perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
-    asked. With a `cue` that is waited for, and `due_ms` counts for nothing.
-    """
-
-    slot: str
-    due_ms: int = 0
-    process: str = ""
-    params: Mapping[str, object] = field(default_factory=dict)
-    content: str = ""
-    every: str = ""
-    behalf: str
-    cue: Cue | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Intention:
-    """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC.
-
-    `cue` is the kind of what it waits for, empty for a time.
-    """
-
-    id: str
-    conversation: str
-    slot: str
-    due_ms: int
-    every: str
-    process: str
-    params: Mapping[str, object]
-    content: str
-    behalf: str
-    place: str
-    audience: str
-    state: str
-    reason: str
-    fired: int
-    created_ms: int
-    settled_ms: int | None
-    cue: str = ""
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "Intention":
-        """Read an `intentions` row."""
-        return read_row(cls, row, params=json.loads)
 
 
 async def store_intentions(
@@ -94,9 +43,9 @@ async def store_intentions(
 ) -> tuple[str, ...]:
     """Schedule intentions, each in place of the one that waits in its slot; returns a sentence for each refused one.
 
-    Refused are: a crontab that fires more often than every 15 minutes or never, a time more than a year ahead, and more
-    than `most` intentions waiting for one soul in one workspace, or than the share of one user unless an admin
-    schedules (not `shared_out`). A refusal leaves the slot as it was.
+    Refused are: a rule or a crontab without a slot, a crontab that fires more often than every 15 minutes, a time more
+    than a year ahead, and more than `most` intentions waiting for one soul in one workspace, or than the share of one
+    user unless an admin schedules (not `shared_out`). A refusal leaves the slot as it was.
     """
     refused = []
     for new in intentions:
@@ -131,6 +80,11 @@ async def store_intentions(
             state="waiting",
             created_ms=now,
             cue=new.cue.kind if new.cue else "",
+            number=await next_number(transaction, new.behalf, conversation.workspace) if new.slot != IDLE else 0,
+            zone=new.zone,
+            errand=new.errand,
+            told_to=new.told_to,
+            asked_where=new.asked_where,
         )
         if new.cue is not None:
             scope = {"soul": conversation.soul, "workspace": conversation.workspace}
@@ -173,7 +127,7 @@ class Intentions(WorkerStore):
                 SELECT i.*, EXISTS (SELECT 1 FROM inbox w WHERE w.conversation = i.conversation
                                     AND w.state IN ('new', 'claimed') AND w.modality = 'words') AS unanswered
                 FROM intentions i WHERE i.soul = :soul AND i.workspace = :workspace AND i.state = 'waiting'
-                  AND i.due_ms <= :now ORDER BY i.due_ms, i.id LIMIT :most
+                  AND i.paused = '' AND i.due_ms <= :now ORDER BY i.due_ms, i.id LIMIT :most
                 """,
                 now=now,
                 most=_AT_ONCE,
@@ -187,7 +141,7 @@ class Intentions(WorkerStore):
                 return False
             if row["cue"]:
                 return await end_or_fire(transaction, row, now, self._began_ms)
-            await _fire(transaction, Intention.from_row(row), now)
+            await fire(transaction, Intention.from_row(row), now)
             return True
 
         async def count_fault(transaction: Transaction, row: sqlite3.Row, reason: str) -> None:
@@ -200,7 +154,7 @@ class Intentions(WorkerStore):
         return await self._due_ms(
             """
             SELECT min(due_ms) AS due FROM intentions
-            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
+            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND paused = ''
             """
         )
 
@@ -234,6 +188,8 @@ def _first_due(new: NewIntention, now: int) -> int:
         raise ValueError("it is due more than a year ahead")
     if not new.every:
         return new.due_ms
+    if (rule := recurrence_of(new.every)) is not None:
+        return max(new.due_ms, now) if rule.hours and new.due_ms else rule.first(max(new.due_ms, now), new.zone).due_ms
     require_seldom(new.every, now)
     return next_slot(new.every, max(new.due_ms, now))
 
@@ -325,36 +281,3 @@ async def _count_fault(transaction: Transaction, row: sqlite3.Row, reason: str, 
             newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
             now=now,
         )
-
-
-async def _fire(transaction: Transaction, intention: Intention, now: int) -> None:
-    fired = intention.fired + 1
-    await store_internal_event(
-        transaction,
-        name=f"due:{intention.id}:{fired}",
-        conversation=ConversationKey.parse(intention.conversation),
-        modality=Modality.TIME,
-        author=intention.behalf,
-        place=intention.place,
-        audience=intention.audience,
-        body=intention.content,
-        process=intention.process,
-        params=intention.params,
-        at_ms=intention.due_ms,
-        now=now,
-    )
-    try:
-        following = next_slot(intention.every, max(now, intention.due_ms) + 1) if intention.every else None
-    except ValueError:  # the crontab has no further slot
-        following = None
-    await transaction.run(
-        """
-        UPDATE intentions SET fired = :fired, due_ms = coalesce(:following, due_ms),
-               state = CASE WHEN :following IS NULL THEN 'due' ELSE state END,
-               settled_ms = CASE WHEN :following IS NULL THEN :now END WHERE id = :id
-        """,
-        fired=fired,
-        following=following,
-        now=now,
-        id=intention.id,
-    )

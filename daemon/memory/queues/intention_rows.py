@@ -1,0 +1,149 @@
+"""What an intention is: as it is asked for, as a row, and as it falls due and waits for its next slot."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from daemon.core.perception import ConversationKey, Modality
+from daemon.core.recurrence import Recurrence, recurrence_of
+from daemon.core.timetable import next_slot
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.queues.cues import Cue
+from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.records import read_row
+
+DIGEST: Final = "digest"
+"""The errand of an intention that tells in a channel what was said there since the last time."""
+
+DUE_OF: Final = "due_of"
+"""In the params of a due event: the id of its intention, where that repeats for a person or is an errand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewIntention:
+    """An event that the soul perceives at `due_ms`, or from then on at each slot of `every`.
+
+    `every` is a crontab in UTC, or a rule (`core.recurrence`) on the clocks of `zone`, and of wherever `behalf` moves.
+
+    `process` is the mental process that it visits with `params`; when empty, the current one of the conversation
+    perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
+    asked. With a `cue` that is waited for, and `due_ms` counts for nothing. The `errand` says what is done in place of
+    bringing it up. `asked_where` is the id of the conversation in which it was asked for, if that is another one.
+    """
+
+    slot: str
+    due_ms: int = 0
+    process: str = ""
+    params: Mapping[str, object] = field(default_factory=dict)
+    content: str = ""
+    every: str = ""
+    behalf: str
+    cue: Cue | None = None
+    zone: str = ""
+    errand: str = ""
+    told_to: str = ""
+    asked_where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Intention:
+    """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC.
+
+    `cue` is the kind of what it waits for, empty for a time. Its person names it by `number`. `zone` is that in which
+    its rule was reckoned, `fired_day` the local day for which it was due last, `paused` why it falls due no more for
+    now; a digest tells what came after the ts `told_to`.
+    """
+
+    id: str
+    conversation: str
+    slot: str
+    due_ms: int
+    every: str
+    process: str
+    params: Mapping[str, object]
+    content: str
+    behalf: str
+    place: str
+    audience: str
+    state: str
+    reason: str
+    fired: int
+    created_ms: int
+    settled_ms: int | None
+    cue: str = ""
+    number: int = 0
+    zone: str = ""
+    fired_day: str = ""
+    errand: str = ""
+    told_to: str = ""
+    paused: str = ""
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "Intention":
+        """Read an `intentions` row."""
+        return read_row(cls, row, params=json.loads)
+
+
+async def next_number(transaction: Transaction, behalf: str, workspace: str) -> int:
+    """The number by which a person names their next intention, with any soul; the daemon's own looks have none."""
+    row = await transaction.one(
+        """
+        SELECT coalesce(max(number), 0) + 1 AS next FROM intentions
+        WHERE behalf = :behalf AND workspace = :workspace AND slot <> 'idle'
+        """,
+        behalf=behalf,
+        workspace=workspace,
+    )
+    assert row is not None  # an aggregate always has a row
+    return int(row["next"])
+
+
+async def fire(transaction: Transaction, intention: Intention, now: int) -> None:
+    """Put a due intention into the inbox, once for each slot; one that repeats then waits for its next one."""
+    fired, rule = intention.fired + 1, recurrence_of(intention.every)
+    own = {DUE_OF: intention.id} if rule is not None or intention.errand else {}
+    await store_internal_event(
+        transaction,
+        name=f"due:{intention.id}:{fired}",
+        conversation=ConversationKey.parse(intention.conversation),
+        modality=Modality.TIME,
+        author=intention.behalf,
+        place=intention.place,
+        audience=intention.audience,
+        body=intention.content,
+        process=intention.process,
+        params={**intention.params, **own},
+        at_ms=intention.due_ms,
+        now=now,
+    )
+    day = rule.day_of(intention.due_ms, intention.zone) if rule is not None else ""
+    zone = await zone_in(transaction, intention.conversation.split("/")[1], intention.behalf) or intention.zone
+    following = _following(intention, rule, now, zone, day)
+    await transaction.run(
+        """
+        UPDATE intentions SET fired = :fired, due_ms = coalesce(:following, due_ms),
+               fired_day = :day, zone = CASE :rule WHEN 1 THEN :zone ELSE zone END,
+               state = CASE WHEN :following IS NULL THEN 'due' ELSE state END,
+               settled_ms = CASE WHEN :following IS NULL THEN :now END WHERE id = :id
+        """,
+        fired=fired,
+        following=following,
+        day=day,
+        zone=zone,
+        rule=int(rule is not None),
+        now=now,
+        id=intention.id,
+    )
+
+
+def _following(intention: Intention, rule: Recurrence | None, now: int, zone: str, day: str) -> int | None:
+    """When an intention is due again that is due now; None for never."""
+    try:
+        if rule is not None:
+            return rule.after(intention.due_ms, now, zone, day).due_ms
+        return next_slot(intention.every, max(now, intention.due_ms) + 1) if intention.every else None
+    except ValueError:  # the crontab has no further slot
+        return None

@@ -1,0 +1,172 @@
+"""A person's own reminders: which wait, and what the person does to them; nobody changes those of another."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from daemon.core.perception import Audience, ConversationKey, Place
+from daemon.core.recurrence import recurrence_of
+from daemon.memory.database import Transaction
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.intentions import store_intentions
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.worker_store import WorkerStore
+
+Pause = Literal["not_in_channel", "archived", "owner_left"]
+"""Why what repeats falls due no more for now: the soul or its person is not in the room, or nobody writes there."""
+
+OWN_SLOT: Final = "reminder-"
+"""What the slots of people's own reminders begin with."""
+
+_OWN: Final = "behalf = :person AND workspace = :workspace AND slot <> 'idle' AND slot LIKE 'reminder-%'"
+
+
+class OwnReminders(WorkerStore):
+    """Reads the reminders that people have with one soul."""
+
+    async def of(self, person: str) -> tuple[Intention, ...]:
+        """The waiting reminders of a person, by their numbers."""
+        rows = await self._database.rows(
+            f"SELECT * FROM intentions WHERE {_OWN} AND soul = :soul AND state = 'waiting' ORDER BY number",  # noqa: S608 - a constant
+            person=person,
+            **self._worker.scope,
+        )
+        return tuple(map(Intention.from_row, rows))
+
+    async def due(self, id_: str) -> Intention | None:
+        """The intention of a due event, whatever its state; None where it is gone."""
+        row = await self._database.one(
+            "SELECT * FROM intentions WHERE id = :id AND soul = :soul AND workspace = :workspace",
+            id=id_,
+            **self._worker.scope,
+        )
+        return Intention.from_row(row) if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderSet:
+    """A reminder is set that comes up in another conversation than the one in which it was asked for."""
+
+    new: NewIntention
+    channel: str
+    place: Place
+    audience: Audience
+    most: int
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`; a soul has `most` intentions at once, and a person their share of them."""
+        where = ConversationKey(asker.conversation.soul, asker.conversation.workspace, self.channel)
+        await open_conversation(transaction, where, self.place, self.audience, now)
+        await store_intentions(
+            transaction,
+            conversation=where,
+            place=self.place,
+            audience=self.audience,
+            intentions=(self.new,),
+            now=now,
+            most=self.most,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderCancelled:
+    """A person cancels a reminder of theirs."""
+
+    id: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`; one that is over stays as it is."""
+        await transaction.run(
+            f"""
+            UPDATE intentions SET state = 'cancelled', reason = 'cancelled by its person', settled_ms = :now
+            WHERE id = :id AND {_OWN} AND state = 'waiting'
+            """,  # noqa: S608 - a constant
+            id=self.id,
+            now=now,
+            person=asker.person,
+            workspace=asker.conversation.workspace,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderMoved:
+    """A person moves a reminder of theirs: it is due then, and from then on by the rule, if it has one."""
+
+    id: str
+    due_ms: int
+    every: str
+    zone: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`; one that is over stays as it is, and one that is paused goes on."""
+        await transaction.run(
+            f"""
+            UPDATE intentions SET due_ms = :due, every = :every, zone = :zone, paused = ''
+            WHERE id = :id AND {_OWN} AND state = 'waiting' AND cue = ''
+            """,  # noqa: S608 - a constant
+            id=self.id,
+            due=self.due_ms,
+            every=self.every,
+            zone=self.zone,
+            person=asker.person,
+            workspace=asker.conversation.workspace,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderResumed:
+    """A person resumes a reminder of theirs that was paused: it is due at its next time."""
+
+    id: str
+    zone: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        row = await transaction.one(
+            f"SELECT every, due_ms, fired_day FROM intentions WHERE id = :id AND {_OWN} AND paused <> ''",  # noqa: S608 - a constant
+            id=self.id,
+            person=asker.person,
+            workspace=asker.conversation.workspace,
+        )
+        rule = recurrence_of(row["every"]) if row else None
+        if row is None or rule is None:
+            return
+        due = row["due_ms"] if row["due_ms"] > now else rule.first(now, self.zone, row["fired_day"]).due_ms
+        moved = ReminderMoved(self.id, due, row["every"], self.zone)
+        await moved.perform(transaction, asker, now)
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderPaused:
+    """What repeats for a person comes up no more for now, since it can't."""
+
+    id: str
+    why: Pause
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await transaction.run(
+            """
+            UPDATE intentions SET paused = :why, reason = :why WHERE id = :id AND behalf = :person AND state = 'waiting'
+            """,
+            why=self.why,
+            id=self.id,
+            person=asker.person,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DigestTold:
+    """A digest told what was said up to a ts; the next one begins after it."""
+
+    id: str
+    to: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`; a digest never goes back."""
+        await transaction.run(
+            "UPDATE intentions SET told_to = max(told_to, :to) WHERE id = :id AND behalf = :person",
+            to=self.to,
+            id=self.id,
+            person=asker.person,
+        )
