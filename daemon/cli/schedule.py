@@ -18,14 +18,16 @@ from daemon.memory.queues.intentions import IDLE
 
 @click.group("schedule")
 def command() -> None:
-    """List, add or cancel scheduled events. All times are UTC.
+    """List, add or cancel scheduled events, and people's reminders and digests. Times are UTC.
 
-    When an event falls due, the soul perceives it in its conversation and may write there.
+    When an event falls due, the soul perceives it in its conversation and may write there. What repeats for a person
+    follows a rule on the clocks of their zone, like `daily 09:00 (Europe/Berlin)`.
 
     \b
     JSON keys: id, conversation, slot, due_ms, every, process, params, content, behalf, place, audience, state, reason,
-    fired, created_ms, settled_ms, cue. With a cue (topic, person, silence) it waits for words or a silence; due_ms is
-    when it ends, or when the silence is over. `list` leaves content and params empty without --words.
+    fired, created_ms, settled_ms, cue, number, zone, fired_day, errand, told_to, paused. With a cue (topic, person,
+    silence) it waits for words or a silence; due_ms is when it ends, or when the silence is over. `list` leaves
+    content and params empty without --words.
     """
 
 
@@ -41,7 +43,7 @@ def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
         found if words else [replace(one, content="", params={}) for one in found],
         ("ID", "DUE", "EVERY", "WAITS FOR", "SLOT", "PROCESS", "FOR", "CONVERSATION", "WORDS" if words else ""),
         lambda one, _: (
-            *(one.id, moment(one.due_ms), one.every, one.cue, one.slot),
+            *(one.id, moment(one.due_ms), _rule(one), one.cue, one.errand or one.slot),
             *(one.process, one.behalf, one.conversation, one.content),
         ),
         as_json=as_json,
@@ -121,6 +123,12 @@ def cancel(names: tuple[str, ...]) -> None:
             say(f"{before.id} was due at {moment(before.due_ms)} UTC and is cancelled.")
 
     with_agenda(work)
+
+
+def _rule(one: Intention) -> str:
+    """What repeats it, with the zone of a person's rule, and why it is paused."""
+    rule = f"{one.every} ({one.zone})" if one.zone and one.every else one.every
+    return f"{rule} paused: {one.paused}" if one.paused else rule
 
 
 def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:

@@ -51,6 +51,17 @@ def test_json_has_its_documented_keys_and_words_only_when_asked() -> None:
     assert json.loads(call("schedule", "list", "--json", "--words").stdout) == [made]
 
 
+def test_the_rule_of_a_person_is_shown_with_their_zone_and_why_it_is_paused(path: Path) -> None:
+    add("D1", "the build", "--at", "17:30")
+    with opened(path) as connection:
+        connection.execute(
+            "UPDATE intentions SET every = 'daily 09:00', zone = 'Asia/Tokyo', errand = 'digest', paused = 'archived'"
+        )
+    listed = call("schedule", "list").stdout
+    assert "daily 09:00 (Asia/Tokyo) paused: archived" in listed
+    assert "digest" in listed
+
+
 def test_a_repeated_event_begins_with_its_first_slot() -> None:
     made = add("D1", "standup", "--every", "0 9 * * 1-5")
     assert made["every"] == "0 9 * * 1-5"
