@@ -41,7 +41,7 @@ class Every(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class DueTime:
     """When a rule is due (ms, UTC), and the day that it is due for, as `2026-03-01`; a rule of hours has none."""
 
     due_ms: int
@@ -115,20 +115,20 @@ class Recurrence:
         """The same days at another time of day."""
         return replace(self, hour=hour, minute=minute)
 
-    def first(self, now_ms: int, zone: str, last_day: str = "") -> Slot:
+    def first(self, now_ms: int, zone: str, last_day: str = "") -> DueTime:
         """The first slot after a moment (ms, UTC), on the clocks of a zone (an IANA name); UTC where it is none.
 
         None is due for `last_day` or a day before it: who moves westwards gets no second one on the same day.
         """
         if self.every is Every.HOURS:
-            return Slot(now_ms + self.hours * _HOUR_MS)
+            return DueTime(now_ms + self.hours * _HOUR_MS)
         return self._next(now_ms, zone, last_day)
 
-    def after(self, due_ms: int, now_ms: int, zone: str, last_day: str) -> Slot:
+    def after(self, due_ms: int, now_ms: int, zone: str, last_day: str) -> DueTime:
         """The slot after one that was due for `last_day`, in the future, so that missed ones count as one."""
         if self.every is Every.HOURS:
             step = self.hours * _HOUR_MS
-            return Slot(due_ms + (max(0, now_ms - due_ms) // step + 1) * step)
+            return DueTime(due_ms + (max(0, now_ms - due_ms) // step + 1) * step)
         return self._next(max(due_ms, now_ms), zone, last_day)
 
     def day_of(self, due_ms: int, zone: str) -> str:
@@ -139,12 +139,12 @@ class Recurrence:
         days = (there - dt.timedelta(days=1), there)  # of a skipped minute the moment may lie on the day after
         return next((str(one) for one in days if self._moment(one, zone) == due_ms), str(there))
 
-    def _next(self, after_ms: int, zone: str, last_day: str) -> Slot:
+    def _next(self, after_ms: int, zone: str, last_day: str) -> DueTime:
         begin = _local(after_ms, zone).date() - dt.timedelta(days=1)
         for number in range(_FARTHEST_DAYS):
             day = begin + dt.timedelta(days=number)
             if self._names(day) and str(day) > last_day and (due := self._moment(day, zone)) > after_ms:
-                return Slot(due, str(day))
+                return DueTime(due, str(day))
         raise ValueError(f"{self} has no slot within a year")
 
     def _names(self, day: dt.date) -> bool:

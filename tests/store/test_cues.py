@@ -371,7 +371,9 @@ async def test_a_message_costs_as_many_steps_however_many_cues_wait(
 
 _MANY_INTENTIONS = """
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-    INSERT INTO intentions SELECT 'x' || ifnull((SELECT max(seq) FROM cues), 0) || '-' || i, conversation, soul,
+    INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, every, process, params, content, behalf,
+      place, audience, state, reason, fired, created_ms, settled_ms, faults, cue)
+    SELECT 'x' || ifnull((SELECT max(seq) FROM cues), 0) || '-' || i, conversation, soul,
       workspace, 'x' || id || i, due_ms, every, process, params, content, behalf, place, audience, state, reason,
       fired, created_ms, settled_ms, faults, cue
     FROM (SELECT * FROM intentions ORDER BY rowid DESC LIMIT 1), n
@@ -389,7 +391,8 @@ async def test_a_message_is_held_against_a_bounded_number_of_cues(
     poke(
         path,
         "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 700)"
-        " INSERT INTO intentions SELECT 'x' || i, conversation, soul, workspace, 'x' || i, due_ms, every, process,"
+        " INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, every, process, params, content,"
+        " behalf, place, audience, state, reason, fired, created_ms, settled_ms, faults, cue) SELECT 'x' || i, conversation, soul, workspace, 'x' || i, due_ms, every, process,"
         " params, content, behalf, place, audience, state, reason, fired, created_ms, settled_ms, faults, cue"
         " FROM intentions, n",
     )

@@ -16,7 +16,7 @@ from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.queues.own_reminders import (
-    DigestTold,
+    DigestPosted,
     OwnReminders,
     ReminderCancelled,
     ReminderMoved,
@@ -145,14 +145,16 @@ async def test_each_has_their_own_numbers_and_none_is_used_twice(
     assert [one.number for one in await own.of("U1")] == [1, 3]
 
 
-async def test_nobody_changes_the_reminders_of_another(database: Database, clock: FakeClock, own: OwnReminders) -> None:
+async def test_the_reminders_of_another_stay_as_they_are(
+    database: Database, clock: FakeClock, own: OwnReminders
+) -> None:
     await intend(database, clock, daily())
     (before,) = await own.of("U1")
     for done in (
         ReminderCancelled(before.id),
         ReminderMoved(before.id, clock.now_ms() + 1, "", "UTC"),
         ReminderPaused(before.id, "archived"),
-        DigestTold(before.id, "9"),
+        DigestPosted(before.id, "9"),
     ):
         await act(database, clock, done, person="U2")
         assert await own.of("U1") == (before,)
@@ -197,9 +199,9 @@ async def test_one_for_another_room_waits_there_and_keeps_to_the_share(
 async def test_a_digest_never_goes_back(database: Database, clock: FakeClock, own: OwnReminders) -> None:
     await intend(database, clock, daily())
     (one,) = await own.of("U1")
-    for told in ("1772355600.000100", "1772355600.000300", "1772355600.000200"):
-        await act(database, clock, DigestTold(one.id, told))
-    assert (await own.of("U1"))[0].told_to == "1772355600.000300"
+    for posted in ("1772355600.000100", "1772355600.000300", "1772355600.000200"):
+        await act(database, clock, DigestPosted(one.id, posted))
+    assert (await own.of("U1"))[0].covers_to == "1772355600.000300"
 
 
 async def test_reminders_of_an_earlier_schema_get_numbers(database: Database, clock: FakeClock, path: Path) -> None:

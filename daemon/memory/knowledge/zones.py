@@ -46,7 +46,7 @@ async def zone_in(transaction: Transaction, workspace: str, person: str) -> str:
 async def keep_zones(transaction: Transaction, workspace: str, zones: Mapping[str, str], now: int) -> None:
     """Store where people live by now; a person whose zone the platform does not say keeps the last one known.
 
-    What repeats for somebody who has moved is due at the same local time where they live now.
+    What repeats for a person who has moved is due at the same local time where they live now.
     """
     for person, zone in zones.items():
         await transaction.run(

@@ -47,7 +47,7 @@ class OurIntention(OurOrigin):
     zone: str = ""
     fired_day: str = ""
     errand: Literal["", "digest"] = ""
-    told_to: str = ""
+    covers_to: str = ""
     asked_where: str = ""
     paused: Literal["", "not_in_channel", "archived", "owner_left"] = ""
 

@@ -180,7 +180,7 @@ async def _store_intention(transaction: Transaction, form: IntentionForm, ours: 
         zone=ours.zone,
         fired_day=ours.fired_day,
         errand=ours.errand,
-        told_to=ours.told_to,
+        covers_to=ours.covers_to,
         asked_where=ours.asked_where,
         paused=ours.paused,
     )

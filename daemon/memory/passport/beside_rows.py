@@ -139,7 +139,7 @@ def _intention(row: sqlite3.Row) -> IntentionForm:
             zone=row["zone"],
             fired_day=row["fired_day"],
             errand=row["errand"],
-            told_to=row["told_to"],
+            covers_to=row["covers_to"],
             asked_where=row["asked_where"],
             paused=row["paused"],
             cue=OurCue(**{name: row[name] for name in names}) if waits else None,

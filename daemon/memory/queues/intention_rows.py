@@ -44,7 +44,7 @@ class NewIntention:
     cue: Cue | None = None
     zone: str = ""
     errand: str = ""
-    told_to: str = ""
+    covers_to: str = ""
     asked_where: str = ""
 
 
@@ -54,7 +54,7 @@ class Intention:
 
     `cue` is the kind of what it waits for, empty for a time. Its person names it by `number`. `zone` is that in which
     its rule was reckoned, `fired_day` the local day for which it was due last, `paused` why it falls due no more for
-    now; a digest tells what came after the ts `told_to`.
+    now; a digest tells what came after the ts `covers_to`.
     """
 
     id: str
@@ -78,7 +78,7 @@ class Intention:
     zone: str = ""
     fired_day: str = ""
     errand: str = ""
-    told_to: str = ""
+    covers_to: str = ""
     paused: str = ""
 
     @classmethod

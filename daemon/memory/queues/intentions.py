@@ -83,7 +83,7 @@ async def store_intentions(
             number=await next_number(transaction, new.behalf, conversation.workspace) if new.slot != IDLE else 0,
             zone=new.zone,
             errand=new.errand,
-            told_to=new.told_to,
+            covers_to=new.covers_to,
             asked_where=new.asked_where,
         )
         if new.cue is not None:

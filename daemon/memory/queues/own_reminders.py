@@ -1,4 +1,4 @@
-"""A person's own reminders: which wait, and what the person does to them; nobody changes those of another."""
+"""A person's own reminders: which wait, and what the person does to them; those of others stay as they are."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,7 +13,7 @@ from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.worker_store import WorkerStore
 
 Pause = Literal["not_in_channel", "archived", "owner_left"]
-"""Why what repeats falls due no more for now: the soul or its person is not in the room, or nobody writes there."""
+"""Why what repeats falls due no more for now: the soul or its person is not in the room, or it is archived."""
 
 OWN_SLOT: Final = "reminder-"
 """What the slots of people's own reminders begin with."""
@@ -156,8 +156,8 @@ class ReminderPaused:
 
 
 @dataclass(frozen=True, slots=True)
-class DigestTold:
-    """A digest told what was said up to a ts; the next one begins after it."""
+class DigestPosted:
+    """A digest was posted of what was said up to a ts; the next one begins after it."""
 
     id: str
     to: str
@@ -165,7 +165,7 @@ class DigestTold:
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`; a digest never goes back."""
         await transaction.run(
-            "UPDATE intentions SET told_to = max(told_to, :to) WHERE id = :id AND behalf = :person",
+            "UPDATE intentions SET covers_to = max(covers_to, :to) WHERE id = :id AND behalf = :person",
             to=self.to,
             id=self.id,
             person=asker.person,

@@ -11,9 +11,9 @@ _REMINDERS: tuple[str, ...] = (
     "ALTER TABLE intentions ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE intentions ADD COLUMN zone TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE intentions ADD COLUMN fired_day TEXT NOT NULL DEFAULT ''",
-    # A digest tells what was said in its channel after `told_to`, the ts up to which the last one told it.
+    # A digest tells what was said in its channel after `covers_to`, the ts up to which the last one told it.
     "ALTER TABLE intentions ADD COLUMN errand TEXT NOT NULL DEFAULT '' CHECK (errand IN ('', 'digest'))",
-    "ALTER TABLE intentions ADD COLUMN told_to TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE intentions ADD COLUMN covers_to TEXT NOT NULL DEFAULT ''",
     # One that waits and is paused falls due no more until its person resumes it: why it was paused.
     """
     ALTER TABLE intentions ADD COLUMN paused TEXT NOT NULL DEFAULT ''
