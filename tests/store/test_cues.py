@@ -392,7 +392,8 @@ async def test_a_message_is_held_against_a_bounded_number_of_cues(
         path,
         "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 700)"
         " INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, every, process, params, content,"
-        " behalf, place, audience, state, reason, fired, created_ms, settled_ms, faults, cue) SELECT 'x' || i, conversation, soul, workspace, 'x' || i, due_ms, every, process,"
+        " behalf, place, audience, state, reason, fired, created_ms, settled_ms, faults, cue)"
+        " SELECT 'x' || i, conversation, soul, workspace, 'x' || i, due_ms, every, process,"
         " params, content, behalf, place, audience, state, reason, fired, created_ms, settled_ms, faults, cue"
         " FROM intentions, n",
     )
