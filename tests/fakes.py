@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -20,6 +20,7 @@ from daemon.core.ports import (
     Intake,
     LinkedMessages,
     NewMessage,
+    Offers,
     Post,
     Room,
     RoomListKey,
@@ -426,6 +427,18 @@ class FakeChannel:
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; not part of this fake."""
+        return False
+
+    def offers(self, conversation: ConversationKey) -> Offers:
+        """Words alone."""
+        return Offers()
+
+    def waits_for(self, command: str) -> bool:
+        """No commands."""
+        return False
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        """See `Channel.answer_command`; not part of this fake."""
         return False
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:

@@ -13,6 +13,7 @@ from typing import get_args
 import pytest
 
 from daemon.cli.reference.commands import command_reference
+from daemon.cli.reference.phrases import phrase_reference
 from daemon.core.config import LogLevel
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.migrate import SCHEMA
@@ -97,6 +98,11 @@ def test_the_architecture_fits_in_one_reading() -> None:
 def test_no_forbidden_names() -> None:
     forbidden = {"utils", "helpers", "common", "manager", "base"}
     assert not [path for path in SOURCES if path.stem in forbidden or path.parent.name in forbidden]
+
+
+def test_the_page_of_phrases_is_what_the_table_says() -> None:
+    written = (ROOT / "docs" / "PHRASES.md").read_text(encoding="utf-8")
+    assert written == phrase_reference(), "run: python -m daemon.cli.reference.phrases docs/PHRASES.md"
 
 
 def test_the_command_reference_is_what_the_commands_say() -> None:

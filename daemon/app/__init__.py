@@ -180,9 +180,9 @@ async def _local_workspace(settings: Settings, soul: Soul, minds: str, stack: As
     """A workspace of our own, served with the stack; its page shows who thinks."""
     from daemon.local_slack.server import serve_workspace
 
-    return await stack.enter_async_context(
-        serve_workspace(port=settings.workspace_port, bot_name=soul.display_name, note=minds)
-    )
+    souls = (settings.name, *settings.souls)
+    serving = serve_workspace(port=settings.workspace_port, bot_name=soul.display_name, note=minds, souls=souls)
+    return await stack.enter_async_context(serving)
 
 
 def _joining(settings: Settings, workspace: "WorkspaceServer") -> Settings:

@@ -362,6 +362,7 @@ def _capabilities(  # noqa: PLR0917 - one of each
         approvers=settings.approvers,
         approval_seconds=settings.approval_seconds,
         own_memory=partial(own_memory, store.known),
+        own_things=store.own_things,
         open_library=library.open_part(),
     )
 

@@ -1,10 +1,10 @@
 """What a channel has that shows no messages of others, no addresses, no files, and nothing to one user alone."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from daemon.core.errors import FileRefused
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import LinkedMessages, SharedFile, ThreadMessage
+from daemon.core.ports import LinkedMessages, Offers, SharedFile, ThreadMessage
 from daemon.core.sentences import Sentence
 
 
@@ -13,6 +13,18 @@ class BareChannel:
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; those who read here read everything."""
+        return False
+
+    def offers(self, conversation: ConversationKey) -> Offers:
+        """See `Channel.offers`; there are words alone."""
+        return Offers()
+
+    def waits_for(self, command: str) -> bool:
+        """See `Channel.waits_for`; there are no commands."""
+        return False
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        """See `Channel.answer_command`."""
         return False
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:

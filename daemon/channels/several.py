@@ -1,7 +1,7 @@
 """Several channels as one: HTTP conversations go to the HTTP channel, all others to the main channel."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
@@ -14,6 +14,7 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     LinkedMessages,
+    Offers,
     Post,
     Room,
     SharedFile,
@@ -102,6 +103,18 @@ class SeveralChannels:
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`."""
         return await self._of(conversation).whisper(conversation, person, text, thread=thread)
+
+    def offers(self, conversation: ConversationKey) -> Offers:
+        """See `Channel.offers`."""
+        return self._of(conversation).offers(conversation)
+
+    def waits_for(self, command: str) -> bool:
+        """See `Channel.waits_for`; only the main channel has commands."""
+        return self._main.waits_for(command)
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        """See `Channel.answer_command`."""
+        return await self._main.answer_command(command, parts)
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""

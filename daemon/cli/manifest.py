@@ -24,5 +24,6 @@ def command(plain: bool, language: str) -> None:
     settings = load_settings()
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
-    made = manifest(soul.display_name, description, plain=plain, words=soul.words_in(language))
+    souls = (settings.name, *settings.souls)
+    made = manifest(soul.display_name, description, plain=plain, words=soul.words_in(language), souls=souls)
     click.echo(json.dumps(made, indent=2, ensure_ascii=False))

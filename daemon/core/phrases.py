@@ -4,23 +4,27 @@ A message counts only if nothing but the phrase stands in it, after levelling: c
 punctuation mark don't matter, but for *why?*, which is a question like any other. `#` stands for a number; what follows
 a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
 name stands, in *ask ada-api: …* and *bind ada-api here* that of a session, in *pair BCDF-GHJK* the code that a machine
-shows.
+shows. The same table makes the slash command, whose single words count alone to the soul and behind a `!`, too.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from daemon.core.pairing import LETTERS
+from daemon.core.perception import Perception, Place
 
 
 class Command(StrEnum):
-    """What a phrase asks for: about what is known of a person, about sessions and their keys, and who is to answer."""
+    """What a phrase asks for: help, what is known of a person, sessions and their keys, and who is to answer."""
 
+    HELP = "help"
+    STATUS = "status"
+    REMINDERS = "reminders"
     KNOWN = "known"
     WHY = "why"
     WHY_SAID = "why said"
@@ -49,6 +53,24 @@ class Command(StrEnum):
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
     {
+        Command.HELP: (
+            "help",
+            "what can you do",
+            "what can you do for me",
+            "what can you do here",
+            "hilfe",
+            "was kannst du",
+            "was kannst du für mich tun",
+            "was kannst du hier",
+        ),
+        Command.STATUS: ("your status", "show your status", "dein status", "zeig deinen status"),
+        Command.REMINDERS: (
+            "my reminders",
+            "show my reminders",
+            "list my reminders",
+            "meine erinnerungen",
+            "zeig meine erinnerungen",
+        ),
         Command.KNOWN: (
             "what do you know about me",
             "what do you know of me",
@@ -122,9 +144,48 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
     }
 )
 
+WORDS: Final[Mapping[str, Command]] = MappingProxyType(
+    {
+        "help": Command.HELP,
+        "me": Command.KNOWN,
+        "forget": Command.FORGET_ME,
+        "reminders": Command.REMINDERS,
+        "pause": Command.PAUSE,
+        "status": Command.STATUS,
+        "why": Command.WHY_SAID,
+        "hilfe": Command.HELP,
+        "ich": Command.KNOWN,
+        "vergiss": Command.FORGET_ME,
+        "erinnerungen": Command.REMINDERS,
+        "warum": Command.WHY_SAID,
+    }
+)
+"""Single words that count where only the soul is meant: in its slash command, alone to it, and after a `!`."""
+
+USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "status", "why"))
+"""What is typed behind the slash command, as Slack shows it there."""
+
+
+def command_of(soul: str) -> str:
+    """The slash command of a soul by its name, as `/minoan`."""
+    return f"/{_NOT_IN_COMMANDS.sub('-', soul.casefold())[:_LONGEST_COMMAND]}"
+
+
+AS_MESSAGE: Final = frozenset(
+    {
+        *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.HAND_OVER, Command.ASK, Command.HAND),
+        *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
+    }
+)
+"""Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
+
 WHY_SHORTCUT: Final = "soul_why"
 """The id of the platform's shortcut at a message that asks the same as *why*."""
 
+_LONGEST_COMMAND: Final = 31  # characters behind the slash (Slack: slash commands)
+_NOT_IN_COMMANDS: Final = re.compile(r"[^a-z0-9_-]+")
+_MARK: Final = "!"
+_ALONE: Final = (Place.DM, Place.TERMINAL)
 _ONE_WORD: Final = ("why", "warum", "wieso", "weshalb")  # with a question mark they are a question to the soul
 _LONGEST: Final = 80  # characters of a phrase before its colon
 _REMEMBER: Final = re.compile(
@@ -179,17 +240,45 @@ _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 class Phrase:
     """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none.
 
-    The `words` of PAIR are the code, as machines show it.
+    The `words` of PAIR are the code, as machines show it; those of HELP what was typed and is no phrase. `marked`: it
+    stood behind a `!` or a slash command, so that the daemon itself is meant.
     """
 
     command: Command
     number: int = 0
     words: str = ""
     name: str = ""
+    marked: bool = False
 
 
-def phrase_in(text: str) -> Phrase | None:
-    """The phrase that a message is, if it is one and nothing else."""
+def phrase_said(perception: Perception) -> Phrase | None:
+    """The phrase that a message is; said to the soul alone, one of the WORDS is enough."""
+    return phrase_in(perception.content, alone=perception.place in _ALONE)
+
+
+def typed(words: str) -> Phrase:
+    """What is asked for by the words behind a slash command; help where they are none, or no phrase."""
+    if not words.strip():
+        return Phrase(Command.HELP, marked=True)
+    return _marked(words) or Phrase(Command.HELP, words=words.strip(), marked=True)
+
+
+def phrase_in(text: str, *, alone: bool = False) -> Phrase | None:
+    """The phrase that a message is, if it is one and nothing else; `alone`: it was said to the soul alone."""
+    if text.lstrip().startswith(_MARK):
+        return _marked(text.strip().removeprefix(_MARK))
+    if alone and not _asks(text) and (command := WORDS.get(_levelled(text[:_LONGEST]))) is not None:
+        return Phrase(command)
+    return _unmarked(text)
+
+
+def _marked(text: str) -> Phrase | None:
+    command = WORDS.get(_levelled(text[:_LONGEST]))
+    phrase = Phrase(command) if command is not None else _unmarked(text)
+    return replace(phrase, marked=True) if phrase is not None else None
+
+
+def _unmarked(text: str) -> Phrase | None:
     if (phrase := _with_words(text.strip())) is not None:
         return phrase
     head, colon, words = text.strip().partition(":")

@@ -300,7 +300,25 @@ class WhyAsked:
     author: str
 
 
-Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | WhyAsked
+@dataclass(frozen=True, slots=True)
+class TypedCommand:
+    """A user typed the slash command of a soul in the room `asked_in`.
+
+    `channel` are the direct messages of the user with the soul, whose audience is `audience`: what the words ask for is
+    answered to that user alone.
+    """
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    audience: Audience
+    asked_in: str
+    author: str
+    words: str
+
+
+Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand
 
 
 class Acceptance(StrEnum):
@@ -653,6 +671,14 @@ class Room:
     audience: Audience
 
 
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a channel has for people beside words: whether it opens `files` that they send, and the slash `command`."""
+
+    files: bool = False
+    command: str = ""
+
+
 class Channel(Gate, Protocol):
     """One way for users to reach the soul, and for its replies to reach them."""
 
@@ -716,6 +742,15 @@ class Channel(Gate, Protocol):
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
+
+    def offers(self, conversation: ConversationKey) -> Offers:
+        """What the conversation's channel has for people beside words."""
+
+    def waits_for(self, command: str) -> bool:
+        """Whether a slash command, by its event, still can be answered where it was typed."""
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        """Show an answer where the command was typed, to its user alone; False if that surely failed."""
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""

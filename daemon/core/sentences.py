@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core import pairing
+from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 
@@ -164,6 +165,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "it is deleted there, and backups of my memory until they are replaced, which forget you too when they are "
         "used.",
         "words_read": "So that you know it: an admin has looked at words of yours that I keep ({when}, UTC).",
+        **ABOUT_HELP,
         # -- who is working on what ---------------------------------------------------------------------------------
         "work_head": "This is who is working on what, as the sessions of Claude Code say:",
         "work_on": "{who} (`{session}`), branch `{branch}`: {state}",

@@ -66,6 +66,7 @@ class ControlViews:
             "sessions": [asdict(one) for one in state.sessions.values() if one.channel in shown],
             "shortcuts": [asdict(one) for one in state.app.shortcuts if "commands" in self._workspace.scopes],
             "note": state.app.note,
+            "commands": [asdict(one) for one in state.app.commands if "commands" in self._workspace.scopes],
             "now": self._workspace.clock.now(),
             "cursor": self._workspace.feed.cursor,
         }

@@ -213,8 +213,17 @@ class MessageShortcut:
 
 
 @dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A slash command of the app, and what Slack shows beside it (Slack: slash commands)."""
+
+    command: str
+    description: str
+    usage_hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class AppIdentity:
-    """The app's user, bot and app ids, its two tokens, and its shortcuts as its manifest names them.
+    """The app's user, bot and app ids, its two tokens, its shortcuts and its commands as its manifest names them.
 
     `note` is a line that the page shows about it.
     """
@@ -226,3 +235,4 @@ class AppIdentity:
     app_token: str = field(default="", repr=False)
     shortcuts: tuple[MessageShortcut, ...] = ()
     note: str = ""
+    commands: tuple[SlashCommand, ...] = ()

@@ -172,6 +172,10 @@ class PeopleActing:
     def command(self, person: WorkspaceUser, room: WorkspaceChannel, command: str, text: str) -> bool:
         """Type a slash command; the app's acknowledgement may carry a reply. False when no socket is open."""
         workspace = self._workspace
+        if "commands" not in workspace.scopes:
+            raise NotPossible("missing_scope", "the app lacks the scope `commands`")
+        if command not in {one.command for one in workspace.state.app.commands}:
+            raise NotPossible("unknown_command", f"{command} is not a valid command")
         payload = slash_command(workspace.state, person, room, command, text)
         payload["trigger_id"] = workspace.interactions.new_trigger(person.id)
         payload["response_url"] = workspace.interactions.new_response_url(workspace.url, person.id, room.id)

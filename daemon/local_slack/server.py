@@ -13,7 +13,7 @@ from aiohttp import web
 
 from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
-from daemon.core.phrases import WHY_SHORTCUT
+from daemon.core.phrases import USAGE, WHY_SHORTCUT, command_of
 from daemon.core.ports import Clock
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.clock import WorkspaceClock
@@ -21,7 +21,7 @@ from daemon.local_slack.control import Control
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.limits import Profile, RateLimits
 from daemon.local_slack.lock import Lock, add_headers
-from daemon.local_slack.model import AppIdentity, MessageShortcut, Team, WorkspaceUser
+from daemon.local_slack.model import AppIdentity, MessageShortcut, SlashCommand, Team, WorkspaceUser
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.web_api.router import WebApi
 from daemon.local_slack.web_api.uploads import AppUrls
@@ -58,6 +58,8 @@ SCOPES: Final = frozenset(
 """The scopes of the app: those the daemon needs, and those for reading all its channels (Slack: app manifest)."""
 SHORTCUTS: Final = (MessageShortcut(WHY_SHORTCUT, SENTENCES["because_shortcut"]),)
 """The message shortcuts of the app."""
+SOULS: Final = ("minoan",)
+"""Whose slash commands the app has by default."""
 _LARGEST_REQUEST: Final = 64 * 1024 * 1024  # bytes
 _WAKE_READERS_EVERY: Final = 15.0  # seconds
 _BACKLOG: Final = 4096  # load tests open hundreds of connections at once
@@ -213,16 +215,18 @@ def serve_workspace(
     page: Path = PAGE,
     key: str = "",
     note: str = "",
+    souls: Iterable[str] = SOULS,
 ) -> WorkspaceServer:
     """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made.
 
-    `note` is a line about the app that the page shows.
+    `note` is a line about the app that the page shows. Each of the `souls` has a slash command of its name.
     """
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
         app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
         shortcuts=SHORTCUTS,
         note=note,
+        commands=tuple(SlashCommand(command_of(soul), SENTENCES["command_shows"], USAGE) for soul in souls),
     )
     workspace_clock = WorkspaceClock(clock or SystemClock())
     workspace = Workspace(

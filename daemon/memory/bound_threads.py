@@ -11,7 +11,7 @@ from typing import Final
 from daemon.core.bound_threads import BoundThread
 from daemon.core.errors import DaemonError
 from daemon.core.perception import ConversationKey, Perception
-from daemon.core.phrases import Command, phrase_in
+from daemon.core.phrases import Command, phrase_said
 from daemon.core.sentences import SENTENCES
 from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.database import Transaction
@@ -55,7 +55,7 @@ async def is_for_session(transaction: Transaction, perception: Perception) -> bo
     bound = await bound_thread(transaction, perception.conversation)
     if bound is None or bound.takes(perception):
         return bound is not None
-    phrase = phrase_in(perception.content)
+    phrase = phrase_said(perception)
     return phrase is not None and phrase.command is Command.UNBIND
 
 

@@ -7,7 +7,7 @@ of the first answer are gone. What can't be done twice, as a decision or a corre
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from daemon.core.perception import ConversationKey, Modality
+from daemon.core.perception import ConversationKey, Modality, Place
 from daemon.core.phrases import Command, phrase_in
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
@@ -22,7 +22,7 @@ from daemon.memory.records import IN_PRIVATE, Speaks
 _WHY: Final = "its reply was emptied before it arrived"
 _HARMLESS: Final = (  # asked twice they change nothing
     *(Command.KNOWN, Command.WHY, Command.WHY_SAID, Command.EXPORT),
-    *(Command.SESSIONS, Command.WORKS_ON),
+    *(Command.SESSIONS, Command.WORKS_ON, Command.HELP, Command.STATUS, Command.REMINDERS),
 )
 
 
@@ -80,7 +80,8 @@ async def _answered_by(transaction: Transaction, post: sqlite3.Row) -> list[sqli
 
 async def _may_be_answered_again(transaction: Transaction, messages: Sequence[sqlite3.Row]) -> bool:
     for message in messages:
-        phrase = phrase_in(message["body"]) if message["modality"] == Modality.WORDS else None
+        alone = message["place"] in (Place.DM, Place.TERMINAL)
+        phrase = phrase_in(message["body"], alone=alone) if message["modality"] == Modality.WORDS else None
         if message["modality"] == Modality.DECISION or (phrase is not None and phrase.command not in _HARMLESS):
             return False
         elsewhere = await transaction.one(  # a post of that cycle in another conversation is not taken back

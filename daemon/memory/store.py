@@ -29,6 +29,7 @@ from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
+from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.readings_to_tell import ReadingsToTell
 from daemon.memory.queues.tool_records import StoredTools
@@ -71,6 +72,7 @@ class Store:
     zones: Zones
     known: KnownOfPerson
     standing: Remembering
+    own_things: OwnThings
     readings: ReadingsToTell
     contexts: ContextStore
     sessions: SessionStore
@@ -140,6 +142,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         zones=Zones(database, clock, worker),
         known=KnownOfPerson(database, clock, worker),
         standing=Remembering(database, clock, worker),
+        own_things=OwnThings(database, clock, worker),
         readings=ReadingsToTell(database, clock, worker),
         contexts=ContextStore(database, clock, worker.workspace),
         sessions=SessionStore(database, worker.workspace),

@@ -15,6 +15,7 @@ from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.records import JSONObject, ProcessState
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
@@ -41,7 +42,8 @@ class Capabilities:
     know. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
     `approvers` may permit what a tool would change; without approvers the user who is answered may, for
     `approval_seconds`. `own_memory` gives what the author of a perception may see of what is known of them, and what is
-    stored with it. `open_library` is the part of the library that everybody may read; `before` gives
+    stored with it, `own_things` what waits for a person.
+    `open_library` is the part of the library that everybody may read; `before` gives
     what may be used before a conversation's readers.
     """
 
@@ -55,6 +57,7 @@ class Capabilities:
     approvers: tuple[str, ...]
     approval_seconds: float
     own_memory: Callable[[Perception, Readers, Words], Awaitable[tuple[str, tuple[MemoryAct, ...]]]]
+    own_things: OwnThings
     open_library: Library | None = None
 
     @property

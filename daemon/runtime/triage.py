@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from daemon.core.bound_threads import BoundThread
 from daemon.core.perception import Modality
-from daemon.core.phrases import phrase_in
+from daemon.core.phrases import phrase_said
 from daemon.core.ports import Clock, Emit, Gate, Source
 from daemon.core.questions import is_news
 from daemon.memory.queues.why_asked import MESSAGE
@@ -107,7 +107,7 @@ def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None
     alone = (
         number
         for number, one in enumerate(messages)
-        if phrase_in(one.perception.content) is not None or (bound is not None and bound.takes(one.perception))
+        if phrase_said(one.perception) is not None or (bound is not None and bound.takes(one.perception))
     )
     return messages[: next(alone, len(messages))]
 

@@ -1,7 +1,7 @@
 """HTTP as a `Channel`, alone and beside another one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     LinkedMessages,
+    Offers,
     Post,
     Room,
     SharedFile,
@@ -144,6 +145,17 @@ class Main:
         self.asked.append("find")
         return None
 
+    def offers(self, conversation: ConversationKey) -> Offers:
+        self.asked.append("offers")
+        return Offers(files=True, command="/minoan")
+
+    def waits_for(self, command: str) -> bool:
+        return command == "command:1"
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        self.asked.append("answer_command")
+        return True
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         self.asked.append("has_member")
         return account == "U1"
@@ -194,6 +206,10 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     assert in_slack[:3] == ["the main thread", "ts", None]
     assert (await channel.admit(_perception(IN_SLACK))).admitted
     assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "readers", "linked", "admit"]
+    assert channel.offers(IN_SLACK) == Offers(files=True, command="/minoan")
+    assert channel.offers(HERE) == Offers()
+    assert [channel.waits_for(one) for one in ("command:1", "command:2")] == [True, False]
+    assert await channel.answer_command("command:1", ("Here I am.",))
 
 
 async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> None:

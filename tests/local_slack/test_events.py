@@ -196,14 +196,14 @@ async def test_a_slash_command_is_answered_by_its_acknowledgement(
 ) -> None:
     stock = StockApp(server)
 
-    @stock.app.command("/soul")
+    @stock.app.command("/minoan")
     async def on_command(ack: Listener, command: Json) -> None:
         await ack({"response_type": "in_channel", "text": f"ok {command['text']}"})
 
     await stock.connect()
-    assert await people.command("Ada", "general", "/soul", "status")
+    assert await people.command("Ada", "general", "/minoan", "status")
     (answer,) = await people.wait_for_post("general", containing="ok status")
     assert answer["user"] == "U0SOUL"
     await stock.close()
     await people.wait_for_sockets(0)
-    assert not await people.command("Ada", "general", "/soul", "status")
+    assert not await people.command("Ada", "general", "/minoan", "status")

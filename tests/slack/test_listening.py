@@ -122,9 +122,9 @@ async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
     async with listening(channel, intake):
         ts = await control.say("Ada", "general", "lunch?")
         await control.do("react", person="Ben", channel="general", ts=ts, name="eyes")
-        await control.do("command", person="Ada", channel="general", command="/unknown", text="x")
+        await control.do("command", person="Ada", channel="general", command="/minoan", text="x")
         await control.say("Ada", "dm", "done")
-        await intake.until(1)
+        await intake.until(2)
         deliveries = (await control.see("deliveries"))["deliveries"]
         async with asyncio.timeout(TIMEOUT):
             while any(one["acked_at"] is None for one in deliveries):

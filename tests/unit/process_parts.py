@@ -8,8 +8,15 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.own_things import OwnThings
 from daemon.mind.mental_process import Capabilities, CurrentCycle
 from daemon.processes.wishes import WISHES
+
+
+class NothingOwn(OwnThings):
+    """Nothing waits for any person."""
+
+    def __init__(self) -> None: ...
 
 
 class NoApprovals(Approvals):
@@ -68,6 +75,7 @@ def capabilities() -> Capabilities:
         approvers=(),
         approval_seconds=900.0,
         own_memory=_nothing_known,
+        own_things=NothingOwn(),
     )
 
 

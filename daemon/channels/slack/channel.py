@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -20,6 +20,7 @@ from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.api.manifest import COMMANDS_SCOPE, FILES_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import NO_ACCESS
 from daemon.channels.slack.incoming.after_ack import AfterAck
@@ -28,9 +29,11 @@ from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection,
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.file_fetcher import FileFetcher
 from daemon.channels.slack.incoming.listener import Listener, bolt_app
+from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.supervisor import Supervisor
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
+from daemon.channels.slack.outgoing.blocks import shown_once
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.feedback_answers import FeedbackAnswers
@@ -47,6 +50,7 @@ from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, Deliver
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Modality, Perception, Place, Readers
+from daemon.core.phrases import command_of
 from daemon.core.ports import (
     Clock,
     DraftLog,
@@ -55,6 +59,7 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     LinkedMessages,
+    Offers,
     Post,
     Room,
     SharedFile,
@@ -121,6 +126,8 @@ class SlackChannel:
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
+        judge, find_room = self._gate.check_author, self._rooms.find_room
+        self._commands = SlashCommands(self._client, judge, find_room, shown_once, clock=clock, emit=emit)
 
     async def identify(self) -> SlackIdentity:
         """Our ids in the workspace; waits while Slack can't be reached. Raises ConfigError for bad tokens."""
@@ -152,6 +159,7 @@ class SlackChannel:
             gap.set,
             self._thread_reader.note,
             answers.heed,
+            self._commands,
         )
         app = bolt_app(listener, whispers, reader, self._client, self._emit)
 
@@ -279,6 +287,21 @@ class SlackChannel:
         except ChannelError:
             return False
         return True
+
+    def offers(self, conversation: ConversationKey) -> Offers:
+        """See `Channel.offers`; where Slack doesn't say which scopes there are, there are all."""
+        reader = self._reader
+        scopes = reader.identity.scopes if reader is not None else frozenset[str]()
+        command = command_of(conversation.soul) if not scopes or COMMANDS_SCOPE in scopes else ""
+        return Offers(not scopes or FILES_SCOPE in scopes, command)
+
+    def waits_for(self, command: str) -> bool:
+        """See `Channel.waits_for`."""
+        return self._commands.waits_for(command)
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        """See `Channel.answer_command`."""
+        return await self._commands.answer(command, parts)
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""

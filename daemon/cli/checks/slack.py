@@ -30,7 +30,7 @@ _OPTIONAL_SCOPES = {
     FILES_SCOPE: "the soul can't read the files that users send it",
     SHARE_SCOPE: "the soul can't send a user the file that `export my memory` asks for",
     GROUPS_SCOPE: "a mention of a user group that holds the soul is none of the soul",
-    COMMANDS_SCOPE: "Slack shows no shortcut `Why did you say that?` at messages",
+    COMMANDS_SCOPE: "Slack shows no slash command, and no shortcut such as `Why did you say that?` at messages",
 }
 
 

@@ -20,6 +20,7 @@ from daemon.core.ports import (
     Feedback,
     NewMessage,
     Source,
+    TypedCommand,
     WhyAsked,
 )
 from daemon.memory.bound_threads import is_for_session
@@ -35,12 +36,13 @@ from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_fe
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
+from daemon.memory.queues.typed_commands import take_command
 from daemon.memory.queues.why_asked import ask_why
 
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
-_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked
+_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -147,7 +149,14 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
             return await store_complaint(transaction, arrival, now)
         case Decision():
             return await decide(transaction, arrival, now)
-    return await ask_why(transaction, arrival, now)
+    return await _store_asked(transaction, arrival, now)
+
+
+async def _store_asked(transaction: Transaction, asked: WhyAsked | TypedCommand, now: int) -> tuple[Acceptance, str]:
+    """What people ask for without a message."""
+    if isinstance(asked, TypedCommand):
+        return await take_command(transaction, asked, now)
+    return await ask_why(transaction, asked, now)
 
 
 async def _delete(transaction: Transaction, deletion: Deletion, now: int) -> tuple[Acceptance, str]:

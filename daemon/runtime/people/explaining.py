@@ -12,12 +12,14 @@ from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perc
 from daemon.core.ports import Room
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import Asker, SaidInPrivate
+from daemon.memory.queues.typed_commands import ASKED_IN, TYPED
 from daemon.memory.queues.why_asked import MESSAGE, THREAD
 from daemon.memory.records import Delivery
 from daemon.memory.retrieval.reasons import Ear, WhySaid
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
 from daemon.runtime.people.because import Because
+from daemon.runtime.people.own_words import commit_shown
 
 _MOST_WHISPERED: Final = 3  # parts of an answer that reaches nobody's direct messages
 
@@ -46,7 +48,7 @@ async def explain(cycle: Cycle) -> Delivery | None:
     if not clicked or alone:
         answer = await _where_others_read(cycle, said, ears, private, room)
     await cycle.require_same_readers()
-    delivery = await services.commits.commit(_effect(cycle, answer, room))
+    delivery = await commit_shown(cycle, _effect(cycle, answer, room))
     if clicked and not alone:
         await _point_to(cycle, answer.private, found=room is not None)
     services.emit("memory.explained", trace=cycle.trace_id, clicked=clicked)
@@ -64,6 +66,10 @@ class _Private:
 async def _said_here(cycle: Cycle) -> str:
     """The id of the reply that is asked about; empty for none."""
     reasons, newest = cycle.services.reasons, cycle.newest
+    if TYPED in newest.params:
+        return await cycle.services.capabilities.own_things.newest_reply(
+            newest.author, str(newest.params.get(ASKED_IN, ""))
+        )
     if newest.modality is Modality.DECISION:
         key = cycle.claim.conversation
         return await reasons.reply_posted(key.soul, str(newest.params.get(MESSAGE, "")), key.channel)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
-from daemon.core.phrases import Command, Phrase, phrase_in
+from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_said, typed
 from daemon.core.sessions import key_of
 from daemon.core.text import one_line
 from daemon.memory.people.erasure import Spared
@@ -24,6 +24,7 @@ from daemon.memory.queues.memory_acts import (
     Paused,
     SaidInPrivate,
 )
+from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Delivery, ProcessState, VisitState
 from daemon.mind.remembering import own_words
@@ -34,15 +35,16 @@ from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
+from daemon.runtime.people.helping import reminders_of_person, show_help, status_of_person
 from daemon.runtime.people.own_keys import heed_keys
 from daemon.runtime.people.own_memory import OwnMemory
-from daemon.runtime.people.own_words import say
+from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
 
 _BUTTON: Final = "forgetting-"
 _LONGEST_CORRECTION: Final = 500
-_TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER)
-"""Phrases that mean whoever speaks there, in a bound thread the session."""
+_TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
+"""Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +77,24 @@ async def phrase_of(cycle: Cycle) -> Phrase | None:
     """The phrase that the cycle's one message is, or a button or shortcut that says the same. Raises StoreError."""
     newest = cycle.newest
     if newest.modality is Modality.WORDS:
-        phrase = phrase_in(newest.content) if len(cycle.messages) == 1 else None
-        if phrase is None or (cycle.for_session is not None and phrase.command in _TO_WHO_SPEAKS):
+        phrase = phrase_said(newest) if len(cycle.messages) == 1 else None
+        to_session = cycle.for_session is not None and phrase is not None and not phrase.marked
+        if phrase is None or (to_session and phrase.command in _TO_WHO_SPEAKS):
             return None
         return phrase if await _is_for_the_daemon(cycle, phrase) else None
-    if newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(_BUTTON):
+    return _pressed(cycle) if newest.modality is Modality.DECISION else None
+
+
+def _pressed(cycle: Cycle) -> Phrase | None:
+    """What a button, a shortcut or a slash command says."""
+    params = cycle.newest.params
+    if TYPED in params:
+        return typed(cycle.newest.content)
+    if str(params.get("approval", "")).startswith(_BUTTON):
         return Phrase(Command.FORGET_ME_SURELY)
     if decides_on_machine(cycle):
         return Phrase(Command.PAIR)
-    if newest.modality is Modality.DECISION and MESSAGE in newest.params:
-        return Phrase(Command.WHY_SAID)
-    return None
+    return Phrase(Command.WHY_SAID) if MESSAGE in params else None
 
 
 async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
@@ -109,23 +118,34 @@ async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
     Raises StoreError, ChannelError when the person's direct messages can't be found now, and what a commit raises.
     """
+    if TYPED in cycle.newest.params and phrase.command in AS_MESSAGE:
+        return await say(cycle, cycle.words.say("command_as_message"))
     if (beside := _BESIDE_MEMORY.get(phrase.command)) is not None:
         return await beside(cycle, phrase)
     if key_of(cycle.newest.author) is not None:  # a session is no person: nothing is known of it, or forgotten for it
         return await say(cycle, cycle.words.say("own_way"))
-    room = await _room(cycle)
-    newest, services = cycle.newest, cycle.services
-    own = OwnMemory(services.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
-    answer = await (_remember(cycle, phrase) if phrase.command is Command.REMEMBER else _answer(cycle, phrase, own))
+    room, services = await _room(cycle), cycle.services
+    answer = await _answer_in(cycle, phrase, room)
     effect = _effect(cycle, room, answer)
     if room.here:
         await cycle.require_same_readers()
-    delivery = await services.commits.commit(effect)
+    delivery = await commit_shown(cycle, effect)
     services.emit("memory.asked", command=phrase.command, trace=cycle.trace_id)
     return delivery
 
 
+async def _answer_in(cycle: Cycle, phrase: Phrase, room: _Room) -> _Answer:
+    if (tell := _OF_PERSON.get(phrase.command)) is not None:
+        return _Answer(await tell(cycle))
+    if phrase.command is Command.REMEMBER:
+        return await _remember(cycle, phrase)
+    newest = cycle.newest
+    own = OwnMemory(cycle.services.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
+    return await _answer(cycle, phrase, own)
+
+
 _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Delivery | None]]]] = {
+    Command.HELP: show_help,
     Command.WHY_SAID: lambda cycle, _: explain(cycle),
     Command.SESSIONS: show_who_works,
     Command.WORKS_ON: show_who_works,
@@ -173,6 +193,7 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
             return await _about_one(cycle, phrase, own)
 
 
+_OF_PERSON: Final = {Command.STATUS: status_of_person, Command.REMINDERS: reminders_of_person}
 _WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]]] = {
     Command.PAUSE: ("own_paused", (Paused(paused=True),), False),
     Command.RESUME: ("own_resumed", (Paused(paused=False),), False),

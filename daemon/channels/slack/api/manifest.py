@@ -1,8 +1,9 @@
 """The manifest of the Slack app that the daemon needs, and the scopes to compare with those of a token."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.phrases import WHY_SHORTCUT
+from daemon.core.phrases import USAGE, WHY_SHORTCUT, command_of
 from daemon.core.sentences import HOUSE_WORDS, Words
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
@@ -29,7 +30,7 @@ FILES_SCOPE: Final = "files:read"
 SHARE_SCOPE: Final = "files:write"
 """Lets the soul send a person their memory as a file; without it the export is refused."""
 COMMANDS_SCOPE: Final = "commands"
-"""Puts the shortcut *Why did you say that?* at each message; without it people say *why* in the thread."""
+"""Gives each soul its slash command and each message the shortcuts; without it people say the same words."""
 GROUPS_SCOPE: Final = "usergroups:read"
 """Lets the soul know which user groups hold it; without it the mention of a group is for the others in it."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
@@ -55,7 +56,7 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "subteam_updated",
 )
 
-_SHORTCUT, _SHORTCUT_SHOWS = 24, 150  # characters (Slack: app manifest)
+_SHORTCUT, _SHORTCUT_SHOWS, _COMMAND_SHOWS = 24, 150, 2_000  # characters (Slack: app manifest)
 
 
 def manifest(
@@ -64,10 +65,12 @@ def manifest(
     *,
     plain: bool = False,
     words: Words = HOUSE_WORDS,
+    souls: Sequence[str] = ("soul",),
 ) -> dict[str, object]:
     """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
 
     The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
+    Each of the `souls` has a slash command of its name, whose words are those of the table of phrases.
     A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone.
     """
     agent = {
@@ -100,14 +103,7 @@ def manifest(
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": name[:80], "always_online": True},
-            "shortcuts": [
-                {
-                    "name": words.say("because_shortcut")[:_SHORTCUT],
-                    "type": "message",
-                    "callback_id": WHY_SHORTCUT,
-                    "description": words.say("because_shortcut_shows")[:_SHORTCUT_SHOWS],
-                }
-            ],
+            **_typed_and_chosen(words, souls),
         },
         "oauth_config": {"scopes": {"bot": scopes}},
         "settings": {
@@ -118,3 +114,23 @@ def manifest(
             "token_rotation_enabled": False,
         },
     }
+
+
+def _typed_and_chosen(words: Words, souls: Sequence[str]) -> dict[str, object]:
+    """The slash commands, and the shortcuts in the menu of a message."""
+    commands = [
+        {
+            "command": command_of(soul),
+            "description": words.say("command_shows")[:_COMMAND_SHOWS],
+            "usage_hint": USAGE,
+            "should_escape": False,
+        }
+        for soul in souls
+    ]
+    why = {
+        "name": words.say("because_shortcut")[:_SHORTCUT],
+        "type": "message",
+        "callback_id": WHY_SHORTCUT,
+        "description": words.say("because_shortcut_shows")[:_SHORTCUT_SHOWS],
+    }
+    return {"slash_commands": commands, "shortcuts": [why]}

@@ -19,10 +19,12 @@ from slack_bolt.response import BoltResponse
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
 from daemon.core.ports import Acceptance, Arrival, Complaint, Decision, Emit, Feedback, GateDecision, Intake, WhyAsked
+from daemon.core.sentences import Sentence
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
@@ -44,7 +46,8 @@ class Listener:
     `take_note` gets every payload first. `judge` asks the gate about who judged a reply (id, channel, place): no cycle
     will. `trouble` says what Slack told last that only an admin can mend, empty for nothing.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
-    `note` is called with each arrival first; `heed` with each that the store took or knew, and its payload.
+    `note` is called with each arrival first; `heed` with each that the store took or knew, and its payload. `commands`
+    reads slash commands.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -57,6 +60,7 @@ class Listener:
         on_not_stored: Callable[[], None],
         note: Callable[[Arrival], None],
         heed: Callable[[Arrival, Acceptance, Mapping[str, Any]], None],
+        commands: SlashCommands,
     ) -> None:
         self._reader = reader
         self._intake = intake
@@ -66,6 +70,7 @@ class Listener:
         self._unheard = on_not_stored
         self._note = note
         self._heed = heed
+        self._commands = commands
         self.trouble = ""
         self._in_progress = 0
         self._idle = asyncio.Event()
@@ -79,7 +84,9 @@ class Listener:
         """
         with self._told_if_not_stored(str(body.get("event_id") or "")):
             await self._take_note(body)
-        arrival = self._read(body)
+        arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
+        if isinstance(arrival, Sentence):
+            return arrival.key
         if arrival is None:
             self._tell_of_end(body)
             return "press_void" if self._reader.is_unlisted(body) else ""

@@ -35,7 +35,7 @@ class Whispers:
         self._waiting: asyncio.Queue[tuple[_Answer, str, str]] = asyncio.Queue(_MOST)
 
     def tell(self, sentence: str, body: Mapping[str, Any]) -> None:
-        """Queue a sentence, by its key, for the user of a block_actions or message_action payload `body`."""
+        """Queue a sentence, by its key, for the user of an interactive payload or a command in `body`."""
         where = body.get("container") or body.get("message")
         thread = where.get("thread_ts") if isinstance(where, dict) else None
         try:
@@ -58,4 +58,4 @@ class Whispers:
 
 def _id_of(body: Mapping[str, Any], of: str) -> str:
     named = body.get(of)
-    return str(named.get("id") or "") if isinstance(named, dict) else ""
+    return str((named.get("id") if isinstance(named, dict) else body.get(f"{of}_id")) or "")

@@ -47,6 +47,13 @@ def rich(post: Post) -> dict[str, Any]:
     return {"text": text, "blocks": [{"type": "markdown", "text": body}, *buttons(post)]}
 
 
+def shown_once(text: str) -> dict[str, Any]:
+    """An answer that one user alone sees, below the command that they typed."""
+    body = inert(text)
+    shown = {"text": _beginning(to_mrkdwn(body[:_FALLBACK_READ])), "blocks": [{"type": "markdown", "text": body}]}
+    return {"response_type": "ephemeral", "replace_original": False} | shown
+
+
 def sectioned(post: Post) -> dict[str, Any]:
     """The text in section blocks, which every client shows, so that an approval request keeps its buttons."""
     text = to_mrkdwn(inert(post.body))

@@ -1,0 +1,119 @@
+"""Slash commands: read from Slack's payloads, and answered at their `response_url`, to their user alone.
+
+The address is kept in this process and nowhere else, since it lets its holder write there for half an hour. Where it is
+gone, after a restart or with another daemon, the answer goes to the user's direct messages.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.text import clean
+from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
+from daemon.core.perception import Place
+from daemon.core.phrases import command_of
+from daemon.core.ports import Clock, Emit, GateDecision, Room, TypedCommand
+from daemon.core.sentences import Sentence
+
+_ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_LONGEST: Final = 600  # characters of what was typed
+_WITHIN: Final = 1.8  # seconds to find the user's direct messages; Slack waits three for the acknowledgement
+_ADDRESS_LIVES: Final = 29 * 60.0  # seconds; Slack's half hour, less the time of an answer
+_ADDRESSES: Final = 2_000
+_ROOMS: Final = 2_000
+_USES: Final = 5  # answers at one address
+
+
+class SlashCommands:
+    """Reads commands for the souls of one `reader`; `judge` asks the gate, `find_room` opens a DM with a user.
+
+    `show` makes the body of an answer of its words.
+    """
+
+    def __init__(
+        self,
+        client: SlackClient,
+        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
+        find_room: Callable[[str], Awaitable[Room]],
+        show: Callable[[str], Mapping[str, object]],
+        *,
+        clock: Clock,
+        emit: Emit,
+    ) -> None:
+        self._client, self._judge, self._find_room = client, judge, find_room
+        self._show = show
+        self._clock, self._emit = clock, emit
+        self._addresses: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._rooms: OrderedDict[str, Room] = OrderedDict()
+
+    async def read(self, body: Mapping[str, Any], reader: EventReader) -> TypedCommand | Sentence:
+        """The command as an arrival, or the sentence for a user who gets no answer. Never raises."""
+        author, asked_in = _text(body, "user_id"), _text(body, "channel_id")
+        mine = _text(body, "team_id") == reader.identity.team
+        if not (mine and _ID.fullmatch(author) and _ID.fullmatch(asked_in)):
+            return Sentence("command_refused")
+        soul = next((one for one in reader.souls if command_of(one) == _text(body, "command").casefold()), "")
+        if not soul:
+            return Sentence("command_unknown")
+        try:
+            async with asyncio.timeout(_WITHIN):
+                decision = await self._judge(author, "", Place.DM)
+                if not decision.admitted:
+                    return decision.say if isinstance(decision.say, Sentence) else Sentence("command_refused")
+                room = await self._room(author)
+        except (ChannelError, TimeoutError) as error:
+            self._emit("slack.command_failed", reason=str(error) or "it took too long")
+            return Sentence("command_refused" if isinstance(error, ChannelRefused) else "command_later")
+        event_id = _event_id(body)
+        self._keep(event_id, _text(body, "response_url"))
+        words = clean(_text(body, "text"))[:_LONGEST].strip()
+        where = (soul, reader.identity.team, room.channel)
+        return TypedCommand(event_id, *where, room.audience, asked_in, author, words)
+
+    def waits_for(self, command: str) -> bool:
+        """See `Channel.waits_for`."""
+        address = self._addresses.get(command)
+        return address is not None and self._clock.monotonic() < address[1]
+
+    async def answer(self, command: str, parts: Sequence[str]) -> bool:
+        """See `Channel.answer_command`."""
+        url, _ = self._addresses.pop(command, ("", 0.0))
+        try:
+            for part in parts[:_USES]:
+                await self._client.respond(url, self._show(part))
+        except DeliveryUncertain:
+            return True
+        except ChannelError as error:
+            self._emit("slack.command_unanswered", reason=error.message)
+            return False
+        return True
+
+    async def _room(self, person: str) -> Room:
+        """The direct messages of a person, which stay the same for ever. Raises ChannelError."""
+        if (known := self._rooms.get(person)) is None:
+            known = self._rooms[person] = await self._find_room(person)
+            while len(self._rooms) > _ROOMS:
+                self._rooms.popitem(last=False)
+        return known
+
+    def _keep(self, event_id: str, url: str) -> None:
+        if url:
+            self._addresses[event_id] = (url, self._clock.monotonic() + _ADDRESS_LIVES)
+        while len(self._addresses) > _ADDRESSES:
+            self._addresses.popitem(last=False)
+
+
+def _event_id(body: Mapping[str, Any]) -> str:
+    """The same for a payload that comes twice; each use of a command has a trigger of its own."""
+    used = "\n".join(_text(body, name) for name in ("trigger_id", "response_url", "user_id", "channel_id"))
+    return f"command:{hashlib.sha256(used.encode()).hexdigest()[:24]}"
+
+
+def _text(body: Mapping[str, Any], name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""

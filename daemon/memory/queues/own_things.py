@@ -1,0 +1,56 @@
+"""What waits with the soul for one person: messages without an answer, and what they asked to be reminded of."""
+
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.queues.intention_rows import Intention
+from daemon.memory.queues.intentions import IDLE
+from daemon.memory.records import Speaks
+from daemon.memory.worker_store import WorkerStore
+
+
+class OwnThings(WorkerStore):
+    """Reads what is one person's in one worker's soul and workspace."""
+
+    async def waiting(self, person: str) -> int:
+        """How many messages of a person wait for an answer. Raises StoreError."""
+        row = await self._database.one(
+            """
+            SELECT count(*) AS waiting FROM inbox WHERE soul = :soul AND workspace = :workspace AND author = :person
+              AND state IN ('new', 'claimed') AND modality = 'words'
+            """,
+            person=person,
+            **self._worker.scope,
+        )
+        return row["waiting"] if row else 0
+
+    async def reminders(self, person: str) -> tuple[Intention, ...]:
+        """What a person asked to be reminded of, the next first. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT * FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
+              AND behalf = :person AND slot <> :idle ORDER BY due_ms, id
+            """,
+            person=person,
+            idle=IDLE,
+            **self._worker.scope,
+        )
+        return tuple(map(Intention.from_row, rows))
+
+    async def newest_reply(self, person: str, channel: str) -> str:
+        """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.
+
+        Raises StoreError.
+        """
+        row = await self._database.one(
+            """
+            SELECT t.seq FROM turns t JOIN conversations c ON c.id = t.conversation
+            WHERE c.soul = :soul AND c.workspace = :workspace AND c.channel = :channel
+              AND t.speaker = 'soul' AND t.kind <> 'apology'
+              AND EXISTS (SELECT 1 FROM turns p WHERE p.conversation = t.conversation AND p.ts = t.ts
+                          AND p.speaker = 'person' AND p.author = :person)
+            ORDER BY t.seq DESC LIMIT 1
+            """,
+            person=person,
+            channel=channel,
+            **self._worker.scope,
+        )
+        return turn_id(Speaks.SOUL, row["seq"]) if row else ""

@@ -1,0 +1,167 @@
+"""The slash command, the same words elsewhere, and *help*: answered without a model, to who asks alone."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.local_slack.model import Json
+from tests.given import tagged
+from tests.journeys.house import House, said
+from tests.journeys.problems import shelf
+
+COMMAND = "/minoan"
+POINTER = "I have answered you in a direct message."
+
+
+async def shown(house: House, person: str, room: str, count: int = 1) -> str:
+    """The newest of so many texts that are shown to a user alone in a room."""
+
+    async def look() -> list[Json] | None:
+        found = await house.people.ephemerals(person, room)
+        return found if len(found) >= count else None
+
+    return said((await house.until(look))[count - 1])
+
+
+async def typed(house: House, person: str, room: str, text: str, count: int = 1) -> str:
+    assert await house.people.command(person, room, COMMAND, text)
+    answer = await shown(house, person, room, count)
+    await house.idle()
+    return answer
+
+
+def by_hand(house: House, command: str, text: str) -> Json:
+    """A payload as Slack sends it."""
+    where = house.workspace.workspace.interactions.new_response_url(house.workspace.url, "U0ADA", "C0GENERAL")
+    people = {"team_id": "T0LOCAL", "user_id": "U0ADA", "channel_id": "C0GENERAL"}
+    return {"command": command, "text": text, "trigger_id": "1.2", "response_url": where, **people}
+
+
+async def test_help_is_generated_from_what_holds_for_the_person_here_and_now(house: House, tmp_path: Path) -> None:
+    plain = await house.answered("Ada", "dm", "What can you do?")
+    assert plain.startswith("This is what I can do for you here and now:\n\n- Talk and think with you")
+    assert "Remind you" in plain
+    assert "Look things up" not in plain
+    assert "`/minoan` works everywhere" in plain
+    handbook = tmp_path / "handbook"
+    handbook.mkdir()
+    (handbook / "leave.md").write_text("Leave is thirty days.")
+    await house.restart(library=(handbook,), mcp_servers=shelf(tmp_path), ism_enabled=True)
+    await house.answered("Ada", "dm", "pause remembering")
+    more = await house.answered("Ada", "dm", "help")
+    assert "Look things up in `handbook`" in more
+    assert "`shelf/write_down`, which change something, after a click" in more
+    assert "Not remember: you have paused it." in more
+    assert house.prompts == []
+
+
+async def test_before_others_than_members_help_offers_no_tools(house: House, tmp_path: Path) -> None:
+    await house.restart(mcp_servers=shelf(tmp_path), ism_enabled=True, allow_guests=True)
+    await house.people.add_person("Gus", standing="guest")
+    await house.people.join("Gus", "general")
+    await house.acknowledged()
+    answer = await house.answered("Ada", "general", "@soul what can you do here?")
+    assert "Not everybody here is a full member" in answer
+    assert "shelf" not in answer
+
+
+async def test_each_word_of_the_command_is_answered_to_who_typed_it_alone(house: House) -> None:
+    house.model.replies.append(tagged("The kiln is cold."))
+    await house.answered("Ada", "general", "@soul how is the kiln?")
+    before = await house.replies("general")
+    assert (await typed(house, "Ada", "general", "")).startswith("This is what I can do")
+    assert (await typed(house, "Ada", "general", "help", 2)).startswith("This is what I can do")
+    assert "I have noted nothing about you." in await typed(house, "Ada", "general", "me", 3)
+    assert await typed(house, "Ada", "general", "reminders", 4) == "You have no reminders with me."
+    assert (await typed(house, "Ada", "general", "status", 5)).startswith("I am here and answer. My mood: ")
+    assert "> The kiln is cold." in await typed(house, "Ada", "general", "why", 6)
+    assert (await typed(house, "Ada", "general", "pause", 7)).startswith("Paused:")
+    assert "Remembering is paused" in await typed(house, "Ada", "general", "status", 8)
+    assert (await typed(house, "Ada", "general", "Resume remembering.", 9)).startswith("I remember again")
+    assert (await typed(house, "Ada", "general", "make tea", 10)).startswith("“make tea” is nothing that I know")
+    assert "That needs a message" in await typed(house, "Ada", "general", "wrong 1: I live in Rome", 11)
+    assert await house.replies("general") == before
+    assert await house.replies("D0ADA") == []
+    assert await house.people.ephemerals("Ben", "general") == []
+
+
+async def test_forget_asks_by_buttons_in_the_direct_messages(house: House) -> None:
+    await house.answered("Ada", "general", "@soul remember me?")
+    assert await typed(house, "Ada", "general", "forget") == POINTER
+    question = await house.reply("D0ADA", "Do you want me to forget everything of you")
+    assert [one["type"] for one in question["blocks"]] == ["markdown", "actions"]
+    assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+
+
+async def test_it_works_where_the_soul_is_not_and_before_any_word_was_said_to_it(house: House) -> None:
+    await house.people.add_channel("attic", app=False, members=["Ben"])
+    assert (await typed(house, "Ben", "attic", "help")).startswith("This is what I can do")
+
+
+@pytest.mark.parametrize(
+    ("standing", "sentence"), [("guest", "I only talk with full members"), ("stranger", "may not answer you here")]
+)
+async def test_guests_and_strangers_get_one_sentence_and_nothing_is_stored(
+    house: House, standing: str, sentence: str
+) -> None:
+    await house.people.add_person("Nora", standing=standing)
+    await house.people.join("Nora", "general")
+    await house.acknowledged()
+    assert sentence in await typed(house, "Nora", "general", "me")
+    assert await house.rows("SELECT * FROM inbox WHERE author = ?", await house.person("Nora")) == []
+    assert len(await house.people.ephemerals("Nora", "general")) == 1
+
+
+async def test_a_command_that_another_soul_had_is_answered_in_one_sentence(house: House) -> None:
+    payload = by_hand(house, "/kothar", "help")
+    await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "e1", "payload": payload})
+    assert await shown(house, "Ada", "general") == "No soul with this command answers here now."
+
+
+async def test_the_same_words_in_direct_messages_and_with_a_mark_in_threads(house: House) -> None:
+    assert (await house.answered("Ada", "dm", "status")).startswith("I am here and answer.")
+    assert await house.answered("Ada", "dm", "Reminders") == "You have no reminders with me."
+    house.model.replies.append(tagged("Green."))
+    root = await house.say("Ada", "general", "@soul what is the colour?")
+    await house.reply("general", "Green.")
+    await house.idle()
+    prompts = len(house.prompts)
+    assert (await house.answered("Ada", "general", "!help", thread=root)).startswith("This is what I can do")
+    assert await house.answered("Ada", "general", "!status", thread=root) == POINTER
+    assert (await house.reply("D0ADA", "I am here and answer", count=2))["ts"]
+    assert len(house.prompts) == prompts
+    house.model.replies.append(tagged("As I said."))
+    assert await house.answered("Ada", "general", "status", thread=root) == "As I said.", "talk in a thread stays talk"
+
+
+async def test_a_command_that_a_dead_daemon_left_is_answered_in_direct_messages(house: House) -> None:
+    """The address at which Slack takes the answer is in no file, so that the next daemon has none."""
+    assert (await typed(house, "Ada", "general", "status")).startswith("I am here and answer.")
+    assert house.daemon is not None
+    await house.daemon.cut()
+    await house.change("UPDATE inbox SET state = 'new', answered_by = '' WHERE modality = 'decision'")
+    await house.start()
+    assert said(await house.reply("D0ADA")).startswith("I am here and answer.")
+    await house.idle()
+    assert len(await house.replies("D0ADA")) == 1
+    kept = [str(tuple(row)) for table in ("inbox", "deliveries") for row in await house.rows(f"SELECT * FROM {table}")]
+    assert "/response/" not in str(kept)
+
+
+async def test_a_payload_that_comes_twice_is_one_command(house: House) -> None:
+    payload = by_hand(house, COMMAND, "pause")
+    for number in range(2):
+        await house.people.emit_envelope({"type": "slash_commands", "envelope_id": f"e{number}", "payload": payload})
+    await house.events.until("slack.duplicate")
+    assert (await shown(house, "Ada", "general")).startswith("Paused:")
+    await house.idle()
+    assert len(await house.people.ephemerals("Ada", "general")) == 1
+
+
+async def test_where_slack_refuses_to_open_direct_messages_it_is_said_at_once(house: House) -> None:
+    await house.people.fault("conversations.open", body={"ok": False, "error": "internal_error"}, times=1)
+    assert (
+        await typed(house, "Ada", "general", "help") == "I can't look that up just now. Please try again in a moment."
+    )
+    await house.people.clear_faults()
+    assert (await typed(house, "Ada", "general", "help", 2)).startswith("This is what I can do")
