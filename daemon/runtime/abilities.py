@@ -86,7 +86,7 @@ async def _among_others(cycle: Cycle) -> list[Ability]:
 def for_prompt(found: Iterable[Ability]) -> str:
     """The abilities as the prompt has them."""
     clauses = "; ".join(_clause(one) for one in found if one.key in _CLAUSES)
-    return f"Here and now you can, for this person: {clauses}. Offer nothing else; *help* lists it for them."
+    return f"For them, here: {clauses}. Offer nothing else; *help* lists it for them."
 
 
 def _clause(ability: Ability) -> str:

@@ -22,6 +22,7 @@ from daemon.mind.recall.visit import Visit, located, visit_of
 from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
 from daemon.mind.senses.seeing import seeing
 from daemon.mind.situation import Location, asks_for_all_code
+from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.following_links import follow_links
 from daemon.runtime.looking_up import look_up
@@ -29,7 +30,7 @@ from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
 from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.soul import Soul
-from daemon.soul_engine import integrate
+from daemon.soul_engine import integrate, with_abilities
 
 _JOURNAL = 1  # lines of the journal
 _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
@@ -58,6 +59,8 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     memory = await with_what_is_shared(cycle, soul, memory)
     at_work = await who_is_at_work(cycle)
     memory = with_sessions(memory, at_work, soul.budgets.at_work)
+    if cycle.newest.modality is Modality.WORDS:
+        memory = with_abilities(memory, for_prompt(await abilities(cycle)))
     memory, pictures = await sense_files(cycle, soul, transcript, memory)
     memory = await follow_links(cycle, memory)
     for perception in cycle.perceptions:

@@ -3,6 +3,7 @@
 from daemon.soul_engine.perceiving import integrate
 from daemon.soul_engine.prompt import build_prompt, with_pictures
 from daemon.soul_engine.regions import (
+    ABILITIES,
     ASIDE,
     AT_WORK,
     DEPTH,
@@ -28,6 +29,7 @@ from daemon.soul_engine.regions import (
     TURNS,
     begin,
     heading,
+    with_abilities,
     with_aside,
     with_cut_turn,
     with_mode,
@@ -40,6 +42,7 @@ from daemon.soul_engine.regions import (
 from daemon.soul_engine.window import CUT_TURN, TURN_OVERHEAD, shown_turns, transcript_window, turns_read
 
 __all__ = [
+    "ABILITIES",
     "ASIDE",
     "AT_WORK",
     "CUT_TURN",
@@ -72,6 +75,7 @@ __all__ = [
     "shown_turns",
     "transcript_window",
     "turns_read",
+    "with_abilities",
     "with_aside",
     "with_cut_turn",
     "with_mode",

@@ -17,7 +17,7 @@ SUMMARY, THREAD = "summary", "thread"
 SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES = "soul_state", "person", "notes", "thoughts", "memories"
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
-NOW, STANCE, FAULTY_REPLY = "now", "stance", "faulty_reply"
+NOW, ABILITIES, STANCE, FAULTY_REPLY = "now", "abilities", "stance", "faulty_reply"
 FILES, LINKED = "files", "linked"
 """What is in the files that came with the newest messages, and what stands where they link to: data."""
 
@@ -31,13 +31,13 @@ KNOWN_REGIONS = (
     *(SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
     *(TURNS, ASIDE, LINKED, FILES, DEPTH, PIECE),
 )
-PRESENT_REGIONS = (NOW, STANCE, FAULTY_REPLY)
+PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
 """What may change with every turn stands behind the talk; regions that are named nowhere stand between these two."""
 
 BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
-GIVING_WAY = (DEPTH, PERSON, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
+GIVING_WAY = (ABILITIES, DEPTH, PERSON, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
 
 REGION_ORDER = (*STABLE_REGIONS, *EARLIER_REGIONS, *KNOWN_REGIONS, *PRESENT_REGIONS, DEFAULT_REGION)
@@ -50,6 +50,7 @@ HEADINGS = {
     THOUGHTS: "What you thought lately",
     AT_WORK: "Who is at work",
     ASIDE: "What they said to each other meanwhile",
+    ABILITIES: "What you can do",
     STANCE: "For your reply",
     FAULTY_REPLY: "Your last answer",
     FILES: "What they sent along",
@@ -108,6 +109,11 @@ def with_mode(memory: WorkingMemory, personality: str) -> WorkingMemory:
 def with_stance(memory: WorkingMemory, stance: str) -> WorkingMemory:
     """Put the mental process's instruction for the reply, in the daemon's own words; an empty one removes it."""
     return memory.with_region(STANCE, *((Memory(Role.SYSTEM, stance),) if stance else ()))
+
+
+def with_abilities(memory: WorkingMemory, abilities: str) -> WorkingMemory:
+    """Put what the soul can do here and now for the person who is answered, in the daemon's own words."""
+    return memory.with_region(ABILITIES, Memory(Role.SYSTEM, abilities))
 
 
 def with_thread(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> WorkingMemory:

@@ -1,9 +1,11 @@
 """The slash command, the same words elsewhere, and *help*: answered without a model, to who asks alone."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from daemon.core.working_memory import estimate_tokens
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said
@@ -165,3 +167,18 @@ async def test_where_slack_refuses_to_open_direct_messages_it_is_said_at_once(ho
     )
     await house.people.clear_faults()
     assert (await typed(house, "Ada", "general", "help", 2)).startswith("This is what I can do")
+
+
+async def test_the_model_reads_what_it_can_do_here_for_this_person_in_few_tokens(house: House, tmp_path: Path) -> None:
+    await house.answered("Ada", "dm", "hello")
+    assert "For them, here: remember what they say" in house.last_prompt()
+    folders = tuple(tmp_path / f"{'handbook' * 6}-{number}" for number in range(9))
+    for folder in folders:
+        folder.mkdir()
+        (folder / "leave.md").write_text("Leave is thirty days.")
+    await house.restart(library=folders, mcp_servers=shelf(tmp_path), ism_enabled=True)
+    await house.answered("Ada", "dm", "hello again")
+    [region] = re.findall(r"## What you can do\n\n([^\n]+)\n", house.last_prompt())
+    assert "handbook" in region
+    assert "shelf/write_down" in region
+    assert estimate_tokens(region) <= 150

@@ -27,6 +27,7 @@ from daemon.soul_engine import (
     SUMMARY,
     begin,
     build_prompt,
+    with_abilities,
     with_aside,
     with_cut_turn,
     with_mode,
@@ -66,6 +67,7 @@ def full(soul: Soul, mode: str, text: str, turns: int) -> WorkingMemory:
     memory = with_now(begin(soul), 1_763_700_000_000, Place.PUBLIC_CHANNEL, "Europe/Athens")
     for region in (SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, AT_WORK, SUMMARY):
         memory = with_notes(memory, region, *[text * 3] * 20, about="Ada")
+    memory = with_abilities(memory, text * 5)
     memory = with_thread(memory, [ThreadMessage(str(n), "U2", "Bob", text) for n in range(50)])
     memory = with_aside(memory, [ThreadMessage(str(n), "U3", "Eve", text) for n in range(50)])
     memory = with_thoughts(memory, (text[:400], text[:400]))
