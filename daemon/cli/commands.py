@@ -8,6 +8,7 @@ import click
 
 import daemon
 from daemon.cli.error_output import plain_errors
+from daemon.core.settings_place import SettingsPlace, settings_from
 
 # Subcommands by name, which is also the module's, with one line of help.
 SUBCOMMANDS: Final = MappingProxyType(
@@ -15,6 +16,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "run": "Run the daemon: in Slack, or in a local workspace when no Slack tokens are set.",
         "chat": "Talk to the soul in the terminal.",
         "status": "Show running daemons, waiting work and today's costs.",
+        "logs": "Print the log of the installed service, of one reply or of one person.",
         "doctor": "Check everything the daemon needs and say how to fix each fault.",
         "inbox": "List, show, retry or drop messages that arrived.",
         "outbox": "List, show, retry or drop posts: the parts of replies on their way to the channel.",
@@ -39,6 +41,16 @@ SUBCOMMANDS: Final = MappingProxyType(
     }
 )
 
+_OF_THEIR_OWN: Final = frozenset({"run", "manifest"})
+
+
+def _service() -> SettingsPlace | None:
+    """The settings of the installed service, for every command but those that begin something of their own."""
+    from daemon.cli.installed.search import place_of_service
+
+    context = click.get_current_context(silent=True)
+    return None if context is not None and context.info_name in _OF_THEIR_OWN else place_of_service()
+
 
 class Subcommands(click.Group):
     """A group of commands, each the `command` of a module of this package."""
@@ -61,8 +73,11 @@ class Subcommands(click.Group):
             formatter.write_dl(list(SUBCOMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; a failure is printed as two plain lines."""
-        with plain_errors(tracebacks=bool(ctx.params["debug"])):
+        """Run a command; a failure is printed as two plain lines.
+
+        Where the folder has no settings of its own, a command reads those of the installed service.
+        """
+        with plain_errors(tracebacks=bool(ctx.params["debug"])), settings_from(_service):
             return super().invoke(ctx)
 
 

@@ -7,6 +7,7 @@ from daemon.cli.checks.installation import start_files
 from daemon.cli.checks.machine import data_folder, http_api, python_version
 from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls
+from daemon.cli.checks.service import whose_settings
 from daemon.cli.checks.slack import slack
 from daemon.cli.checks.tools import tools
 from daemon.cli.checks.vectors import vectors
@@ -46,7 +47,7 @@ def examine(*, offline: bool) -> list[Finding]:
     findings[:0] = [python_version(), start_files()]
     if settings is None:
         return [*findings, skip("other checks", "they need correct settings")]
-    findings += [*data_folder(settings), *http_api(settings)]
+    findings += [*whose_settings(), *data_folder(settings), *http_api(settings)]
     findings += memory(settings, SystemClock())
     findings += vectors(settings, offline=offline)
     findings += [*souls(settings), *models(settings), *research(settings), *tools(settings)]

@@ -41,7 +41,7 @@ def as_typed(settings: Settings, name: str) -> str:
     if isinstance(value, SecretStr):
         return "(secret)"
     if isinstance(value, tuple):
-        return ",".join(value)
+        return ",".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)

@@ -9,6 +9,7 @@ from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.installation import start_files
 from daemon.cli.checks.service import service
 from daemon.cli.doctor import examine
+from daemon.cli.installed.unit import ServiceUnit
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.tools.mcp.server_config import StdioServer, read_servers
@@ -124,7 +125,7 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(
         "shelf": StdioServer(command=str(programs / "shelf")),
     }
     monkeypatch.setattr("daemon.cli.checks.service._HOMES", (Path("/home"), programs))
-    found = [one.found for one in service(settings, servers, [tmp_path / "none", unit])]
+    found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]
     assert found == [
         "it can't see the library folder /home/ada/documents",
         f"it can't see {programs}/npx, the program of the MCP server noted",
@@ -134,8 +135,8 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(
     (tmp_path / "soul.service.d").mkdir()
     conf = (REPOSITORY / "systemd/tools.conf").read_text() + f"BindReadOnlyPaths=%h/documents {programs}\n"
     (tmp_path / "soul.service.d" / "tools.conf").write_text(conf)
-    assert service(settings, servers, [unit]) == []
-    assert service(settings, servers, [tmp_path / "none"]) == []
+    assert service(settings, servers, [ServiceUnit(unit)]) == []
+    assert service(settings, servers, []) == []
 
 
 def test_keys_of_servers_may_lie_in_files_and_in_the_services_credentials(

@@ -10,8 +10,8 @@ from typing import Final
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.bell_sockets import FOLDER as BELLS
 from daemon.core.config import Settings
-from daemon.core.config.sources import DOTENV
 from daemon.core.network import is_loopback
+from daemon.core.settings_place import settings_place
 from daemon.memory.database.copies import folder_beside
 
 _LEAST_PYTHON: Final = (3, 11)
@@ -70,7 +70,10 @@ def _privacy(settings: Settings) -> list[Finding]:
     """Files with users' words or keys: other users of the machine must not read them, nor write what is read."""
     path = settings.database_path.absolute()
     private = [(path, f"chmod 600 {path}*"), (folder_beside(path), f"chmod -R go= {folder_beside(path)}")]
-    files = [DOTENV.absolute(), *([settings.mcp_servers.absolute()] if settings.mcp_servers is not None else [])]
+    files = [
+        settings_place().dotenv.absolute(),
+        *([settings.mcp_servers.absolute()] if settings.mcp_servers is not None else []),
+    ]
     private += [(file, f"chmod 600 {file}") for file in files]
     return [
         warn("privacy", f"other users of this machine may read {one}", fix)

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from daemon.core.clock import SystemClock
 from daemon.core.config.fields import LogLevel, SettingsFields
 from daemon.core.config.sources import (
-    DOTENV,
     FileSource,
     Unreadable,
     did_you_mean,
@@ -22,6 +21,7 @@ from daemon.core.config.sources import (
 from daemon.core.contexts import KEY
 from daemon.core.errors import ConfigError
 from daemon.core.network import is_clear_text_abroad
+from daemon.core.settings_place import settings_place
 from daemon.core.timetable import require_seldom
 from daemon.core.zones import zone_of
 
@@ -48,7 +48,6 @@ class Settings(SettingsFields):
 
     model_config = SettingsConfigDict(
         env_prefix="SOUL_",
-        env_file=DOTENV,
         env_file_encoding="utf-8",
         env_ignore_empty=True,
         allow_inf_nan=False,
@@ -142,7 +141,7 @@ class Settings(SettingsFields):
     @classmethod
     def _tilde(cls, value: Path | None) -> Path | None:
         try:
-            return value.expanduser() if value is not None else None
+            return settings_place().absolute(value.expanduser()) if value is not None else None
         except RuntimeError:
             raise ValueError("names the home folder of an unknown user") from None
 
@@ -223,12 +222,13 @@ class Settings(SettingsFields):
         """Sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `*_FILE` in `.env`, `.env`."""
         given = {name.upper(): value for name, value in os.environ.items()}
         written = {name.upper(): value for name, value in read_dotenv().items()}
+        place = settings_place()
         return (
             init_settings,
-            FileSource(settings_cls, given, credentials=given.get("CREDENTIALS_DIRECTORY", "")),
+            FileSource(settings_cls, given, credentials=given.get("CREDENTIALS_DIRECTORY", ""), read=place.credentials),
             env_settings,
             FileSource(settings_cls, written),
-            dotenv_settings,
+            DotEnvSettingsSource(settings_cls, env_file=place.dotenv),
         )
 
 

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dotenv import dotenv_values
@@ -14,8 +15,8 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from daemon.core.errors import ConfigError
+from daemon.core.settings_place import settings_place
 
-DOTENV = Path(".env")
 _SENTENCES = {
     "int_parsing": "must be a whole number",
     "float_parsing": "must be a number",
@@ -37,6 +38,11 @@ def environment_name(field_name: str, field: FieldInfo) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"SOUL_{field_name.upper()}"
 
 
+def credential_name(variable: str) -> str:
+    """The name of the file that holds a variable's value among a service's credentials."""
+    return variable.lower().replace("_", "-")
+
+
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """Stands for the value of a file that can't be read, so that it is reported together with all other faults."""
@@ -45,20 +51,32 @@ class Unreadable:
 
 
 class FileSource(PydanticBaseSettingsSource):
-    """Values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`."""
+    """Values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`.
 
-    def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str], credentials: str = "") -> None:
+    `read` are credentials of a service that were read already, by the names of their files.
+    """
+
+    def __init__(
+        self,
+        settings_cls: type[BaseSettings],
+        variables: Mapping[str, str],
+        *,
+        credentials: str = "",
+        read: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(settings_cls)
         self._variables = variables
         self._credentials = credentials
+        self._read = read
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         name = environment_name(field_name, field)
         contents = (_content(path) for path in self._candidates(name))
-        return next((value for value in contents if value), None), name, False
+        known = self._read.get(credential_name(name))
+        return known or next((value for value in contents if value), None), name, False
 
     def _candidates(self, name: str) -> list[Path]:
-        credential = Path(self._credentials) / name.lower().replace("_", "-")
+        credential = Path(self._credentials) / credential_name(name)
         found = [credential] if self._credentials and credential.exists() else []
         if explicit := self._variables.get(f"{name}_FILE"):
             found.append(Path(explicit))
@@ -74,15 +92,18 @@ class FileSource(PydanticBaseSettingsSource):
 
 
 def read_dotenv() -> dict[str, str]:
-    """The variables of `.env` in the working directory, empty without one.
+    """The variables of `.env` in the place of the settings, empty without one.
 
     Raises ConfigError when it can't be read, and when another user could have written it.
     """
-    if fault := written_by_others(DOTENV):
-        hint = f"make it yours alone, if you know what it holds: chown {os.geteuid()} .env && chmod 600 .env"
-        raise ConfigError(f".env in {Path.cwd()} {fault}, so that its settings can't be trusted", hint=hint)
+    dotenv = settings_place().dotenv
+    if fault := written_by_others(dotenv):
+        hint = f"make it yours alone, if you know what it holds: chown {os.geteuid()} {dotenv} && chmod 600 {dotenv}"
+        raise ConfigError(
+            f".env in {dotenv.parent.absolute()} {fault}, so that its settings can't be trusted", hint=hint
+        )
     try:
-        return {name: value or "" for name, value in dotenv_values(DOTENV, encoding="utf-8").items()}
+        return {name: value or "" for name, value in dotenv_values(dotenv, encoding="utf-8").items()}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f".env {_why(error)}", hint="it must be a text file in UTF-8 that the daemon may read"

@@ -1,0 +1,1 @@
+"""Which service is installed on this machine, and what does it run with?"""

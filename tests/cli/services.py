@@ -1,0 +1,25 @@
+"""An installed service: a unit with its data and its credentials, below folders of a test."""
+
+from pathlib import Path
+
+from daemon.cli.installed.unit import ServiceUnit
+from daemon.memory.database.migrate import migrate
+from tests.systemd.conftest import REPOSITORY
+
+BOT, APP = "xoxb-1-canary-bot", "xapp-1-canary-app"
+
+
+def install(unit: Path, data: Path, credentials: Path, *more: str) -> ServiceUnit:
+    """Write a unit as scripts/install does, and a memory.db."""
+    name = "soul.service" if "config" in str(unit) else "soul-system.service"
+    text = (REPOSITORY / "systemd" / name).read_text()
+    for word, value in {"@CODE@": REPOSITORY, "@DATA@": data, "@PYTHON@": "/usr", "@CREDENTIALS@": credentials}.items():
+        text = text.replace(word, str(value))
+    unit.parent.mkdir(parents=True, exist_ok=True)
+    unit.write_text("\n".join((text, *more)))
+    for folder in (data, credentials):
+        folder.mkdir(mode=0o700, parents=True)
+    migrate(data / "memory.db")
+    (credentials / "slack-bot-token").write_text(f"{BOT}\n")
+    (credentials / "slack-app-token").write_text(f"{APP}\n")
+    return ServiceUnit(unit)

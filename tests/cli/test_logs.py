@@ -1,0 +1,126 @@
+"""`soul logs`: the journal of the installed service, filtered, with journalctl as a program that tests stand in for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.cli.installed.journal import fields_in
+from daemon.cli.installed.unit import ServiceUnit
+from tests.cli.conftest import call
+from tests.cli.services import install
+from tests.cli.stocked import CONVERSATION, NOW, opened, stock
+from tests.systemd.conftest import REPOSITORY
+
+KEY = "xoxb-1234567890-canary"
+LINES = (
+    "Started soul.service - Soul Daemon.",
+    f'event=cycle.failed conversation={CONVERSATION} trace=0123456789ab error="ModelRefused: \\"no\\" = no"',
+    f"event=llm.called conversation=minoan/T1/C9/ trace=ffffffffffff note={KEY}",
+    "event=access.refused author=U1 reason=guest",
+    "event=daemon.ready",
+    "\u001b]0;owned\u0007 torn",
+)
+
+
+@pytest.fixture
+def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServiceUnit:
+    """An installed service with a stocked memory.db, and a journalctl that says what it was asked."""
+    found = install(tmp_path / "config/systemd/user/soul.service", tmp_path / "data", tmp_path / "credentials")
+    (found.data / "memory.db").unlink()
+    with opened(stock(found.data / "memory.db")) as connection:
+        connection.execute("UPDATE inbox SET received_ms = 9000000000000")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    entries: list[dict[str, object]] = [
+        {"MESSAGE": line, "PRIORITY": "4", "__REALTIME_TIMESTAMP": f"{NOW}000"} for line in LINES
+    ]
+    entries += [{"MESSAGE": list(b"\xff bytes"), "__REALTIME_TIMESTAMP": f"{NOW}000"}, {"MESSAGE": None}]
+    (tmp_path / "journal").write_text("\n".join(map(json.dumps, entries)) + "\nnot json\n")
+    (programs / "journalctl").write_text(
+        f'#!/bin/sh\necho "$@" >{tmp_path}/asked\ncat {tmp_path}/journal\n[ ! -e {tmp_path}/deaf ] ||'
+        " { echo 'No journal files were opened due to insufficient permissions.' >&2; exit 1; }\n"
+    )
+    (programs / "journalctl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    return found
+
+
+def test_all_lines_come_in_the_form_of_a_terminal_and_without_keys(unit: ServiceUnit, tmp_path: Path) -> None:
+    done = call("logs", "--since", "6h")
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0, done.stderr
+    assert lines[0] == "2025-06-15T15:06:40.000Z warning Started soul.service - Soul Daemon."
+    assert len(lines) == len(LINES) + 1
+    assert (KEY in done.stdout, "\x1b" in done.stdout) == (False, False)
+    asked = (tmp_path / "asked").read_text()
+    assert asked.startswith("--user --unit soul.service --output=json --no-pager --since=@")
+    assert "--follow" not in asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "numbers"),
+    [
+        (("--trace", "012345"), [1]),
+        (("--trace", "ffffffffffff"), [2]),
+        (("--trace", "nothing"), []),
+        (("--person", "U1"), [1, 3]),
+        (("--person", "u1", "--trace", "012345"), [1]),
+        (("--limit", "1"), [6]),
+    ],
+)
+def test_lines_are_those_of_one_reply_or_of_one_person(
+    unit: ServiceUnit, arguments: tuple[str, ...], numbers: list[int]
+) -> None:
+    done = call("logs", *arguments)
+    assert done.exit_code == 0, done.stderr
+    wanted = [(*LINES, "bytes")[number].replace(KEY, "[redacted]") for number in numbers]
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(wanted)
+    assert all(line.endswith(end) for line, end in zip(lines, wanted, strict=True))
+
+
+def test_a_name_of_two_people_is_not_guessed(unit: ServiceUnit) -> None:
+    with opened(unit.data / "memory.db") as connection:
+        for person in ("U7", "U8"):
+            connection.execute(
+                "INSERT INTO user_models (soul, workspace, person, audience, version, name, updated_ms)"
+                " VALUES ('minoan', 'T1', ?, 'dm:D7', 1, 'Ada', 0)",
+                (person,),
+            )
+    done = call("logs", "--person", "ada")
+    assert (done.exit_code, "U7, U8 are called ada" in done.stderr) == (70, True)
+    assert "no message came from anyone called Bob" in call("logs", "--person", "Bob").stderr
+
+
+def test_following_goes_on_until_the_journal_ends(unit: ServiceUnit, tmp_path: Path) -> None:
+    assert len(call("logs", "-f", "--limit", "1").stdout.splitlines()) == len(LINES) + 1
+    assert "--follow --no-tail" in (tmp_path / "asked").read_text()
+
+
+def test_a_journal_that_may_not_be_read_says_what_to_type(unit: ServiceUnit, tmp_path: Path) -> None:
+    (tmp_path / "deaf").touch()
+    done = call("logs")
+    assert (done.exit_code, "insufficient permissions" in done.stderr) == (78, True)
+    assert f"sudo {REPOSITORY}/.venv/bin/soul logs" in done.stderr
+
+
+def test_without_systemd_it_says_where_the_log_goes(
+    home: Path, unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    assert "there is no journalctl" in call("logs").stderr
+    unit.path.unlink()
+    done = call("logs")
+    assert (done.exit_code, "to the standard error of what started it" in done.stderr) == (78, True)
+
+
+@pytest.mark.parametrize("arguments", [("--since", "yesterday"), ("--trace", "ab"), ("--limit", "0")])
+def test_arguments_out_of_bounds_are_refused(arguments: tuple[str, ...]) -> None:
+    assert call("logs", *arguments).exit_code == 2
+
+
+def test_fields_of_a_line_are_read_as_they_were_written() -> None:
+    assert fields_in('event=a said="x \\"y\\" \\\\ =z" n=1') == {"event": "a", "said": 'x "y" \\ =z', "n": "1"}
+    assert fields_in("Started x=y") == {}
+    assert fields_in('event=a open="never closed') == {"event": "a", "open": "never closed"}
