@@ -132,6 +132,10 @@ class Place(StrEnum):
     TERMINAL = "terminal"
 
 
+NO_MESSAGE = "no_message"
+"""The parameter of words that were typed into a dialog, so that the platform has no message of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Perception:
     """A message, a due event, a decision or a note that the soul perceives.
@@ -177,6 +181,11 @@ class Perception:
         """A user's message, as a channel receives it."""
         id_ = "/".join((conversation.soul, conversation.workspace, conversation.channel, ts))
         return cls(id_, conversation, Modality.WORDS, content, author, audience, place, ts, name=name)
+
+    @property
+    def has_message(self) -> bool:
+        """Whether a message of the platform has this `ts`, so that a thread can begin at it."""
+        return self.modality is Modality.WORDS and NO_MESSAGE not in self.params
 
     @property
     def said_at(self) -> tuple[float, str]:

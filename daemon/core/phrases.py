@@ -179,6 +179,9 @@ AS_MESSAGE: Final = frozenset(
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
 
+ASK_SHORTCUT: Final = "soul_ask"
+"""The id of the platform's shortcut at any message that asks about it."""
+
 WHY_SHORTCUT: Final = "soul_why"
 """The id of the platform's shortcut at a message that asks the same as *why*."""
 

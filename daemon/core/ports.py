@@ -318,7 +318,25 @@ class TypedCommand:
     words: str
 
 
-Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand
+@dataclass(frozen=True, slots=True)
+class AskedAbout:
+    """A user asked about a message by the shortcut at it: `words` are their question, and below it the quoted message.
+
+    The answer goes to `channel` and its `thread`; an empty channel are the user's direct messages with the soul.
+    """
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    thread: str
+    place: Place
+    audience: Audience
+    author: str
+    words: str
+
+
+Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand | AskedAbout
 
 
 class Acceptance(StrEnum):

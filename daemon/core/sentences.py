@@ -311,7 +311,16 @@ LONGEST: Final = 400
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
     | {"feedback_title", "feedback_ask", "feedback_send", "feedback_close"}
-    | {"thinking", "cards_begun", "because_shortcut", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
+    | {
+        "thinking",
+        "cards_begun",
+        "because_shortcut",
+        "ask_about_shortcut",
+        "ask_about_title",
+        "ask_about_send",
+        *pairing.CHOICES,
+        *(f"{act}_label" for act in pairing.CHOICES),
+    }
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
-from daemon.core.phrases import USAGE, WHY_SHORTCUT, command_of
+from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
 from daemon.core.ports import Clock
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.clock import WorkspaceClock
@@ -56,7 +56,10 @@ SCOPES: Final = frozenset(
     }
 )
 """The scopes of the app: those the daemon needs, and those for reading all its channels (Slack: app manifest)."""
-SHORTCUTS: Final = (MessageShortcut(WHY_SHORTCUT, SENTENCES["because_shortcut"]),)
+SHORTCUTS: Final = (
+    MessageShortcut(WHY_SHORTCUT, SENTENCES["because_shortcut"]),
+    MessageShortcut(ASK_SHORTCUT, SENTENCES["ask_about_shortcut"]),
+)
 """The message shortcuts of the app."""
 SOULS: Final = ("minoan",)
 """Whose slash commands the app has by default."""

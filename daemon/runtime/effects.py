@@ -161,7 +161,7 @@ def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
 
 def newer_than(perception: Perception) -> str:
     """A platform ts that is surely older than the reply; an event without a message has a ts of our own clock."""
-    if perception.modality is Modality.WORDS:
+    if perception.has_message:
         return perception.ts
     return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"
 

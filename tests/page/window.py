@@ -127,6 +127,6 @@ async def ask_why(message: Locator) -> None:
     await message.hover()
     await message.get_by_role("button", name="More actions").click()
     menu = message.get_by_role("dialog", name="More actions")
-    await expect(menu.get_by_role("button")).to_have_text(["Why did you say that?"])
-    await menu.get_by_role("button").click()
+    await expect(menu.get_by_role("button")).to_have_text(["Why did you say that?", "Ask about this"])
+    await menu.get_by_role("button", name="Why did you say that?").click()
     await expect(menu).to_have_count(0)

@@ -81,7 +81,7 @@ def test_only_listed_members_ask_if_there_is_a_list() -> None:
 def test_the_manifest_puts_it_at_each_message_within_slacks_sizes() -> None:
     features = manifest()["features"]
     assert isinstance(features, dict)
-    [shortcut] = features["shortcuts"]
+    [shortcut, _] = features["shortcuts"]
     assert shortcut == {
         "name": "Why did you say that?",
         "type": "message",

@@ -33,6 +33,7 @@ from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.supervisor import Supervisor
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
+from daemon.channels.slack.outgoing.asking_about import AskingAbout
 from daemon.channels.slack.outgoing.blocks import shown_once
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
@@ -49,7 +50,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
-from daemon.core.perception import ConversationKey, Modality, Perception, Place, Readers
+from daemon.core.perception import ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
 from daemon.core.ports import (
     Clock,
@@ -144,11 +145,14 @@ class SlackChannel:
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
 
+        whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
+        asking = AskingAbout(self._client, reader, whispers, after_ack, self._gate.check_author, self._words_for)
+
         async def take_note(body: Mapping[str, Any]) -> None:
+            asking.heed(body)
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
-        whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
         answers = FeedbackAnswers(self._client, intake, whispers, after_ack, self._words_for)
         listener = Listener(
             reader,
@@ -254,7 +258,7 @@ class SlackChannel:
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`; any message can begin a thread, in DMs too (Slack: agent view)."""
-        root = perception.ts if perception.modality is Modality.WORDS else ""
+        root = perception.ts if perception.has_message else ""
         return perception.conversation.thread or root
 
     async def find_room(self, contact: str) -> Room:

@@ -11,6 +11,7 @@ from daemon.core.perception import Perception
 from daemon.core.ports import (
     Acceptance,
     Arrival,
+    AskedAbout,
     Clock,
     Complaint,
     Decision,
@@ -28,6 +29,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.shared_files import store_files
 from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.queues.approvals import decide
+from daemon.memory.queues.asked_about import take_question
 from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.edits import delete_message, edit_message
@@ -42,7 +44,7 @@ from daemon.memory.queues.why_asked import ask_why
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
-_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand
+_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand | AskedAbout
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -152,8 +154,12 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
     return await _store_asked(transaction, arrival, now)
 
 
-async def _store_asked(transaction: Transaction, asked: WhyAsked | TypedCommand, now: int) -> tuple[Acceptance, str]:
+async def _store_asked(
+    transaction: Transaction, asked: WhyAsked | TypedCommand | AskedAbout, now: int
+) -> tuple[Acceptance, str]:
     """What people ask for without a message."""
+    if isinstance(asked, AskedAbout):
+        return await take_question(transaction, asked, now)
     if isinstance(asked, TypedCommand):
         return await take_command(transaction, asked, now)
     return await ask_why(transaction, asked, now)

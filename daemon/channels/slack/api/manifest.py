@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.phrases import USAGE, WHY_SHORTCUT, command_of
+from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
 from daemon.core.sentences import HOUSE_WORDS, Words
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
@@ -127,10 +127,13 @@ def _typed_and_chosen(words: Words, souls: Sequence[str]) -> dict[str, object]:
         }
         for soul in souls
     ]
-    why = {
-        "name": words.say("because_shortcut")[:_SHORTCUT],
-        "type": "message",
-        "callback_id": WHY_SHORTCUT,
-        "description": words.say("because_shortcut_shows")[:_SHORTCUT_SHOWS],
-    }
-    return {"slash_commands": commands, "shortcuts": [why]}
+    shortcuts = [
+        {
+            "name": words.say(f"{key}_shortcut")[:_SHORTCUT],
+            "type": "message",
+            "callback_id": callback_id,
+            "description": words.say(f"{key}_shortcut_shows")[:_SHORTCUT_SHOWS],
+        }
+        for key, callback_id in (("because", WHY_SHORTCUT), ("ask_about", ASK_SHORTCUT))
+    ]
+    return {"slash_commands": commands, "shortcuts": shortcuts}

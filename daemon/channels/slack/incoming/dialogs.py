@@ -9,15 +9,23 @@ from typing import Final
 
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.text import clean
-from daemon.core.ports import Arrival, Complaint
+from daemon.core.perception import Audience, AudienceKind, Place
+from daemon.core.ports import Arrival, AskedAbout, Complaint
 
 COMPLAINT: Final = "soul_complaint"
 """The dialog that asks what was wrong with a reply, and its one input."""
+
+ASK: Final = "soul_ask"
+"""The dialog that takes a question about a message, and its first input."""
+ASK_WHERE: Final = "soul_ask_where"
+"""The input that says where the answer goes: IN_PRIVATE or IN_THREAD."""
+IN_PRIVATE, IN_THREAD = "private", "thread"
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _MOST_ABOUT: Final = 3_000  # characters (Slack: private_metadata)
 _LONGEST: Final = 3_000  # characters of one input
+LONGEST_QUESTION: Final = 1_500
 LONGEST_COMPLAINT: Final = 1_000
 """The most characters of what was wrong."""
 
@@ -57,7 +65,22 @@ def _complaint(reader: EventReader, sent: SentDialog) -> Complaint | None:
     return Complaint(sent.event_id, reader.soul_in(channel), reader.identity.team, channel, ts, sent.author, text)
 
 
-DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType({COMPLAINT: _complaint})
+def _question(reader: EventReader, sent: SentDialog) -> AskedAbout | None:
+    """A question about a message; where the soul is not, it is answered in private."""
+    channel, ts = sent.about.get("channel", ""), sent.about.get("ts", "")
+    question = clean(sent.values.get(ASK, "")).strip()[:LONGEST_QUESTION]
+    if not (_ID.fullmatch(channel) and _TS.fullmatch(ts) and question):
+        return None
+    words = f"{question}\n\n{clean(sent.about.get('quote', ''))}"
+    there = reader.places.get(channel)
+    if sent.values.get(ASK_WHERE) == IN_THREAD and there is not None and there is not Place.DM:
+        where = (reader.soul_in(channel), reader.identity.team, channel, ts)
+        return AskedAbout(sent.event_id, *where, there, reader.audience_in(there, channel), sent.author, words)
+    nowhere = Audience(AudienceKind.DM, sent.author)
+    return AskedAbout(sent.event_id, reader.soul, reader.identity.team, "", "", Place.DM, nowhere, sent.author, words)
+
+
+DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType({COMPLAINT: _complaint, ASK: _question})
 """The readers of our dialogs by `callback_id`."""
 
 

@@ -23,7 +23,18 @@ from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports import Acceptance, Arrival, Complaint, Decision, Emit, Feedback, GateDecision, Intake, WhyAsked
+from daemon.core.ports import (
+    Acceptance,
+    Arrival,
+    AskedAbout,
+    Complaint,
+    Decision,
+    Emit,
+    Feedback,
+    GateDecision,
+    Intake,
+    WhyAsked,
+)
 from daemon.core.sentences import Sentence
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
@@ -85,6 +96,8 @@ class Listener:
         with self._told_if_not_stored(str(body.get("event_id") or "")):
             await self._take_note(body)
         arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
+        if isinstance(arrival, AskedAbout) and not arrival.channel:
+            arrival = await self._commands.at_home(arrival)
         if isinstance(arrival, Sentence):
             return arrival.key
         if arrival is None:
@@ -169,7 +182,10 @@ def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client
         )
 
     async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
-        if void := await listener.receive(body):
+        void = await listener.receive(body)
+        if void and body.get("type") == "view_submission":  # the dialog stays open, with what was typed
+            return BoltResponse(status=200, body=await whispers.below_input(void, body))
+        if void:
             whispers.tell(void, body)
         return BoltResponse(status=200, body="")
 

@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
@@ -17,7 +18,7 @@ from daemon.channels.slack.incoming.text import clean
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
 from daemon.core.perception import Place
 from daemon.core.phrases import command_of
-from daemon.core.ports import Clock, Emit, GateDecision, Room, TypedCommand
+from daemon.core.ports import AskedAbout, Clock, Emit, GateDecision, Room, TypedCommand
 from daemon.core.sentences import Sentence
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -74,6 +75,16 @@ class SlashCommands:
         words = clean(_text(body, "text"))[:_LONGEST].strip()
         where = (soul, reader.identity.team, room.channel)
         return TypedCommand(event_id, *where, room.audience, asked_in, author, words)
+
+    async def at_home(self, asked: AskedAbout) -> AskedAbout | Sentence:
+        """A question with the direct messages in which it is answered, or the sentence for who gets no answer."""
+        try:
+            async with asyncio.timeout(_WITHIN):
+                room = await self._room(asked.author)
+        except (ChannelError, TimeoutError) as error:
+            self._emit("slack.command_failed", reason=str(error) or "it took too long")
+            return Sentence("command_refused" if isinstance(error, ChannelRefused) else "command_later")
+        return replace(asked, channel=room.channel, place=room.place, audience=room.audience)
 
     def waits_for(self, command: str) -> bool:
         """See `Channel.waits_for`."""

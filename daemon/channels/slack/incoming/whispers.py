@@ -44,6 +44,14 @@ class Whispers:
         except asyncio.QueueFull:
             self._emit("slack.void_untold", reason="too many wait")
 
+    async def below_input(self, sentence: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The acknowledgement that shows a sentence below the first input of a dialog that was sent."""
+        view = body.get("view")
+        inputs = view.get("blocks") if isinstance(view, dict) else None
+        ids = [one.get("block_id") for one in inputs or () if isinstance(one, dict) and one.get("type") == "input"]
+        text = (await self._words_for("", _id_of(body, "user"))).say(sentence)
+        return {"response_action": "errors", "errors": {str(ids[0]): text}} if ids else {}
+
     async def run(self) -> None:
         """Send one after the other until cancelled."""
         while True:

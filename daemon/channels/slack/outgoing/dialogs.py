@@ -4,11 +4,20 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.incoming.dialogs import COMPLAINT, LONGEST_COMPLAINT
+from daemon.channels.slack.incoming.dialogs import (
+    ASK,
+    ASK_WHERE,
+    COMPLAINT,
+    IN_PRIVATE,
+    IN_THREAD,
+    LONGEST_COMPLAINT,
+    LONGEST_QUESTION,
+)
 from daemon.core.sentences import Words
 
 _TITLE: Final = 24  # characters of a title and of a button (Slack: modal view)
 _LABEL: Final = 2_000
+_CHOICE: Final = 75
 
 
 def complaint_dialog(words: Words, channel: str, ts: str) -> dict[str, Any]:
@@ -30,6 +39,26 @@ def complaint_dialog(words: Words, channel: str, ts: str) -> dict[str, Any]:
         channel=channel,
         ts=ts,
     )
+
+
+def question_dialog(words: Words, quote: str, *, there: bool, **about: str) -> dict[str, Any]:
+    """Takes a question about a message whose `quote` it shows; `there`: the answer may go into its thread."""
+    labels = {"title": "ask_about_title", "submit": "ask_about_send", "close": "feedback_close"}
+    question = {"type": "plain_text_input", "action_id": ASK, "multiline": True, "max_length": LONGEST_QUESTION}
+    blocks: list[dict[str, Any]] = [
+        {"type": "section", "text": plain_text(quote)},
+        {"type": "input", "block_id": ASK, "label": plain_text(words.say("ask_about_ask")), "element": question},
+    ]
+    if there:
+        choices = [_choice(words.say(f"ask_about_{where}"), where) for where in (IN_PRIVATE, IN_THREAD)]
+        where = {"type": "radio_buttons", "action_id": ASK_WHERE, "options": choices, "initial_option": choices[0]}
+        label = plain_text(words.say("ask_about_where"))
+        blocks.append({"type": "input", "block_id": ASK_WHERE, "optional": True, "label": label, "element": where})
+    return modal(ASK, {name: words.say(key) for name, key in labels.items()}, blocks, quote=quote, **about)
+
+
+def _choice(text: str, value: str) -> dict[str, Any]:
+    return {"text": plain_text(text, _CHOICE), "value": value}
 
 
 def modal(callback_id: str, labels: Mapping[str, str], blocks: list[dict[str, Any]], **about: str) -> dict[str, Any]:
