@@ -13,6 +13,7 @@ from daemon.core.settings_place import SettingsPlace, settings_from
 # Subcommands by name, which is also the module's, with one line of help.
 SUBCOMMANDS: Final = MappingProxyType(
     {
+        "setup": "Create the Slack app, try its tokens and install the service.",
         "run": "Run the daemon: in Slack, or in a local workspace when no Slack tokens are set.",
         "chat": "Talk to the soul in the terminal.",
         "status": "Show running daemons, waiting work and today's costs.",
@@ -41,7 +42,7 @@ SUBCOMMANDS: Final = MappingProxyType(
     }
 )
 
-_OF_THEIR_OWN: Final = frozenset({"run", "manifest"})
+_OF_THEIR_OWN: Final = frozenset({"run", "manifest", "setup"})
 
 
 def _service() -> SettingsPlace | None:

@@ -5,7 +5,7 @@ import json
 import click
 
 from daemon.channels.slack.api.manifest import manifest
-from daemon.core.config import load_settings
+from daemon.core.config import Settings, load_settings
 from daemon.soul import find_souls_directory, load_soul
 
 
@@ -21,9 +21,12 @@ def command(plain: bool, language: str) -> None:
     Slack's agent features (status line, sessions, suggested prompts) need a paid plan or a developer sandbox.
     The suggested prompts are the same for everybody: in the soul's words for the language given, else in English.
     """
-    settings = load_settings()
+    click.echo(json.dumps(app_manifest(load_settings(), plain=plain, language=language), indent=2, ensure_ascii=False))
+
+
+def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict[str, object]:
+    """The manifest for the soul that the settings name. Raises SoulError."""
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
     souls = (settings.name, *settings.souls)
-    made = manifest(soul.display_name, description, plain=plain, words=soul.words_in(language), souls=souls)
-    click.echo(json.dumps(made, indent=2, ensure_ascii=False))
+    return manifest(soul.display_name, description, plain=plain, words=soul.words_in(language), souls=souls)

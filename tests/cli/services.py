@@ -1,8 +1,13 @@
 """An installed service: a unit with its data and its credentials, below folders of a test."""
 
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from daemon.cli.installed.unit import ServiceUnit
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database.migrate import migrate
 from tests.systemd.conftest import REPOSITORY
 
@@ -23,3 +28,25 @@ def install(unit: Path, data: Path, credentials: Path, *more: str) -> ServiceUni
     (credentials / "slack-bot-token").write_text(f"{BOT}\n")
     (credentials / "slack-app-token").write_text(f"{APP}\n")
     return ServiceUnit(unit)
+
+
+@contextmanager
+def workspace(**given: object) -> Iterator[WorkspaceServer]:
+    """A workspace in a thread of its own, since the doctor runs its own event loop."""
+    server, up, loop = serve_workspace(**given), threading.Event(), asyncio.new_event_loop()  # type: ignore[arg-type]  # options pass through
+    end = asyncio.Event()
+
+    async def serve() -> None:
+        async with server:
+            up.set()
+            await end.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    try:
+        assert up.wait(30)
+        yield server
+    finally:
+        loop.call_soon_threadsafe(end.set)
+        thread.join(30)
+        loop.close()

@@ -1,11 +1,7 @@
 """`soul doctor` names each fault and its fix, against real files and a local workspace."""
 
-import asyncio
 import json
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +19,11 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.llm.model_id import Vendor
 from daemon.llm.nearby import ModelServer, NearbyModel
-from daemon.local_slack.server import SCOPES, WorkspaceServer, serve_workspace
+from daemon.local_slack.server import SCOPES, WorkspaceServer
 from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
 from tests.cli.conftest import call
+from tests.cli.services import workspace
 from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
 
 
@@ -342,28 +339,6 @@ def test_this_python_is_new_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert python_version().verdict is Verdict.OK
     monkeypatch.setattr("sys.version_info", (3, 10, 1))
     assert python_version().verdict is Verdict.FAIL
-
-
-@contextmanager
-def workspace(**given: object) -> Iterator[WorkspaceServer]:
-    """A workspace in a thread of its own, since the doctor runs its own event loop."""
-    server, up, loop = serve_workspace(**given), threading.Event(), asyncio.new_event_loop()  # type: ignore[arg-type]  # options pass through
-    end = asyncio.Event()
-
-    async def serve() -> None:
-        async with server:
-            up.set()
-            await end.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    try:
-        assert up.wait(30)
-        yield server
-    finally:
-        loop.call_soon_threadsafe(end.set)
-        thread.join(30)
-        loop.close()
 
 
 def use(monkeypatch: pytest.MonkeyPatch, server: WorkspaceServer, **instead: str) -> None:
