@@ -477,6 +477,11 @@ class FakeSpeech(Speech):
         self.texts: list[str] = []
         self.tasks: list[Task] = []
 
+    @property
+    def shown(self) -> str:
+        """All that was given."""
+        return "".join(self.texts)
+
     async def say(self, text: str) -> None:
         """Keep a piece."""
         self.texts.append(text)

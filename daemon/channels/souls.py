@@ -91,6 +91,8 @@ class SoulChannel(BareChannel):
 class _UnseenSpeech:
     """Implements `Speech`."""
 
+    shown = ""
+
     async def say(self, text: str) -> None:
         """See `Speech.say`."""
 

@@ -49,6 +49,7 @@ class Command(StrEnum):
     MY_KEYS = "my keys"
     END_KEY = "end key"
     END_KEYS = "end my keys"
+    STOP = "stop"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -134,6 +135,19 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "beende meine schlüssel",
             "beende alle meine schlüssel",
             "meine schlüssel beenden",
+        ),
+        Command.STOP: (
+            "stop",
+            "stop it",
+            "stop that",
+            "stop please",
+            "please stop",
+            "stopp",
+            "halt",
+            "hör auf",
+            "hör bitte auf",
+            "bitte stopp",
+            "abbrechen",
         ),
         Command.EXPORT: (
             "export my memory",

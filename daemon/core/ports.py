@@ -198,7 +198,7 @@ class NewMessage:
     threads. `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope`
     is the platform's event as JSON text. `receiver` is the platform id of our account that heard it, empty where a
     channel has none: of all its souls one gets the message, once. `incomplete` says that a twin may hold more of it.
-    `files` are those that it shows.
+    `files` are those that it shows. `stops`: it says stop, and its author may talk with the soul.
     """
 
     event_id: str
@@ -212,6 +212,7 @@ class NewMessage:
     receiver: str = ""
     incomplete: bool = False
     files: tuple[SharedFile, ...] = ()
+    stops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +290,18 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Stop:
+    """A user stopped by the platform's button what the soul does in the thread that begins with the message `ts`."""
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    ts: str
+    author: str
+
+
+@dataclass(frozen=True, slots=True)
 class WhyAsked:
     """A user asked by the shortcut why the message `ts` says what it says; the store knows whether it is the soul's."""
 
@@ -336,7 +349,7 @@ class AskedAbout:
     words: str
 
 
-Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand | AskedAbout
+Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | Stop | WhyAsked | TypedCommand | AskedAbout
 
 
 class Acceptance(StrEnum):
@@ -563,7 +576,7 @@ class Post:
     lost. `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
     `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
     nothing more. `words` are those of its buttons. `file`: the body is sent as a file of this name, which no
-    other post has.
+    other post has. `closes`: the draft is kept as it stands, and the body, which may be empty, comes below it.
     """
 
     key: str
@@ -580,6 +593,7 @@ class Post:
     revises: str | None = None
     words: Words = HOUSE_WORDS
     file: str = ""
+    closes: bool = False
 
 
 class TaskState(StrEnum):
@@ -614,6 +628,10 @@ class FoundPost:
 
 class Speech(Protocol):
     """Shows a reply while it is generated: best effort only; the outbox delivers the reply."""
+
+    @property
+    def shown(self) -> str:
+        """What people surely see of the reply."""
 
     async def say(self, text: str) -> None:
         """Show more of the reply, as markdown. Never raises for the platform's failures; it stops showing instead."""

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core import pairing
+from daemon.core.answer_sentences import ABOUT_ANSWERS
 from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
@@ -42,6 +43,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "doing_remind": "Making a note for later",
         "doing_respond": "Writing the answer",
         "doing_escalate": "Looking for who can help",
+        **ABOUT_ANSWERS,
         # -- buttons ----------------------------------------------------------------------------------------------
         "approve": "Approve",
         "approve_label": "Approve: allow this once",
@@ -53,14 +55,6 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "bad_label": "Mark this answer as bad",
         "press_void": "I'm sorry, that had no effect: I asked another person, or this has already been decided or has "
         "expired.",
-        "feedback_thanks": "Thank you, that helps me.",
-        "feedback_sorry": "Thank you for telling me. If you like, write in the thread what was wrong.",
-        "feedback_title": "What was wrong?",
-        "feedback_ask": "What was wrong with this answer?",
-        "feedback_hint": "I keep your words with this answer; my admins can read them.",
-        "feedback_send": "Send",
-        "feedback_close": "Not now",
-        "feedback_kept": "Thank you, I have noted what was wrong.",
         # -- what Slack suggests to write to it --------------------------------------------------------------------
         "prompt_hello_title": "Say hello",
         "prompt_hello": "Hello! Who are you?",

@@ -95,6 +95,10 @@ class WorkspaceClient:
         used = await self.post("shortcut", person=person, channel=channel, ts=ts, callback_id=callback_id)
         return bool(used["delivered"])
 
+    async def stop(self, person: str, channel: str, thread: str) -> str:
+        """Press the stop button of a thread in which the app is at work; gives the event id."""
+        return str((await self.post("stop", person=person, channel=channel, thread=thread))["event_id"])
+
     async def submit(self, person: str, view: str, **values: str) -> bool:
         """Send a dialog, by its id, with the value of each input by its action_id; false when no socket is open."""
         return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])

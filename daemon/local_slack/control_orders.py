@@ -34,6 +34,7 @@ class ControlOrders:
             "click": self._click,
             "command": self._command,
             "shortcut": self._shortcut,
+            "stop": self._stop,
             "submit": self._submit,
             "close": self._close,
             "read": self._read,
@@ -106,6 +107,9 @@ class ControlOrders:
         person = self._people.person(args.text("person"))
         room = self._people.readable(person, args.text("channel"))
         return {"delivered": self._people.shortcut(person, room, args.text("ts"), args.text("callback_id"))}
+
+    def _stop(self, args: ControlArgs) -> Json:
+        return {"event_id": self._people.stop(*self._acting(args), args.text("thread"))}
 
     def _submit(self, args: ControlArgs) -> Json:
         """Send the dialog `view` with `values` by the action_id of each input."""

@@ -136,6 +136,18 @@ def group_event(state: WorkspaceState, group: UserGroup, before: UserGroup | Non
     }
 
 
+def stopped_event(message: WorkspaceMessage, user: str, streaming: list[str], event_ts: str) -> Json:
+    """`agent_session_stopped`: a user pressed the stop button of the thread of a message."""
+    return {
+        "type": "agent_session_stopped",
+        "user": user,
+        "channel": message.channel,
+        "thread_ts": message.thread_ts or message.ts,
+        "streaming_message_ts": streaming,
+        "event_ts": event_ts,
+    }
+
+
 def home_event(user: str, dm: str, tab: str, event_ts: str) -> Json:
     """`app_home_opened`, for the tab `messages` (the DM) or `home`."""
     return {"type": "app_home_opened", "user": user, "channel": dm, "tab": tab, "event_ts": event_ts}

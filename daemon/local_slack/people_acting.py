@@ -169,6 +169,14 @@ class PeopleActing:
         payload = message_action(workspace.state, press, callback_id, workspace.url)
         return workspace.deliveries.once("interactive", payload)
 
+    def stop(self, person: WorkspaceUser, room: WorkspaceChannel, thread: str) -> str:
+        """Press the stop button of a thread, which is there while the app's session works; gives the event id."""
+        root = self.message(room, thread)
+        session = self._workspace.state.sessions.get((room.id, root.thread_ts or root.ts))
+        if session is None or session.status != "processing":
+            raise NotPossible("session_not_found", "no session is at work in this thread")
+        return self._workspace.stop_session(root, person.id)
+
     def command(self, person: WorkspaceUser, room: WorkspaceChannel, command: str, text: str) -> bool:
         """Type a slash command; the app's acknowledgement may carry a reply. False when no socket is open."""
         workspace = self._workspace

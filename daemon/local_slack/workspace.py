@@ -269,6 +269,15 @@ class Workspace:
         room = self.open_dm(person)
         return self.raise_event(events.home_event(person, room.id, tab, self.new_ts(room.id)), room.id)
 
+    def stop_session(self, message: WorkspaceMessage, person: str) -> str:
+        """A user presses stop in a thread; its status stays as it is. Raises `agent_session_stopped`."""
+        thread = message.thread_ts or message.ts
+        timeline = self.state.timeline(message.channel)
+        replies = (one for ts in timeline.replies(thread) if (one := timeline.get(ts)))
+        streaming = [one.ts for one in replies if one.streaming is Streaming.OPEN]
+        stamp = self.new_ts(message.channel)
+        return self.raise_event(events.stopped_event(message, person, streaming, stamp), message.channel)
+
     # -- events and calls -------------------------------------------------------------------------------------------
 
     def raise_event(self, event: Json, channel: str = "") -> str:

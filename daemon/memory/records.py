@@ -72,7 +72,8 @@ class InboxMessage:
 
     `revision` counts edits: a commit is refused when it has changed since the claim. `attempts` counts claims, `voided`
     the cycles that ended because the text changed. `received_ms` is when it was stored, `not_before` when its last
-    pause ends (ms). `crowded`: too many conversations of its author waited already.
+    pause ends (ms). `crowded`: too many conversations of its author waited already. `stopped`: a person wants no
+    answer any more.
     """
 
     perception: Perception
@@ -83,6 +84,7 @@ class InboxMessage:
     not_before: int = 0
     voided: int = 0
     crowded: bool = False
+    stopped: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "InboxMessage":
@@ -110,6 +112,7 @@ class InboxMessage:
             row["not_before"],
             row["voided"],
             bool(row["crowded"]),
+            bool(row["stopped"]),
         )
 
     @property
@@ -291,7 +294,8 @@ class Delivery:
     `doubtful`: an earlier attempt may have posted it, so the platform's history is searched first; `doubted_ms` is
     since when. `faults` counts failures that were not foreseen, `draft_tries` the tries to finish its draft that the
     platform answered but did not do. `note`: it is a line of the daemon's own about another post. `emptied`: it lost
-    its words while it waited, so that it can be found, and never sent.
+    its words while it waited, so that it can be found, and never sent. `halted`: a person stopped its reply, so that no
+    more of it is sent.
     """
 
     post: Post
@@ -305,6 +309,7 @@ class Delivery:
     draft_tries: int = 0
     note: bool = False
     emptied: bool = False
+    halted: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
@@ -324,6 +329,7 @@ class Delivery:
                 approval=row["approval"],
                 revises=row["revises"],
                 file=row["file"],
+                closes=row["stopped"] == "closing",
             ),
             fence=row["fence"],
             doubtful=doubtful,
@@ -335,4 +341,5 @@ class Delivery:
             draft_tries=row["draft_tries"],
             note=bool(row["note"]),
             emptied=bool(row["cleared"]),
+            halted=row["stopped"] == "halted",
         )

@@ -20,6 +20,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self._called = asyncio.Event()
+        self._news = asyncio.Event()
 
     @property
     def pending(self) -> bool:
@@ -29,6 +30,16 @@ class Interrupt:
     def call(self) -> None:
         """Signal a new message."""
         self._called.set()
+        self.look()
+
+    def look(self) -> None:
+        """Have who watches the conversation in memory.db look again, without interrupting a thought."""
+        self._news.set()
+
+    async def news(self) -> None:
+        """Wait until there may be something to look at since the last call."""
+        await self._news.wait()
+        self._news.clear()
 
     def clear(self) -> None:
         """The messages so far are absorbed; only newer ones count from now on."""

@@ -26,6 +26,7 @@ from daemon.core.sentences import Sentence
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
+from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.away import away_note
@@ -39,6 +40,7 @@ from daemon.runtime.passing_on import pass_on
 from daemon.runtime.reader_doubts import ReadersUnknown
 from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
+from daemon.runtime.stopping import end_stopped, is_stopped, watch_for_stop
 from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
@@ -100,14 +102,20 @@ class ConversationHandler:
             return None
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
+        return await self._answer(cycle)
+
+    async def _answer(self, cycle: Cycle) -> Delivery | None:
+        """Answer messages that the gate let in."""
+        if is_stopped(cycle):
+            return await self._end_stopped(cycle)
         if is_news(cycle.newest):
             return await self._pass_on(cycle)
         crowded = {one.perception.author for one in cycle.messages if one.crowded}
         if crowded.issuperset(one.perception.author for one in cycle.messages):  # another user's is thought about
             return await self._put_off(cycle)
         with (
-            self._interrupts.attend(str(claim.conversation)) as cycle.interrupt,
-            self._services.at_work.works(claim.conversation, cycle.readers.audience) as cycle.does,
+            self._interrupts.attend(str(cycle.claim.conversation)) as cycle.interrupt,
+            self._services.at_work.works(cycle.claim.conversation, cycle.readers.audience) as cycle.does,
         ):
             return await self._think(cycle)
 
@@ -171,8 +179,7 @@ class ConversationHandler:
                 return await self._apologise(cycle, *why)
             return await self._think_in_time(cycle, left)
         except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
+            return await self._lost(cycle, lost)
         except ReadersUnknown as error:
             await self._ask_gate_later(claim, error)
             return None
@@ -200,7 +207,11 @@ class ConversationHandler:
         try:
             async with (
                 time_limit(services.clock, left),
-                alongside(self._keep_lease(cycle), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
+                alongside(
+                    self._keep_lease(cycle),
+                    watch_for_stop(cycle),
+                    watch_other_daemons(cycle.interrupt, claim.conversation, services),
+                ),
                 services.channel.thinking(cycle.newest) as cycle.show_status,
             ):
                 delivery = await run_cycle(cycle)
@@ -233,6 +244,20 @@ class ConversationHandler:
     def _counts_from(self, message: InboxMessage) -> int:
         paused_until = 0 if message.voided else message.not_before
         return max(message.received_ms, paused_until, self._began_ms)
+
+    async def _lost(self, cycle: Cycle, lost: LostLease) -> Delivery | None:
+        """A person stopped the cycle, which ends with words; or its claim is lost, or a message changed."""
+        if isinstance(lost, Stopped):
+            return await self._end_stopped(cycle)
+        await self._let_go(cycle, lost)
+        return None
+
+    async def _end_stopped(self, cycle: Cycle) -> Delivery | None:
+        try:
+            return await end_stopped(cycle, await self._approval_outcome(cycle.newest))
+        except LostLease as lost:
+            await self._let_go(cycle, lost)
+            return None
 
     async def _put_off(self, cycle: Cycle) -> Delivery | None:
         """Too many conversations of the user wait already: say so, in each further one, without a model call."""
@@ -312,7 +337,7 @@ class ConversationHandler:
         """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
-        if isinstance(lost, Superseded | ReadersChanged):
+        if isinstance(lost, Superseded | ReadersChanged | Stopped):
             text_changed = isinstance(lost, Superseded)
             await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:

@@ -18,6 +18,7 @@ from daemon.core.ports import Channel, Clock, Emit, Post
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.memory.notes import Note
 from daemon.memory.queues.outbox import Outbox
+from daemon.memory.queues.stops import STOPPED
 from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0
@@ -114,10 +115,16 @@ class Courier:
             if found is not None or post.draft_lost:
                 post = replace(post, draft=found.ts if found else None, draft_lost=False)
                 await self._outbox.note_draft(delivery, post.draft)
+        return await self._still_due(delivery, post)
+
+    async def _still_due(self, delivery: Delivery, post: Post) -> Post | None:
+        """A post that was surely not sent, as it is to be sent now; None when it is not to be sent any more."""
         if delivery.emptied:
             await self._outbox.end_emptied(delivery)
             self._emit("outbox.emptied", key=post.key)
             return None
+        if delivery.halted:
+            return await self._halted(delivery, post)
         if _changes_a_message(post):
             return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
         if self._age(delivery) > (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after):
@@ -125,6 +132,14 @@ class Courier:
             self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None
         return post
+
+    async def _halted(self, delivery: Delivery, post: Post) -> Post | None:
+        """What closes the draft of a reply that was stopped, as it stands; None where nothing of it is visible."""
+        if post.draft is None or self._is_hopeless(delivery):
+            await self._outbox.drop(delivery, STOPPED)
+            self._emit("outbox.stopped", key=post.key)
+            return None
+        return replace(post, body="", closes=True)
 
     async def _send(self, delivery: Delivery, post: Post) -> bool:
         try:

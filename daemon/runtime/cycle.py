@@ -39,7 +39,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     cycle.paused = await services.standing.paused([one.author for one in cycle.perceptions])
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)
-    speech = _speech(cycle)
+    speech = cycle.speech = _speech(cycle)
     motor = Motor(speech, cycle.words, await rules_of_reply(cycle))
     context = await process_context(cycle, soul, transcript, motor)
     services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)

@@ -9,7 +9,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
-from daemon.core.ports import LinkedMessages, LLMCall, Passage
+from daemon.core.ports import LinkedMessages, LLMCall, Passage, Speech
 from daemon.core.sentences import Words
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import SentFile
@@ -37,7 +37,7 @@ class Cycle:
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
-    words link to.
+    words link to. `speech` shows the reply while it grows.
     """
 
     services: CycleServices
@@ -60,6 +60,7 @@ class Cycle:
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
     linked: tuple[LinkedMessages, ...] = ()
+    speech: Speech | None = None
     _readers: Readers | None = None
 
     def __post_init__(self) -> None:

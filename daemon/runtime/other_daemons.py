@@ -18,6 +18,7 @@ async def watch_other_daemons(interrupt: Interrupt, conversation: ConversationKe
     while True:
         await services.bells.called_within(POLL_S, calls)
         calls = services.bells.calls
+        interrupt.look()
         try:
             if await services.conversations.has_new_messages(conversation):
                 interrupt.call()

@@ -15,6 +15,11 @@ class ShownSpeech:
         self._speech = speech
         self._does = does
 
+    @property
+    def shown(self) -> str:
+        """See `Speech.shown`."""
+        return self._speech.shown
+
     async def say(self, text: str) -> None:
         """See `Speech.say`."""
         self._does(Doing.SPEAKING)

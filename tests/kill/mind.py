@@ -1,6 +1,7 @@
 """The model of the daemons that are killed: it answers at once in every form, and words of a message steer it.
 
 "remind" calls for a reminder, which is set for a second later. "find out" calls for research, the loop of actions:
+"at length" gets LENGTH numbered words, and
 "ask" leaves the problem parked until the user answers; "slowly" and "ponder" take so long that another message arrives
 meanwhile, during a choice or after the reply.
 """
@@ -13,6 +14,9 @@ from typing import Final
 from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
+
+LENGTH: Final = 600
+"""The words of an answer at length."""
 
 _SLOW: Final = 3.0  # seconds that a step takes, unless a message cuts it
 _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "visitor_notes": "ponder"})
@@ -59,7 +63,11 @@ class KilledMind:
             return json.dumps(made)
         if prompt.step == "respond":  # every reply teaches something
             answer = placeholder_answer(prompt).replace("_check>false<", "_check>true<")
-            return answer.replace("<calls_for>nothing<", f"<calls_for>{_wish(prompt)}<")
+            answer = answer.replace("<calls_for>nothing<", f"<calls_for>{_wish(prompt)}<")
+            if "at length" in _newest(prompt):
+                said = " ".join(f"word{number:04d}" for number in range(1, LENGTH + 1))
+                answer = answer.replace("</external_dialogue", f" {said}</external_dialogue")
+            return answer
         return placeholder_answer(prompt)
 
     def _structured(self, prompt: Prompt) -> dict[str, object]:

@@ -235,10 +235,12 @@ class _HttpSpeech:
         self._live = live
         self._conversation = conversation
         self._settled = False
+        self.shown = ""
 
     async def say(self, text: str) -> None:
         """See `Speech.say`."""
         if not self._settled:
+            self.shown += text
             self._live.say(self._conversation, text)
 
     async def show(self, task: Task) -> None:

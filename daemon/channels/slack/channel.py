@@ -372,6 +372,8 @@ class SlackChannel:
 class _StatusOnly:
     """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
 
+    shown = ""
+
     def __init__(self, status: Callable[[str], None], words: Words) -> None:
         self._status = status
         self._words = words

@@ -20,6 +20,7 @@ from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
+from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.worker_store import WorkerStore
@@ -40,8 +41,8 @@ class Commits(WorkerStore):
 
         None when there is nothing to send, or an earlier post of the conversation has to go first. Raises LostLease
         when another worker holds the conversation by now, Superseded when a message changed during the cycle, and
-        ReadersChanged when the recipient left a room on which the reply may rest, or a channel was made private; it
-        writes nothing then.
+        Stopped when a person stopped it meanwhile, ReadersChanged when the recipient left a room on which the reply may
+        rest, or a channel was made private; it writes nothing then.
         """
         now = self._clock.now_ms()
 
@@ -104,7 +105,8 @@ class Commits(WorkerStore):
                 "outbox",
                 """
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
-                  recipient = excluded.recipient, approval = excluded.approval WHERE outbox.state = 'drafting'
+                  recipient = excluded.recipient, approval = excluded.approval, stopped = excluded.stopped
+                WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
                 part=part,
@@ -116,6 +118,7 @@ class Commits(WorkerStore):
                 audience=str(claim.audience),
                 approval=effect.approval.id if effect.approval and last else None,
                 state="pending",
+                stopped="closing" if effect.stops else "",
                 created_ms=now,
                 **conversation_columns(claim.conversation),
             )
@@ -191,13 +194,15 @@ async def _store_away_note(transaction: Transaction, claim: Claim, part: int, no
 async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> None:
     rows = await transaction.rows(
         """
-        SELECT c.forgotten, i.id, i.revision FROM conversations c
+        SELECT c.forgotten, i.id, i.revision, i.stopped FROM conversations c
         LEFT JOIN inbox i ON i.conversation = c.id
           AND i.state IN ('new', 'claimed') AND i.state = 'claimed' -- the first finds the index
         WHERE c.id = :id
         """,
         id=str(effect.claim.conversation),
     )
+    if not effect.stops and any(row["stopped"] for row in rows):
+        raise Stopped("a person stopped it", hint="nothing to do: the reply ends as it stands")
     claimed = {(message.id, message.revision) for message in effect.claim.messages}
     if {(row["id"], row["revision"]) for row in rows if row["id"] is not None} != claimed:
         raise Superseded("a message changed during its reply", hint="nothing to do: the reply is made anew")

@@ -82,7 +82,7 @@ class Conversations(WorkerStore):
         assert row is not None  # selected in this very transaction
         claimed = await transaction.rows(
             """
-            UPDATE inbox SET state = 'claimed', attempts = attempts + 1
+            UPDATE inbox SET state = 'claimed', attempts = attempts + 1, absorbed = 0
             WHERE conversation = :id AND state IN ('new', 'claimed') RETURNING *
             """,
             id=conversation,
@@ -124,7 +124,7 @@ class Conversations(WorkerStore):
             await require_claim(transaction, claim)
             return await transaction.rows(
                 """
-                UPDATE inbox SET state = 'claimed', attempts = attempts + 1
+                UPDATE inbox SET state = 'claimed', attempts = attempts + 1, absorbed = 1
                 WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' AND modality = 'words'
                 RETURNING *
                 """,
@@ -169,6 +169,17 @@ class Conversations(WorkerStore):
             id=str(conversation),
         )
         return row is not None
+
+    async def stopped_messages(self, conversation: ConversationKey) -> frozenset[str]:
+        """The ids of the claimed messages that a person stopped."""
+        rows = await self._database.rows(
+            """
+            SELECT id FROM inbox
+            WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed' AND stopped = 1
+            """,
+            id=str(conversation),
+        )
+        return frozenset(row["id"] for row in rows)
 
     async def was_refused_lately(self, message: InboxMessage, reason: str) -> bool:
         """Whether another message of the same user in the same room was refused for this reason within a day."""

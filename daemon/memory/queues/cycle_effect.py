@@ -38,7 +38,8 @@ class CycleEffect:
     prompts. `zones` are the time zones of those who wrote, by platform id. `rooms` are the private rooms whose words
     the reply may rest on: the recipient has to be in each. `acts` are what `asker` decided of what is known of them.
     `surfaced` is what surfaced from memory to the reply, with its marks, `known_facts` are the ids of the facts about
-    people that stood in its prompt. `handoff`: another soul gets the thread, with all of this.
+    people that stood in its prompt. `handoff`: another soul gets the thread, with all of this. `stops`: it ends a reply
+    that a person stopped, so that its draft is kept as it stands.
     """
 
     claim: Claim
@@ -74,3 +75,4 @@ class CycleEffect:
     handoff: Handoff | None = None
     surfaced: tuple[tuple[str, Passage], ...] = ()
     known_facts: tuple[str, ...] = ()
+    stops: bool = False

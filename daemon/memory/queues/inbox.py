@@ -7,7 +7,7 @@ events are stored as well, since they alone tell a repeated edit or click from a
 from collections.abc import Callable
 from dataclasses import replace
 
-from daemon.core.perception import Perception
+from daemon.core.perception import Perception, Place
 from daemon.core.ports import (
     Acceptance,
     Arrival,
@@ -21,6 +21,7 @@ from daemon.core.ports import (
     Feedback,
     NewMessage,
     Source,
+    Stop,
     TypedCommand,
     WhyAsked,
 )
@@ -38,6 +39,7 @@ from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_fe
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
+from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
 from daemon.memory.queues.typed_commands import take_command
 from daemon.memory.queues.why_asked import ask_why
 
@@ -90,21 +92,18 @@ class Inbox:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> tuple[Acceptance, str, str]:
+        async def unit(transaction: Transaction) -> tuple[Acceptance, str, tuple[str, ...]]:
             if not await _first_delivery(transaction, arrival, now):
-                return Acceptance.DUPLICATE, "event repeated", ""
-            if not isinstance(arrival, NewMessage):
-                return *await _accept(transaction, arrival, now), ""
-            message = await _at_its_holder(transaction, arrival, now)
-            if message is None:
-                return *_GONE, ""
-            accepted = await _store_message(transaction, message, now)
-            if accepted[0] is Acceptance.ACCEPTED:
-                await note_crowd(transaction, message, self._most_waiting)
-            return *accepted, str(message.perception.conversation)
+                return Acceptance.DUPLICATE, "event repeated", ()
+            if isinstance(arrival, Stop):
+                thread = StopPlace(arrival.soul, arrival.workspace, arrival.channel, arrival.ts, arrival.author)
+                return await accept_stop(transaction, thread, now)
+            if isinstance(arrival, NewMessage):
+                return await _hear(transaction, arrival, now, self._most_waiting)
+            return *await _accept(transaction, arrival, now), ("",)
 
-        acceptance, reason, conversation = await self._database.write(unit, within=2.0)
-        if acceptance is Acceptance.ACCEPTED:
+        acceptance, reason, conversations = await self._database.write(unit, within=2.0)
+        for conversation in conversations if acceptance is Acceptance.ACCEPTED else ():
             self._on_accepted(conversation)
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
@@ -113,6 +112,32 @@ class Inbox:
         """See `Intake.may_ask_why`."""
         now = self._clock.now_ms()
         return await self._database.write(lambda transaction: may_ask_why(transaction, feedback, now), within=1.0)
+
+
+async def _hear(
+    transaction: Transaction, arrival: NewMessage, now: int, most_waiting: int
+) -> tuple[Acceptance, str, tuple[str, ...]]:
+    """Store a message, and stop what it stops; gives the conversations that have news with the outcome."""
+    message = await _at_its_holder(transaction, arrival, now)
+    if message is None:
+        return *_GONE, ()
+    stopped = await _stopped_by(transaction, message, now)
+    accepted = await _store_message(transaction, message, now)
+    if stopped:
+        await settle_stop(transaction, message.perception.id, now)
+    elif accepted[0] is Acceptance.ACCEPTED:
+        await note_crowd(transaction, message, most_waiting)
+    return *accepted, (*stopped, str(message.perception.conversation))
+
+
+async def _stopped_by(transaction: Transaction, message: NewMessage, now: int) -> tuple[str, ...]:
+    """What a message stopped: in its thread, or in all direct messages where it stands outside threads."""
+    if not message.stops:
+        return ()
+    key, perception = message.perception.conversation, message.perception
+    whole = perception.place is Place.DM and not key.thread
+    place = StopPlace(key.soul, key.workspace, key.channel, key.thread, perception.author, whole=whole)
+    return await stop_work(transaction, place, now)
 
 
 async def _at_its_holder(transaction: Transaction, message: NewMessage, now: int) -> NewMessage | None:

@@ -99,6 +99,10 @@ class Outbox(WorkerStore):
         """Settle a post that won't be sent as `unknown`, `expired` or `dead`, with a note. Raises LostLease."""
         await self._settle(delivery, state, reason, None, note)
 
+    async def drop(self, delivery: Delivery, reason: str) -> None:
+        """Settle a post of which nothing is visible, and nothing is to be. Raises LostLease."""
+        await self._settle(delivery, "dropped", reason, None)
+
     async def end_emptied(self, delivery: Delivery) -> None:
         """End a post that lost its words and surely did not arrive; see `emptied_posts`. Raises LostLease."""
         await self._update(

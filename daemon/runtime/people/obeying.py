@@ -159,6 +159,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.MY_KEYS: heed_keys,
     Command.END_KEY: heed_keys,
     Command.END_KEYS: heed_keys,
+    Command.STOP: lambda cycle, _: say(cycle, cycle.words.say("stop_nothing")),
 }
 """What is not about a person's own memory."""
 

@@ -34,6 +34,7 @@ COMMANDS_SCOPE: Final = "commands"
 GROUPS_SCOPE: Final = "usergroups:read"
 """Lets the soul know which user groups hold it; without it the mention of a group is for the others in it."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
+    "agent_session_stopped",  # the stop button of a reply that grows
     "app_mention",
     "app_uninstalled",
     "tokens_revoked",

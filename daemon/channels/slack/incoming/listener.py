@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
@@ -20,6 +21,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
+from daemon.channels.slack.incoming.stops import says_stop, session_stopped
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
@@ -33,6 +35,8 @@ from daemon.core.ports import (
     Feedback,
     GateDecision,
     Intake,
+    NewMessage,
+    Stop,
     WhyAsked,
 )
 from daemon.core.sentences import Sentence
@@ -41,6 +45,8 @@ _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
 _IGNORED: Final[Mapping[type[Arrival], str]] = {Decision: "press_void", WhyAsked: "because_not_mine"}
+_REFUSED: Final = {Feedback: "feedback_refused", Complaint: "feedback_refused", Stop: "stop_refused"}
+_TOO_LONG: Final = "it took too long"
 _ENDED: Final[Mapping[str, str]] = {
     "app_uninstalled": "Slack says that the app was removed from the workspace",
     "tokens_revoked": "Slack says that the token of the app was revoked",
@@ -103,8 +109,10 @@ class Listener:
         if arrival is None:
             self._tell_of_end(body)
             return "press_void" if self._reader.is_unlisted(body) else ""
-        if isinstance(arrival, Feedback | Complaint) and not await self._may_judge(arrival):
+        if isinstance(arrival, Feedback | Complaint | Stop) and not await self._is_admitted(arrival):
             return ""
+        if isinstance(arrival, NewMessage) and says_stop(arrival):
+            arrival = replace(arrival, stops=await self._is_admitted(_stop_of(arrival)))
         self._note(arrival)
         self._in_progress += 1
         self._idle.clear()
@@ -134,18 +142,18 @@ class Listener:
         """Wait until no arrival is being stored."""
         await self._idle.wait()
 
-    async def _may_judge(self, feedback: Feedback | Complaint) -> bool:
-        """Whether the gate admits who judged a reply; False too where it can't decide in time."""
-        place = self._reader.places.get(feedback.channel, Place.PRIVATE_CHANNEL)
-        place = Place.DM if feedback.channel.startswith("D") else place
+    async def _is_admitted(self, arrival: Feedback | Complaint | Stop) -> bool:
+        """Whether the gate admits the author of what no cycle asks it about; False where it can't decide in time."""
+        place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
+        place = Place.DM if arrival.channel.startswith("D") else place
         try:
             async with asyncio.timeout(_GATE_TIMEOUT):
-                decision = await self._judge(feedback.author, feedback.channel, place)
+                decision = await self._judge(arrival.author, arrival.channel, place)
         except (ChannelError, TimeoutError) as error:
-            self._emit("slack.feedback_refused", event_id=feedback.event_id, reason=str(error) or "it took too long")
+            self._emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=str(error) or _TOO_LONG)
             return False
         if not decision.admitted:
-            self._emit("slack.feedback_refused", event_id=feedback.event_id, reason=decision.reason)
+            self._emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=decision.reason)
         return decision.admitted
 
     def _tell_of_end(self, body: Mapping[str, Any]) -> None:
@@ -165,7 +173,13 @@ class Listener:
             return self._reader.shortcut(body)
         if body.get("type") == "view_submission":
             return dialog_sent(self._reader, body)
-        return self._reader.event(body)
+        return session_stopped(self._reader, body) or self._reader.event(body)
+
+
+def _stop_of(message: NewMessage) -> Stop:
+    """A message that says stop, as a stop."""
+    key, perception = message.perception.conversation, message.perception
+    return Stop(message.event_id, key.soul, key.workspace, key.channel, key.thread or perception.ts, perception.author)
 
 
 def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client: SlackClient, emit: Emit) -> AsyncApp:

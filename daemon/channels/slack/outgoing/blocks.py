@@ -75,9 +75,9 @@ def _beginning(text: str) -> str:
 def buttons(post: Post) -> list[dict[str, Any]]:
     """The buttons under a post: the answers to an approval request, or feedback under a reply's last part.
 
-    A revised post has none, since it states a decision.
+    A revised post has none, since it states a decision, nor one that closes a reply that was stopped.
     """
-    if post.revises is not None:
+    if post.revises is not None or post.closes:
         return []
     if post.approval is not None:
         return [{"type": "actions", "elements": [_answer(act, post) for act in answers_to(post.approval)]}]

@@ -31,6 +31,7 @@ from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports import Emit, FoundPost, Post
+from daemon.core.text import close_fence
 
 _FINAL: Final = PLACE | APP  # error codes that no other form can cure
 _DM: Final = "D"  # what the ids of DMs begin with
@@ -65,6 +66,8 @@ class SlackDelivery:
             return await self._revise(post, post.revises)
         if post.draft is None:
             return await self._post(post)
+        if post.closes:
+            return await self._close(post, post.draft)
         try:
             return await self._finish(post, post.draft)
         except ChannelRefused as error:
@@ -88,7 +91,7 @@ class SlackDelivery:
         unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if standing := {pieces_of(message): message["ts"] for message in ours if key_of(message) == post.key}:
             (_, of), ts = min(standing.items())
-            if len(standing) >= of and post.draft in unkeyed:
+            if len(standing) >= of and post.draft in unkeyed and not post.closes:
                 await self._delete(channel, str(post.draft))  # the whole was posted beside it
             return FoundPost(ts, finished=len(standing) >= of)
         if not whole:
@@ -242,6 +245,26 @@ class SlackDelivery:
             raise
         self._drafts.forget(channel, ts)
         return ts
+
+    async def _close(self, post: Post, ts: str) -> str:
+        """End a draft as it stands, with the post's text below it; where that is not possible, it is posted alone."""
+        channel, body = post.conversation.channel, inert(post.body)
+        shown = self._drafts.text(channel, ts) or ""
+        text = f"{close_fence(shown)[len(shown.rstrip()) :]}\n\n{body}" if body else ""
+        forms = self._drafts.forms(channel, ts, text)
+        self._drafts.forget(channel, ts)
+        for form in forms:
+            try:
+                await self._sessions.stop_stream(channel, ts, metadata=metadata(post), **form)
+            except ChannelRefused as error:
+                if error.code in _FINAL:
+                    raise
+                if error.code in MESSAGE_GONE | STREAM_OVER:
+                    break
+            else:
+                return ts
+        await self._sessions.end(channel, post.reply_to)
+        return await self._post(post) if body else ts
 
     async def _rewrite(self, post: Post, ts: str, *, over: bool = False) -> str:
         """End a stream that may still be open, then replace its text; doing it twice does no harm."""

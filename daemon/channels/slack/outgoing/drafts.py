@@ -98,6 +98,12 @@ class Drafts:
         draft = self._drafts.get((channel, ts))
         return draft.text if draft else None
 
+    def forms(self, channel: str, ts: str, text: str) -> tuple[dict[str, Any], ...]:
+        """The arguments that end a stream with more text; both forms where its own is unknown, as after a restart."""
+        if (channel, ts) in self._drafts:
+            return (self.ending(channel, ts, text),)
+        return {"markdown_text": text or None}, {"chunks": text_chunks(text) or None}
+
     def ending(self, channel: str, ts: str, text: str) -> dict[str, Any]:
         """The arguments that end a draft's stream with its last text (Slack: chat.stopStream)."""
         draft = self._drafts.get((channel, ts)) or _Draft()

@@ -84,6 +84,11 @@ class SlackSpeech:
         self._group: asyncio.TaskGroup | None = None
         self._nap: asyncio.Task[None] | None = None
 
+    @property
+    def shown(self) -> str:
+        """See `Speech.shown`."""
+        return self._shown
+
     async def say(self, text: str) -> None:
         """Take more of the reply; returns at once."""
         if self._ended:

@@ -1,4 +1,4 @@
-"""A colleague: what people say of replies, and why they were wrong; reminders that are theirs, and repeat."""
+"""A colleague: what people say of replies, and stop; reminders that are theirs, and repeat."""
 
 from alembic import op
 
@@ -38,6 +38,11 @@ CHANGES: tuple[str, ...] = (
     "ALTER TABLE feedback ADD COLUMN asked_ms INTEGER",
     "ALTER TABLE feedback ADD COLUMN why TEXT NOT NULL DEFAULT ''",
     *_REMINDERS,
+    # What was stopped: messages that are not thought about any more, and what was taken in while others were answered.
+    "ALTER TABLE inbox ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1))",
+    "ALTER TABLE inbox ADD COLUMN absorbed INTEGER NOT NULL DEFAULT 0 CHECK (absorbed IN (0, 1))",
+    # The post that ends a stopped reply below what is shown of it, and one of which no more may be sent.
+    "ALTER TABLE outbox ADD COLUMN stopped TEXT NOT NULL DEFAULT '' CHECK (stopped IN ('', 'closing', 'halted'))",
 )
 
 

@@ -1,0 +1,131 @@
+"""Stops what is under way in a conversation: durable before it is acknowledged, so that a kill can't undo it.
+
+The messages that are being answered are marked, and whoever holds them ends without another word: the daemon that
+thinks about them now, or the one that claims them after its death. Of a reply that is being sent, the parts that wait
+are left out. Messages that came meanwhile are kept.
+"""
+
+from dataclasses import dataclass
+
+from daemon.core.errors import LostLease
+from daemon.core.ports import Acceptance
+from daemon.core.sentences import SENTENCES
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.notes import note_in_conversation
+
+STOPPED = "it was stopped"
+"""Why a post is not sent."""
+
+
+class Stopped(LostLease):
+    """A person stopped the cycle: nothing of it may be committed but the words that say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopPlace:
+    """Where somebody says stop: a thread, by its first message; `whole`: all of a channel, as in direct messages."""
+
+    soul: str
+    workspace: str
+    channel: str
+    thread: str
+    author: str
+    whole: bool = False
+
+
+async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tuple[str, ...]:
+    """Stop what is under way there, if the person takes part in it; gives the conversations that were stopped."""
+    rows = await transaction.rows(
+        f"""
+        SELECT c.id FROM conversations c
+        WHERE c.workspace = :workspace AND c.channel = :channel AND {OF_SOUL}
+          AND (:whole OR c.thread = :thread
+            OR EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND i.state IN ('new', 'claimed')
+                                               AND i.ts = :thread)
+            OR EXISTS (SELECT 1 FROM outbox o WHERE o.conversation = c.id AND o.state IN ('pending', 'sending')
+                                                AND o.reply_to = :thread))
+          AND (EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND i.author = :author
+                                               AND i.state IN ('new', 'claimed', 'answered'))
+            OR EXISTS (SELECT 1 FROM turns t WHERE t.conversation = c.id AND t.author = :author))
+        """,  # noqa: S608 - a constant of this package
+        soul=place.soul,
+        workspace=place.workspace,
+        channel=place.channel,
+        thread=place.thread,
+        author=place.author,
+        whole=place.whole,
+    )
+    return tuple([row["id"] for row in rows if await _stop(transaction, row["id"], now)])
+
+
+async def _stop(transaction: Transaction, conversation: str, now: int) -> bool:
+    """Whether anything was under way: messages that are answered, a reply that is sent, or else messages that wait."""
+    answering = await _mark(transaction, conversation, "claimed")
+    left_out = await _leave_out(transaction, conversation, now)
+    return answering or left_out or await _mark(transaction, conversation, "new")
+
+
+async def _mark(transaction: Transaction, conversation: str, state: str) -> bool:
+    rows = await transaction.rows(
+        """
+        UPDATE inbox SET stopped = 1
+        WHERE conversation = :id AND state IN ('new', 'claimed') AND state = :state AND absorbed = 0
+          AND (state = 'claimed' OR modality = 'words') RETURNING id
+        """,
+        id=conversation,
+        state=state,
+    )
+    return bool(rows)
+
+
+async def _leave_out(transaction: Transaction, conversation: str, now: int) -> bool:
+    """Send no more of a reply: what was not begun is dropped, what may be visible is closed as it stands."""
+    replies = """
+        conversation = :id AND stopped = '' AND note = 0 AND revises IS NULL AND approval IS NULL AND file = ''
+          AND instr(id, '!') = 0
+    """
+    await transaction.run(
+        f"UPDATE outbox SET stopped = 'halted' WHERE {replies} AND state IN ('pending', 'sending')",  # noqa: S608 - a literal
+        id=conversation,
+    )
+    dropped = await transaction.rows(
+        """
+        UPDATE outbox SET state = 'dropped', reason = :why, settled_ms = :now
+        WHERE conversation = :id AND state = 'pending' AND stopped = 'halted' AND platform_ts IS NULL AND draft_lost = 0
+        RETURNING id, reply_to, recipient, newer_than_ts
+        """,
+        id=conversation,
+        why=STOPPED,
+        now=now,
+    )
+    for row in dropped[:1]:
+        await note_in_conversation(
+            transaction,
+            conversation,
+            row["id"],
+            SENTENCES["stop_rest"],
+            reply_to=row["reply_to"],
+            recipient=row["recipient"],
+            newer_than_ts=row["newer_than_ts"],
+            now=now,
+        )
+    return bool(dropped)
+
+
+async def accept_stop(transaction: Transaction, place: StopPlace, now: int) -> tuple[Acceptance, str, tuple[str, ...]]:
+    """Stop by a platform's button; ignored where nothing is under way, or not for this person to stop."""
+    stopped = await stop_work(transaction, place, now)
+    return (Acceptance.ACCEPTED, "stopped", stopped) if stopped else (Acceptance.IGNORED, "nothing to stop", ())
+
+
+async def settle_stop(transaction: Transaction, message: str, now: int) -> None:
+    """A message that said stop, and did, is answered by the end of the reply."""
+    await transaction.run(
+        """
+        UPDATE inbox SET state = 'answered', reason = 'it stopped a reply', settled_ms = :now
+        WHERE id = :id AND state = 'new'
+        """,
+        id=message,
+        now=now,
+    )

@@ -1,0 +1,75 @@
+"""Ends a cycle that a person stopped: what is shown of its reply stays, closed, and one line says what was spent."""
+
+from dataclasses import replace
+
+from daemon.core.errors import StoreError
+from daemon.core.perception import Modality
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.stops import Stopped
+from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, TurnKind
+from daemon.mind.state_machine import DECISION_PROCESS
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words, turns_of
+
+_CENT = 0.01  # US dollars; what costs less is told in tokens alone
+
+
+async def watch_for_stop(cycle: Cycle) -> None:
+    """Look into memory.db at each news of the conversation, until cancelled. Raises Stopped."""
+    while True:
+        try:
+            stopped = await cycle.services.conversations.stopped_messages(cycle.claim.conversation)
+        except StoreError as error:
+            cycle.services.emit("store.failed", reason=error.message, hint=error.hint)
+            stopped = frozenset()
+        if stopped:
+            raise Stopped("a person stopped it", hint="nothing to do: the reply ends as it stands")
+        await cycle.interrupt.news()
+
+
+def is_stopped(cycle: Cycle) -> bool:
+    """Whether a person wants no answer any more to messages that were claimed only now, as after a crash."""
+    return any(one.stopped for one in cycle.messages)
+
+
+async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
+    """Commit the end of a stopped cycle; messages that came meanwhile go back and are answered.
+
+    `outcome` says what became of something that had been allowed. Raises StoreError and LostLease.
+    """
+    services = cycle.services
+    stopped = await services.conversations.stopped_messages(cycle.claim.conversation)
+    cycle.messages = tuple(one for one in cycle.messages if one.id in stopped) or cycle.messages
+    shown = cycle.speech.shown.strip() if cycle.speech is not None else ""
+    text = f"_{_last_words(cycle, begun=bool(shown))}_{outcome}" if _is_due(cycle, shown) else ""
+    parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
+    delivery = await services.commits.commit(_effect(cycle, parts, shown))
+    services.emit("cycle.stopped", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
+    return delivery
+
+
+def _is_due(cycle: Cycle, shown: str) -> bool:
+    """Whether somebody waits for words: not where the soul was about to speak of itself into a silence."""
+    newest = cycle.newest
+    return bool(shown or cycle.claim.draft or newest.modality is not Modality.TIME or newest.content.strip())
+
+
+def _last_words(cycle: Cycle, *, begun: bool) -> str:
+    said = cycle.words.say("stop_begun" if begun or cycle.claim.draft is not None else "stop_before")
+    tokens, usd = cycle.usage()
+    if not tokens:
+        return said
+    spent = cycle.words.say("stop_spent_usd", tokens=f"{tokens:,}", usd=f"{usd:.2f}") if usd >= _CENT else ""
+    return f"{said} {spent or cycle.words.say('stop_spent', tokens=f'{tokens:,}')}"
+
+
+def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
+    soul, state = cycle.services.soul(), cycle.claim.state
+    turns = turns_of(cycle)
+    if shown:
+        said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)
+        turns = (*turns, replace(said, passing=bool(cycle.paused)))
+    if state.process == DECISION_PROCESS:  # a problem that waited is given up, too
+        state = ProcessState("engaged", state.process)
+    effect = effect_of_words(cycle, parts, turns)
+    return replace(effect, stops=True, state=state, rooms=cycle.readers.rooms)

@@ -1,0 +1,220 @@
+"""Stop: by Slack's button or the word alone; the draft stays as it stands, and nothing comes after it."""
+
+import asyncio
+
+import pytest
+
+from daemon.local_slack.model import Json
+from tests.given import CLOSING, OPENING
+from tests.journeys.house import House, said
+from tests.journeys.problems import PROBLEM, script, solver
+from tests.models import Flow
+from tests.unit.ism_parts import chosen
+
+FIRST = "The first words of a long reply, which are enough to be shown at once: more than eighty characters. "
+KEPT = "The first words of a long reply, which are enough to be shown at once: more than eighty"
+LATER = "and words that nobody wants any more "
+BEGUN = "Stopped. So far it took"
+BEFORE = "Stopped before I had said anything."
+
+
+async def begun(house: House, flow: Flow, room: str = "dm", text: str = "tell me") -> Json:
+    """Ask, and release the first words of the reply; gives its draft."""
+    await house.say("Ada", room, text)
+    await flow.asked.wait()
+    flow.say(OPENING, FIRST)
+    return await house.draft("D0ADA" if room == "dm" else "C0GENERAL", "long reply")
+
+
+async def ended(house: House, draft: Json) -> str:
+    """Wait until a draft is finished; gives its words."""
+
+    async def look() -> str | None:
+        posts = await house.people.posts_by_bot(draft["channel"])
+        found = next(one for one in posts if one["ts"] == draft["ts"])
+        return said(found) if found.get("streaming_state") != "in_progress" else None
+
+    words = await house.until(look)
+    await house.idle()
+    return words
+
+
+async def test_the_button_keeps_the_draft_and_says_below_it_what_was_spent(house: House) -> None:
+    flow = house.flow()
+    draft = await begun(house, flow)
+    await house.people.stop("Ada", "dm", draft["thread_ts"])
+    words = await ended(house, draft)
+    flow.end(LATER, CLOSING)
+    assert words.startswith(KEPT)
+    assert BEGUN in words
+    assert LATER.strip() not in words
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    [session] = (await house.people.state())["sessions"]
+    assert session["status"] == "active"
+    [row] = await house.rows("SELECT state, answered_by FROM inbox")
+    assert row["state"] == "answered"
+    [turn] = await house.rows("SELECT body, kind FROM turns WHERE speaker = 'soul'")
+    assert tuple(turn) == (KEPT, "cut")
+
+
+@pytest.mark.parametrize("word", ["stop", "Stop!", "hör auf"])
+async def test_the_word_alone_stops_and_gets_no_answer_of_its_own(house: House, word: str) -> None:
+    draft = await begun(house, house.flow())
+    stop = await house.say("Ada", "dm", word)
+    assert BEGUN in await ended(house, draft)
+    assert await house.final_state(stop) == "answered"
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_the_word_in_the_thread_of_the_question_stops_it(house: House) -> None:
+    draft = await begun(house, house.flow())
+    await house.say("Ada", "dm", "stop", thread=draft["thread_ts"])
+    assert BEGUN in await ended(house, draft)
+
+
+async def test_before_the_first_word_one_line_says_so(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "tell me")
+    await flow.asked.wait()
+    await house.say("Ada", "dm", "stop")
+    post = await house.reply("D0ADA")
+    await house.idle()
+    assert said(post).startswith(f"_{BEFORE}")
+    assert post["thread_ts"] == ts
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    await house.when(lambda: _closed(house))
+
+
+async def _closed(house: House) -> bool:
+    """Whether the model's call is over."""
+    return house.model.closed > 0
+
+
+async def test_what_came_meanwhile_is_kept_and_answered(house: House) -> None:
+    draft = await begun(house, house.flow())
+    other = await house.say("Ada", "dm", "and what is the time?")
+    await house.acknowledged()
+    await house.people.stop("Ada", "dm", draft["thread_ts"])
+    assert BEGUN in await ended(house, draft)
+    assert await house.final_state(other) == "answered"
+    assert said((await house.people.posts_by_bot("D0ADA"))[-1]) == "Echo: and what is the time?"
+
+
+async def test_in_a_channel_who_takes_no_part_stops_nothing_and_the_asker_does(house: House) -> None:
+    flow = house.flow()
+    draft = await begun(house, flow, "general", "@soul tell me")
+    await house.people.stop("Ben", "general", draft["thread_ts"])
+    await house.events.until("slack.heard", kind="Stop", became="ignored")
+    flow.say("More.")
+    await house.people.stop("Ada", "general", draft["thread_ts"])
+    assert BEGUN in await ended(house, draft)
+
+
+async def test_a_guest_whom_the_gate_refuses_stops_nothing(house: House) -> None:
+    flow = house.flow()
+    await house.people.join("Gus", "general")
+    draft = await begun(house, flow, "general", "@soul tell me")
+    await house.people.stop("Gus", "general", draft["thread_ts"])
+    await house.events.until("slack.stop_refused", reason="guest")
+    await house.say("Gus", "general", "stop", thread=draft["thread_ts"])
+    await house.events.until("slack.stop_refused", 2)
+    flow.end("All of it.", CLOSING)
+    assert (await ended(house, draft)).endswith("All of it.")
+
+
+async def test_a_stop_after_the_end_gets_one_sentence_by_the_word_and_none_by_the_button(house: House) -> None:
+    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+    post = await house.reply("D0ADA")
+    stopped = {"type": "agent_session_stopped", "user": "U0ADA", "channel": "D0ADA", "thread_ts": post["thread_ts"]}
+    await house.people.emit(stopped, "D0ADA")
+    await house.events.until("slack.heard", kind="Stop", became="ignored")
+    answer = await house.answered("Ada", "dm", "stop")
+    assert answer == "I am doing nothing here that could be stopped."
+    assert len(house.prompts) == 1
+
+
+async def test_two_stops_at_once_are_one(house: House) -> None:
+    draft = await begun(house, house.flow())
+    await asyncio.gather(
+        house.people.stop("Ada", "dm", draft["thread_ts"]),
+        house.people.stop("Ada", "dm", draft["thread_ts"]),
+    )
+    words = await ended(house, draft)
+    assert words.count("Stopped.") == 1
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_the_daemon_that_hears_it_stops_the_one_that_thinks(house: House) -> None:
+    flow = house.flow()
+    thinking = house.daemon
+    draft = await begun(house, flow)
+    assert thinking is not None
+    await house.start()
+    await house.people.stop("Ada", "dm", draft["thread_ts"])
+    assert BEGUN in await ended(house, draft)
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_a_hard_problem_is_given_up_with_its_cards_closed(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(house, chosen(("Think", "the glaze")), chosen("Respond"))
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", PROBLEM)
+    await flow.asked.wait()
+
+    async def cards() -> list[Json]:
+        return [one for post in await house.people.posts_by_bot("D0ADA") for one in post.get("chunks", ())]
+
+    await house.until(cards)
+    await house.people.stop("Ada", "dm", ts)
+    post = await house.reply("D0ADA", "Stopped")
+    await house.idle()
+    states = {chunk.get("status") for chunk in post["chunks"] if chunk["type"] == "task_update"}
+    assert states == {"complete"}
+    assert await house.process() == "engaged"
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_after_a_kill_between_the_click_and_the_end_the_draft_is_closed_and_nothing_follows(house: House) -> None:
+    flow = house.flow()
+    draft = await begun(house, flow)
+    await house.people.fault("chat.stopStream", delay=60.0, times=1)
+    await house.people.stop("Ada", "dm", draft["thread_ts"])
+    await house.when(lambda: house.people.met("chat.stopStream"))
+    assert house.daemon is not None
+    await house.daemon.cut()
+    await house.people.clear_faults()
+    house.clock.turn(90)
+    await house.start()
+    words = await ended(house, draft)
+    assert words.startswith(KEPT)
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_a_stop_that_was_stored_is_heeded_by_the_daemon_after_a_kill(house: House) -> None:
+    flow = house.flow()
+    draft = await begun(house, flow)
+    assert house.daemon is not None
+    await house.daemon.cut()
+    await house.change("UPDATE inbox SET stopped = 1")
+    await house.start()
+    words = await ended(house, draft)
+    assert words.startswith(KEPT)
+    assert words.endswith("_Stopped._")
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    assert len(house.prompts) == 1
+
+
+async def test_a_draft_that_slack_sealed_stays_and_the_line_stands_below_it(house: House) -> None:
+    await house.people.post("lifetimes", stream=30.0)
+    draft = await begun(house, house.flow())
+    house.clock.turn(40)
+    await house.people.stop("Ada", "dm", draft["thread_ts"])
+    line = await house.reply("D0ADA", "Stopped.")
+    await house.idle()
+    posts = await house.people.posts_by_bot("D0ADA")
+    assert [one["ts"] for one in posts] == [draft["ts"], line["ts"]]
+    assert posts[0]["text"].startswith(KEPT)
+    [session] = (await house.people.state())["sessions"]
+    assert session["status"] == "active"

@@ -1,0 +1,73 @@
+"""Slack's stop button: read from users of our workspace alone, and never broken by what a payload holds."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.stops import says_stop, session_stopped
+from daemon.core.ports import Edit, NewMessage, Source, Stop
+from tests.slack.parts import OURS, TS
+
+READER = EventReader("minoan", OURS)
+
+
+def pressed(**changes: object) -> dict[str, Any]:
+    """A payload as Slack sends it, with these fields of its event changed."""
+    event = {
+        "type": "agent_session_stopped",
+        "user": "U1",
+        "channel": "D1",
+        "thread_ts": TS,
+        "streaming_message_ts": ["1.2"],
+        "event_ts": "9.1",
+    }
+    return {"type": "event_callback", "team_id": "T1", "event_id": "Ev1", "event": event | changes}
+
+
+def test_a_press_is_a_stop_of_its_thread() -> None:
+    assert session_stopped(READER, pressed()) == Stop("Ev1", "minoan", "T1", "D1", TS, "U1")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"type": "app_home_opened"},
+        {"user": "U/1"},
+        {"user": None},
+        {"user_team": "T9"},
+        {"channel": {"id": "D1"}},
+        {"channel": "D 1"},
+        {"thread_ts": "now"},
+        {"thread_ts": None},
+    ],
+)
+def test_foreign_and_broken_presses_are_nothing(changes: dict[str, object]) -> None:
+    assert session_stopped(READER, pressed(**changes)) is None
+
+
+def test_only_listed_members_stop_if_there_is_a_list() -> None:
+    assert session_stopped(EventReader("minoan", OURS, members=frozenset({"U2"})), pressed()) is None
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8), st.lists)
+
+
+@given(st.sampled_from(["user", "channel", "thread_ts", "user_team", "type"]), JSON)
+def test_no_payload_breaks_the_reader(field: str, value: object) -> None:
+    found = session_stopped(READER, pressed(**{field: value}))
+    assert found is None or isinstance(found, Stop)
+
+
+@pytest.mark.parametrize(("text", "stops"), [("stop", True), ("Stop!", True), ("stop the press", False), ("", False)])
+def test_the_word_stops_alone_and_live(text: str, stops: bool) -> None:
+    event = {"type": "message", "channel_type": "im", "user": "U1", "channel": "D1", "ts": TS, "text": text}
+    message = READER.event({"event": event, "event_id": "Ev1"})
+    assert isinstance(message, NewMessage)
+    assert says_stop(message) is stops
+    late = READER.event({"event": event, "event_id": "Ev1"}, Source.BACKFILL)
+    assert isinstance(late, NewMessage)
+    assert not says_stop(late), "what is read from history stops nothing of now"
+    assert not says_stop(Edit("Ev1", "minoan", "T1", "D1", TS, "stop"))
