@@ -262,6 +262,10 @@ class FakePersonRooms:
         """Note the room."""
         self.doubted.append(room)
 
+    async def moved(self, workspace: str, person: str, zone: str) -> bool:
+        """Nothing is known of zones."""
+        return False
+
     async def make_private(self, workspace: str, room: str) -> None:  # there is one
         """Note the room."""
         self.private.append(room)
@@ -440,6 +444,10 @@ class FakeChannel:
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
         """See `Channel.answer_command`; not part of this fake."""
         return False
+
+    async def shared_room(self, person: str, name: str) -> Room:
+        """A public channel in which all are."""
+        return Room(name, Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Everybody is everywhere."""

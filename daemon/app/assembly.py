@@ -364,6 +364,8 @@ def _capabilities(  # noqa: PLR0917 - one of each
         own_memory=partial(own_memory, store.known),
         own_things=store.own_things,
         open_library=library.open_part(),
+        shared_room=channel.shared_room,
+        most_intentions=settings.schedule_max,
     )
 
 

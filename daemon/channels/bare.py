@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from daemon.core.errors import FileRefused
+from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import LinkedMessages, Offers, SharedFile, ThreadMessage
+from daemon.core.ports import LinkedMessages, Offers, Room, SharedFile, ThreadMessage
 from daemon.core.sentences import Sentence
 
 
@@ -26,6 +26,10 @@ class BareChannel:
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
         """See `Channel.answer_command`."""
         return False
+
+    async def shared_room(self, person: str, name: str) -> Room:
+        """See `Channel.shared_room`; there are no channels."""
+        raise ChannelRefused("there are no channels here", code="not_there")
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`; there are no rooms to be in."""

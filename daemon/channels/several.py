@@ -116,6 +116,10 @@ class SeveralChannels:
         """See `Channel.answer_command`."""
         return await self._main.answer_command(command, parts)
 
+    async def shared_room(self, person: str, name: str) -> Room:
+        """See `Channel.shared_room`; only the main channel has channels to share."""
+        return await self._main.shared_room(person, name)
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""
         return await self._of(conversation).has_member(conversation, account)

@@ -45,11 +45,5 @@ ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "status_remembers": "I remember what we talk about; *pause remembering* stops it.",
         "status_paused": "Remembering is paused; *resume remembering* goes on.",
         "status_waiting": "Of your messages {waiting} wait for an answer; your reminders: {reminders}.",
-        "reminders_head": "Your reminders:",
-        "reminders_none": "You have no reminders with me.",
-        "reminders_line": "- {when}: {what}",
-        "reminders_every": "- {when}, and again each time (`{every}`): {what}",
-        "reminders_cue": "- when what you wait for is said, at the latest {when}: {what}",
-        "reminders_how": "To change or cancel one, tell me in the conversation where you asked for it.",
     }
 )

@@ -3,8 +3,9 @@
 A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks and the last
 punctuation mark don't matter, but for *why?*, which is a question like any other. `#` stands for a number; what follows
 a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
-name stands, in *ask ada-api: …* and *bind ada-api here* that of a session, in *pair BCDF-GHJK* the code that a machine
-shows. The same table makes the slash command, whose single words count alone to the soul and behind a `!`, too.
+name stands, in *move reminder 2 to 9:30* a time, in *ask ada-api: …* and *bind ada-api here* the name of a session, in
+*pair BCDF-GHJK* the code that a machine shows. The same table makes the slash command, whose single words count alone
+to the soul and behind a `!`, too.
 """
 
 import re
@@ -50,6 +51,9 @@ class Command(StrEnum):
     END_KEY = "end key"
     END_KEYS = "end my keys"
     STOP = "stop"
+    CANCEL_REMINDER = "cancel reminder"
+    MOVE_REMINDER = "move reminder"
+    RESUME_REMINDER = "resume reminder"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -71,6 +75,8 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "list my reminders",
             "meine erinnerungen",
             "zeig meine erinnerungen",
+            "zeig mir meine erinnerungen",
+            "woran erinnerst du mich",
         ),
         Command.KNOWN: (
             "what do you know about me",
@@ -149,6 +155,16 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "bitte stopp",
             "abbrechen",
         ),
+        Command.CANCEL_REMINDER: (
+            "cancel reminder #",
+            "delete reminder #",
+            "stop reminder #",
+            "lösche erinnerung #",
+            "streiche erinnerung #",
+            "erinnerung # löschen",
+        ),
+        Command.RESUME_REMINDER: ("resume reminder #", "erinnerung # fortsetzen", "setze erinnerung # fort"),
+        Command.MOVE_REMINDER: (),  # a time stands in it, see `_MOVING`
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -248,6 +264,11 @@ _CODE: Final = re.compile(  # one of other letters must look like one: *pair pro
     r"|(?-i:(?P<odd>[A-Z0-9]{4}-[A-Z0-9]{4})))",
     re.IGNORECASE,
 )
+_MOVING: Final = re.compile(
+    r"(?:please |bitte )?(?:move|change) reminder #?(?P<one>[0-9]{1,4}) to (?P<to>\S.{0,40})"
+    r"|(?:bitte )?(?:verschiebe|verlege) erinnerung #?(?P<eine>[0-9]{1,4}) auf (?P<auf>\S.{0,40})",
+    re.IGNORECASE,
+)
 _NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
 _AT_THE_END: Final = " .!?…"
 _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
@@ -313,6 +334,8 @@ def _unmarked(text: str) -> Phrase | None:
 
 def _with_words(text: str) -> Phrase | None:
     """A phrase in which the person's own words stand."""
+    if len(text) <= _LONGEST and (asked := _MOVING.fullmatch(_plain(text))) is not None:
+        return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
     if (asked := _REMEMBER.fullmatch(text)) is not None:
         return Phrase(Command.REMEMBER, words=asked["words"])
     if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:

@@ -503,6 +503,9 @@ class PersonRooms(Protocol):
     async def doubt(self, workspace: str, room: str = "") -> None:
         """It isn't known any more whether all who read in a room, or in any room, are full members."""
 
+    async def moved(self, workspace: str, person: str, zone: str) -> bool:
+        """A person lives in a time zone by now; true if another one was known, from which what repeats is moved."""
+
     async def make_private(self, workspace: str, room: str) -> None:
         """What was said in a room, and what was learned of it, is for its members alone from now on."""
 
@@ -577,6 +580,8 @@ class Post:
     `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
     nothing more. `words` are those of its buttons. `file`: the body is sent as a file of this name, which no
     other post has. `closes`: the draft is kept as it stands, and the body, which may be empty, comes below it.
+    `dates` are times as they read in the body, with their moments (ms, UTC): each reader may see them on their own
+    clock.
     """
 
     key: str
@@ -594,6 +599,7 @@ class Post:
     words: Words = HOUSE_WORDS
     file: str = ""
     closes: bool = False
+    dates: Mapping[str, int] = field(default_factory=dict)
 
 
 class TaskState(StrEnum):
@@ -759,6 +765,13 @@ class Channel(Gate, Protocol):
 
     async def find_room(self, contact: str) -> Room:
         """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
+
+    async def shared_room(self, person: str, name: str) -> Room:
+        """The channel of a name or an id that a full member is in together with the soul.
+
+        Raises NotDelivered, and ChannelRefused: by its code the person is a `guest`, there is none of that name that
+        they are in (`not_there`), the soul is not in it (`not_in_channel`), it `is_archived`, or what a platform says.
+        """
 
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.

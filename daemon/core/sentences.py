@@ -14,6 +14,7 @@ from typing import Final
 
 from daemon.core import pairing
 from daemon.core.answer_sentences import ABOUT_ANSWERS
+from daemon.core.clock_sentences import ABOUT_CLOCKS
 from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
@@ -291,6 +292,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "note_not_fired": "I'm sorry: something was scheduled here for now, but I could not begin it. My admin finds "
         "the reason in my log.",
         **pairing.SENTENCES,
+        **ABOUT_CLOCKS,
         "note_reworded": "You have changed the message in which you asked me for a reminder, so I have dropped it. Ask "
         "me again if you still want one.",
     }

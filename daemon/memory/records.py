@@ -330,6 +330,7 @@ class Delivery:
                 revises=row["revises"],
                 file=row["file"],
                 closes=row["stopped"] == "closing",
+                dates=json.loads(row["dates"]),
             ),
             fence=row["fence"],
             doubtful=doubtful,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
+from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.phrases import Phrase
@@ -33,6 +34,10 @@ MOST_HOPS = 10
 """The most transitions by `execute_now` for one perception (as in Open Souls)."""
 
 
+async def _without_channels(_person: str, name: str) -> Room:
+    raise ChannelRefused(f"{name} can't be written to from here", code="not_there")
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow.
@@ -44,7 +49,8 @@ class Capabilities:
     `approval_seconds`. `own_memory` gives what the author of a perception may see of what is known of them, and what is
     stored with it, `own_things` what waits for a person.
     `open_library` is the part of the library that everybody may read; `before` gives
-    what may be used before a conversation's readers.
+    what may be used before a conversation's readers. `shared_room`
+    finds a channel that a person and the soul are in, see `Channel.shared_room`; a soul has `most_intentions` at once.
     """
 
     library: Library | None
@@ -59,6 +65,8 @@ class Capabilities:
     own_memory: Callable[[Perception, Readers, Words], Awaitable[tuple[str, tuple[MemoryAct, ...]]]]
     own_things: OwnThings
     open_library: Library | None = None
+    shared_room: Callable[[str, str], Awaitable[Room]] = _without_channels
+    most_intentions: int = 0
 
     @property
     def can_look_up(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterable, Callable, Mapping
 
 from daemon.core.contexts import ContextRefused
 from daemon.core.ports import Passage, Speech, Task
+from daemon.core.reminder_words import time_in
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import close_fence
 from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
@@ -47,6 +48,7 @@ class Motor:
         self._shared = False
         self._heir = ""
         self._shown: list[str] = []
+        self._dates: dict[str, int] = {}
         self._drawn_on: dict[str, Passage] = {}
 
     @property
@@ -182,6 +184,18 @@ class Motor:
     def show_below(self, words: str) -> None:
         """Add words of the daemon's own below any reply that are no part of what the soul said."""
         self._shown.append(words)
+
+    def time(self, ms: int, zone: str, *, alone: bool) -> str:
+        """How a time (ms, UTC) reads in a zone; unless the person reads `alone`, others see it on their own clocks."""
+        shown = time_in(ms, zone)
+        if not alone:
+            self._dates[shown] = ms
+        return shown
+
+    @property
+    def dates(self) -> Mapping[str, int]:
+        """The times that the daemon's own lines show, each with its moment (ms, UTC)."""
+        return self._dates
 
     def annotate(self, **private: object) -> None:
         """Store private values with the turn; JSON values only. None is left out."""

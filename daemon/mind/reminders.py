@@ -1,25 +1,25 @@
 """Sets and drops reminders before the reply is made, so that the reply can truthfully confirm them."""
 
 import hashlib
-import secrets
 from dataclasses import replace
 
 from daemon.core.errors import ModelError
-from daemon.core.timetable import moment_in, when
+from daemon.core.perception import AudienceKind
+from daemon.core.timetable import moment_in
 from daemon.memory.queues.cues import CueKind
 from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.own_reminders import ReminderCancelled
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.setting_reminders import LONGEST, set_reminder
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 from daemon.mind.waiting_for import NotWaitable, cue_of
 
-_LONGEST = 500  # characters of a reminder
 _NO_ROOM = "they have as many reminders waiting as fit; one has to be dropped first"
 _NOTHING_DONE = (
     "No reminder has been set or dropped: neither a time nor anything else to wait for, nor one to be dropped, could "
     "be made out. Promise none; if they want one, ask for what is missing."
 )
-_NO_TIME = "the time could not be made out, has passed, or is more than a year ahead"  # no quote: it might be an order
 _COMES_UP = {
     CueKind.TOPIC: "once somebody else writes about what they named, where you read along and all who read here may "
     "know of it",
@@ -38,7 +38,7 @@ async def heed_reminders(context: ProcessContext) -> str:
 
     Runs where the model says that a message calls for it, so that the reply promises nothing that was not done.
     """
-    waiting = await context.capabilities.intended(context.perception.conversation)
+    waiting = await _waiting(context)
     now_ms = context.mind.clock.now_ms()
     zone = context.perception.zone
     lines = [f"{_due(one, zone)}: {one.content}" for one in waiting]
@@ -48,17 +48,28 @@ async def heed_reminders(context: ProcessContext) -> str:
     except ModelError:
         return "You could not make out which reminder is meant; nothing was set or dropped. Say so."
     done = [_drop(context, waiting[number - 1]) for number in request.drop]
-    if what := words_aloud(request.what or request.about):
+    if (what := words_aloud(request.what or request.about)) or request.digest:
         asked = replace(request, what=what)
         if asked.waits:
             done.append(await _wait(context, asked, now_ms))
-        elif asked.when:
-            done.append(await _set(context, asked, now_ms))
+        elif asked.when or asked.every or asked.digest:
+            done.append(await set_reminder(context, asked, now_ms))
     return " ".join(done) or _NOTHING_DONE
+
+
+async def _waiting(context: ProcessContext) -> tuple[Intention, ...]:
+    """What waits in this conversation; where the person is alone with the soul, all of theirs wherever it waits."""
+    here = await context.capabilities.intended(context.perception.conversation)
+    if context.cycle.readers.audience.kind is not AudienceKind.DM:
+        return here
+    known = {one.id for one in here}
+    own = await context.capabilities.own_things.reminders(context.perception.author)
+    return (*here, *(one for one in own if one.id not in known))
 
 
 def _due(intention: Intention, zone: str) -> str:
     moment = moment_in(intention.due_ms, zone)
+    moment = f"{moment}, {intention.every}" if intention.every else moment
     return _WAITS_FOR[CueKind(intention.cue)].format(moment=moment) if intention.cue else moment
 
 
@@ -68,27 +79,11 @@ def _drop(context: ProcessContext, intention: Intention) -> str:
     due = f"that {due}" if intention.cue else f"of {due}"
     if intention.behalf != context.perception.author:
         return f"You may not drop the reminder {due}: somebody else had it set. Say so."
-    context.motor.cancel(intention.slot)
+    if intention.conversation == str(context.perception.conversation):
+        context.motor.cancel(intention.slot)
+    else:
+        context.motor.decide(ReminderCancelled(intention.id))
     return f"You have dropped the reminder {due}; confirm it."
-
-
-async def _set(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
-    zone = context.perception.zone  # of the user who speaks, for others in the room, too
-    try:
-        due_ms = when(request.when, now_ms, zone or "UTC")
-    except ValueError:
-        return f"You could not set the reminder: {_NO_TIME}. Say so and ask for the time."
-    if not await context.capabilities.may_intend(context.perception.author, len(context.motor.intentions)):
-        return f"You could not set the reminder: {_NO_ROOM}. Say so."
-    context.motor.schedule(
-        NewIntention(
-            slot=f"reminder-{secrets.token_hex(4)}",
-            due_ms=due_ms,
-            content=request.what[:_LONGEST],
-            behalf=context.perception.author,
-        )
-    )
-    return f"You have set a reminder for {moment_in(due_ms, zone)}; confirm it with that time.{_unknown(zone)}"
 
 
 async def _wait(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
@@ -104,7 +99,7 @@ async def _wait(context: ProcessContext, request: ReminderRequest, now_ms: int) 
     context.motor.schedule(
         NewIntention(
             slot=f"reminder-{hashlib.sha256(same.encode()).hexdigest()[:12]}",
-            content=request.what[:_LONGEST],
+            content=request.what[:LONGEST],
             behalf=author,
             cue=cue,
         )

@@ -28,6 +28,7 @@ class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
     `unanswered` are those of the dismissed that became too old while the daemon was away.
+    `dates` are the times (ms, UTC) that the daemon shows in the reply, by how they read in the asker's zone.
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
     so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
     a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
@@ -59,6 +60,7 @@ class Cycle:
     files: tuple[SentFile, ...] = ()
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
+    dates: dict[str, int] = field(default_factory=dict)
     linked: tuple[LinkedMessages, ...] = ()
     speech: Speech | None = None
     _readers: Readers | None = None

@@ -93,6 +93,7 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
         most_intentions=timing.most_intentions,
+        dates={**effect.dates, **motor.dates},
     )
 
 
@@ -127,6 +128,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         members_only=cycle.readers.members_only,
         nonce=cycle.nonce,
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
+        dates=dict(cycle.dates),
         acts=said_to_souls(cycle, parts),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
     )

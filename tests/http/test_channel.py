@@ -156,6 +156,10 @@ class Main:
         self.asked.append("answer_command")
         return True
 
+    async def shared_room(self, person: str, name: str) -> Room:
+        self.asked.append("shared_room")
+        return Room(name, Place.DM, Audience(AudienceKind.DM, name))
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         self.asked.append("has_member")
         return account == "U1"

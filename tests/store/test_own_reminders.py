@@ -17,13 +17,13 @@ from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.queues.own_reminders import (
     DigestPosted,
-    OwnReminders,
     ReminderCancelled,
     ReminderMoved,
     ReminderPaused,
     ReminderResumed,
     ReminderSet,
 )
+from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock
@@ -40,8 +40,8 @@ def intentions(database: Database, clock: FakeClock) -> Intentions:
 
 
 @pytest.fixture
-def own(database: Database, clock: FakeClock) -> OwnReminders:
-    return OwnReminders(database, clock, WORKER)
+def own(database: Database, clock: FakeClock) -> OwnThings:
+    return OwnThings(database, clock, WORKER)
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ async def act(database: Database, clock: FakeClock, done: MemoryAct, person: str
 
 
 async def test_nine_stays_nine_all_year_round(
-    database: Database, clock: FakeClock, intentions: Intentions, own: OwnReminders, path: Path
+    database: Database, clock: FakeClock, intentions: Intentions, own: OwnThings, path: Path
 ) -> None:
     await intend(database, clock, daily())
     for _ in range(366):
-        (one,) = await own.of("U1")
+        (one,) = await own.reminders("U1")
         assert local(one, "Europe/Berlin") == "09:00"
         await clock.advance((one.due_ms - clock.now_ms()) / 1000)
         assert await intentions.fall_due() == 1
@@ -78,34 +78,34 @@ async def test_nine_stays_nine_all_year_round(
 
 
 async def test_who_moves_is_reminded_at_the_local_time_of_where_they_live(
-    database: Database, clock: FakeClock, own: OwnReminders, zones: Zones, intentions: Intentions
+    database: Database, clock: FakeClock, own: OwnThings, zones: Zones, intentions: Intentions
 ) -> None:
     await intend(database, clock, daily())
     assert await zones.of_those_reminded() == {"U1": "Europe/Berlin"}
     for zone in ("Asia/Tokyo", "America/New_York", "Europe/Berlin"):
         await zones.keep({"U1": zone, "U2": "Asia/Kathmandu"})
-        (one,) = await own.of("U1")
+        (one,) = await own.reminders("U1")
         assert (local(one, zone), one.zone) == ("09:00", zone)
         assert await zones.zone_of("U1") == zone
     await zones.keep({"U1": "Asia/Tokyo"})
-    (one,) = await own.of("U1")
+    (one,) = await own.reminders("U1")
     await clock.advance((one.due_ms - clock.now_ms()) / 1000)
     assert await intentions.fall_due() == 1
     await zones.keep({"U1": "America/New_York"})  # where it is the day before
-    (following,) = await own.of("U1")
+    (following,) = await own.reminders("U1")
     assert local(following, "America/New_York") == "09:00"
     assert following.due_ms - one.due_ms > DAY_S * 1000, "not twice for one day"
 
 
 async def test_what_is_overdue_while_its_person_moves_still_comes(
-    database: Database, clock: FakeClock, own: OwnReminders, zones: Zones, intentions: Intentions
+    database: Database, clock: FakeClock, own: OwnThings, zones: Zones, intentions: Intentions
 ) -> None:
     await intend(database, clock, daily())
-    (one,) = await own.of("U1")
+    (one,) = await own.reminders("U1")
     await clock.advance((one.due_ms - clock.now_ms()) / 1000 + 1)
     await zones.keep({"U1": "Asia/Tokyo"})
     assert await intentions.fall_due() == 1
-    (following,) = await own.of("U1")
+    (following,) = await own.reminders("U1")
     assert (local(following, "Asia/Tokyo"), following.zone) == ("09:00", "Asia/Tokyo")
 
 
@@ -123,33 +123,31 @@ async def test_two_daemons_fire_each_slot_once(
 
 
 async def test_days_of_absence_count_as_one(
-    database: Database, clock: FakeClock, intentions: Intentions, own: OwnReminders, path: Path
+    database: Database, clock: FakeClock, intentions: Intentions, own: OwnThings, path: Path
 ) -> None:
     await intend(database, clock, daily())
     await clock.advance(30 * DAY_S)
     assert await intentions.fall_due() == 1
-    (one,) = await own.of("U1")
+    (one,) = await own.reminders("U1")
     assert (local(one, "Europe/Berlin"), one.due_ms > clock.now_ms()) == ("09:00", True)
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
 async def test_each_has_their_own_numbers_and_none_is_used_twice(
-    database: Database, clock: FakeClock, own: OwnReminders
+    database: Database, clock: FakeClock, own: OwnThings
 ) -> None:
     await intend(database, clock, daily("reminder-1"), daily("reminder-2"), daily("reminder-3", behalf="U2"))
-    assert [one.number for one in await own.of("U1")] == [1, 2]
-    assert [one.number for one in await own.of("U2")] == [1]
-    (_, second) = await own.of("U1")
+    assert [one.number for one in await own.reminders("U1")] == [1, 2]
+    assert [one.number for one in await own.reminders("U2")] == [1]
+    (_, second) = await own.reminders("U1")
     await act(database, clock, ReminderCancelled(second.id))
     await intend(database, clock, daily("reminder-4"))
-    assert [one.number for one in await own.of("U1")] == [1, 3]
+    assert [one.number for one in await own.reminders("U1")] == [1, 3]
 
 
-async def test_the_reminders_of_another_stay_as_they_are(
-    database: Database, clock: FakeClock, own: OwnReminders
-) -> None:
+async def test_the_reminders_of_another_stay_as_they_are(database: Database, clock: FakeClock, own: OwnThings) -> None:
     await intend(database, clock, daily())
-    (before,) = await own.of("U1")
+    (before,) = await own.reminders("U1")
     for done in (
         ReminderCancelled(before.id),
         ReminderMoved(before.id, clock.now_ms() + 1, "", "UTC"),
@@ -157,37 +155,37 @@ async def test_the_reminders_of_another_stay_as_they_are(
         DigestPosted(before.id, "9"),
     ):
         await act(database, clock, done, person="U2")
-        assert await own.of("U1") == (before,)
+        assert await own.reminders("U1") == (before,)
 
 
 async def test_one_is_moved_paused_and_resumed(
-    database: Database, clock: FakeClock, own: OwnReminders, intentions: Intentions
+    database: Database, clock: FakeClock, own: OwnThings, intentions: Intentions
 ) -> None:
     await intend(database, clock, daily())
-    (one,) = await own.of("U1")
+    (one,) = await own.reminders("U1")
     await act(database, clock, ReminderMoved(one.id, one.due_ms + 1_800_000, "daily 09:30", "Europe/Berlin"))
-    (one,) = await own.of("U1")
+    (one,) = await own.reminders("U1")
     assert (local(one, "Europe/Berlin"), one.every) == ("09:30", "daily 09:30")
     await act(database, clock, ReminderPaused(one.id, "archived"))
     await clock.advance(3 * DAY_S)
     assert await intentions.next_due_ms() is None
     assert await intentions.fall_due() == 0
     await act(database, clock, ReminderResumed(one.id, "Europe/Berlin"))
-    (again,) = await own.of("U1")
+    (again,) = await own.reminders("U1")
     assert (local(again, "Europe/Berlin"), again.paused, again.due_ms > clock.now_ms()) == ("09:30", "", True)
     await act(database, clock, ReminderResumed(one.id, "Europe/Berlin"))
-    assert await own.of("U1") == (again,)
+    assert await own.reminders("U1") == (again,)
 
 
 async def test_one_for_another_room_waits_there_and_keeps_to_the_share(
-    database: Database, clock: FakeClock, own: OwnReminders, intentions: Intentions
+    database: Database, clock: FakeClock, own: OwnThings, intentions: Intentions
 ) -> None:
     await intend(database, clock)
     there = Audience(AudienceKind.WORKSPACE, TEAM)
     for number in range(7):
         new = daily(f"reminder-{number}")
         await act(database, clock, ReminderSet(new, "C1", Place.PUBLIC_CHANNEL, there, 50))
-    waiting = await own.of("U1")
+    waiting = await own.reminders("U1")
     assert {(one.conversation, one.place, one.audience) for one in waiting} == {
         (f"{SOUL}/{TEAM}/C1/", "public_channel", str(there))
     }
@@ -196,12 +194,12 @@ async def test_one_for_another_room_waits_there_and_keeps_to_the_share(
     assert await own.due("gone") is None
 
 
-async def test_a_digest_never_goes_back(database: Database, clock: FakeClock, own: OwnReminders) -> None:
+async def test_a_digest_never_goes_back(database: Database, clock: FakeClock, own: OwnThings) -> None:
     await intend(database, clock, daily())
-    (one,) = await own.of("U1")
+    (one,) = await own.reminders("U1")
     for posted in ("1772355600.000100", "1772355600.000300", "1772355600.000200"):
         await act(database, clock, DigestPosted(one.id, posted))
-    assert (await own.of("U1"))[0].covers_to == "1772355600.000300"
+    assert (await own.reminders("U1"))[0].covers_to == "1772355600.000300"
 
 
 async def test_reminders_of_an_earlier_schema_get_numbers(database: Database, clock: FakeClock, path: Path) -> None:

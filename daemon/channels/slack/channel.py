@@ -126,7 +126,7 @@ class SlackChannel:
         self._links = LinkReader(self._client, directory, self._readers, clock, emit)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
-        self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
+        self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
         judge, find_room = self._gate.check_author, self._rooms.find_room
         self._commands = SlashCommands(self._client, judge, find_room, shown_once, clock=clock, emit=emit)
 
@@ -264,6 +264,10 @@ class SlackChannel:
     async def find_room(self, contact: str) -> Room:
         """See `Channel.find_room`."""
         return await self._rooms.find_room(contact)
+
+    async def shared_room(self, person: str, name: str) -> Room:
+        """See `Channel.shared_room`."""
+        return await self._rooms.shared_room(person, name)
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""

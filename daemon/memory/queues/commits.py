@@ -105,7 +105,8 @@ class Commits(WorkerStore):
                 "outbox",
                 """
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
-                  recipient = excluded.recipient, approval = excluded.approval, stopped = excluded.stopped
+                  recipient = excluded.recipient, approval = excluded.approval, stopped = excluded.stopped,
+                  dates = excluded.dates
                 WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
@@ -116,6 +117,7 @@ class Commits(WorkerStore):
                 recipient=effect.recipient,
                 newer_than_ts=effect.newer_than_ts,
                 audience=str(claim.audience),
+                dates=as_json({shown: ms for shown, ms in effect.dates.items() if shown in body}),
                 approval=effect.approval.id if effect.approval and last else None,
                 state="pending",
                 stopped="closing" if effect.stops else "",

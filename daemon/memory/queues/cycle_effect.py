@@ -38,8 +38,9 @@ class CycleEffect:
     prompts. `zones` are the time zones of those who wrote, by platform id. `rooms` are the private rooms whose words
     the reply may rest on: the recipient has to be in each. `acts` are what `asker` decided of what is known of them.
     `surfaced` is what surfaced from memory to the reply, with its marks, `known_facts` are the ids of the facts about
-    people that stood in its prompt. `handoff`: another soul gets the thread, with all of this. `stops`: it ends a reply
-    that a person stopped, so that its draft is kept as it stands.
+    people that stood in its prompt. `dates` are times in its parts, each as it reads there with its moment (ms, UTC),
+    so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
+    ends a reply that a person stopped, so that its draft is kept as it stands.
     """
 
     claim: Claim
@@ -73,6 +74,7 @@ class CycleEffect:
     acts: tuple[MemoryAct, ...] = ()
     asker: Asker | None = None
     handoff: Handoff | None = None
+    dates: Mapping[str, int] = field(default_factory=dict)
     surfaced: tuple[tuple[str, Passage], ...] = ()
     known_facts: tuple[str, ...] = ()
     stops: bool = False

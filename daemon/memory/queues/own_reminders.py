@@ -7,10 +7,9 @@ from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.recurrence import recurrence_of
 from daemon.memory.database import Transaction
 from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import store_intentions
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.worker_store import WorkerStore
 
 Pause = Literal["not_in_channel", "archived", "owner_left"]
 """Why what repeats falls due no more for now: the soul or its person is not in the room, or it is archived."""
@@ -18,29 +17,7 @@ Pause = Literal["not_in_channel", "archived", "owner_left"]
 OWN_SLOT: Final = "reminder-"
 """What the slots of people's own reminders begin with."""
 
-_OWN: Final = "behalf = :person AND workspace = :workspace AND slot <> 'idle' AND slot LIKE 'reminder-%'"
-
-
-class OwnReminders(WorkerStore):
-    """Reads the reminders that people have with one soul."""
-
-    async def of(self, person: str) -> tuple[Intention, ...]:
-        """The waiting reminders of a person, by their numbers."""
-        rows = await self._database.rows(
-            f"SELECT * FROM intentions WHERE {_OWN} AND soul = :soul AND state = 'waiting' ORDER BY number",  # noqa: S608 - a constant
-            person=person,
-            **self._worker.scope,
-        )
-        return tuple(map(Intention.from_row, rows))
-
-    async def due(self, id_: str) -> Intention | None:
-        """The intention of a due event, whatever its state; None where it is gone."""
-        row = await self._database.one(
-            "SELECT * FROM intentions WHERE id = :id AND soul = :soul AND workspace = :workspace",
-            id=id_,
-            **self._worker.scope,
-        )
-        return Intention.from_row(row) if row else None
+_OWN: Final = "behalf = :person AND workspace = :workspace AND slot <> 'idle'"
 
 
 @dataclass(frozen=True, slots=True)

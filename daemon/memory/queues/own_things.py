@@ -27,13 +27,22 @@ class OwnThings(WorkerStore):
         rows = await self._database.rows(
             """
             SELECT * FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-              AND behalf = :person AND slot <> :idle ORDER BY due_ms, id
+              AND behalf = :person AND slot <> :idle ORDER BY due_ms, number
             """,
             person=person,
             idle=IDLE,
             **self._worker.scope,
         )
         return tuple(map(Intention.from_row, rows))
+
+    async def due(self, id_: str) -> Intention | None:
+        """The intention of a due event, whatever its state; None where it is gone. Raises StoreError."""
+        row = await self._database.one(
+            "SELECT * FROM intentions WHERE id = :id AND soul = :soul AND workspace = :workspace",
+            id=id_,
+            **self._worker.scope,
+        )
+        return Intention.from_row(row) if row else None
 
     async def newest_reply(self, person: str, channel: str) -> str:
         """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.

@@ -11,6 +11,7 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Clock, RoomListKey
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.narrowing import make_private, times_narrowed
+from daemon.memory.knowledge.zones import keep_zones, zone_in
 from daemon.memory.queues.claims import ReadersChanged
 
 MOST_ROOMS: Final = 32
@@ -156,6 +157,15 @@ class PersonRoomsStore:
             workspace=workspace,
             room=room,
         )
+
+    async def moved(self, workspace: str, person: str, zone: str) -> bool:
+        """See `PersonRooms.moved`; of those whom the store doesn't know nothing is kept."""
+        known = await self._database.read(lambda transaction: zone_in(transaction, workspace, person))
+        if not known or known == zone:
+            return False
+        now = self._clock.now_ms()
+        await self._database.write(lambda transaction: keep_zones(transaction, workspace, {person: zone}, now))
+        return True
 
     async def make_private(self, workspace: str, room: str) -> None:
         """See `PersonRooms.make_private`."""

@@ -1,11 +1,9 @@
-"""Answers *help*, *status* and *my reminders* without a model, from what holds for this person here and now."""
+"""Answers *help* and *status* without a model, from what holds for this person here and now."""
 
 from typing import Final
 
 from daemon.core.phrases import USAGE, Phrase
 from daemon.core.text import one_line, shortened
-from daemon.core.timetable import moment_in
-from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.records import Delivery
 from daemon.mind.recall.mood import current_mood
 from daemon.runtime.abilities import abilities
@@ -13,8 +11,6 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
 
 _LONGEST_WORDS: Final = 60
-_LONGEST_REMINDER: Final = 160
-_SHOWN: Final = 40  # reminders in one list
 
 
 async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
@@ -53,26 +49,3 @@ async def status_of_person(cycle: Cycle) -> str:
             say("status_waiting", waiting=waiting, reminders=reminders),
         )
     )
-
-
-async def reminders_of_person(cycle: Cycle) -> str:
-    """All that a person asked to be reminded of, in their own time zone. Raises StoreError."""
-    say, newest = cycle.words.say, cycle.newest
-    waiting = await cycle.services.capabilities.own_things.reminders(newest.author)
-    if not waiting:
-        return say("reminders_none")
-    lines = [_line(cycle, one) for one in waiting[:_SHOWN]]
-    more = [say("help_more", count=len(waiting) - _SHOWN)] if len(waiting) > _SHOWN else []
-    return "\n".join((say("reminders_head"), *lines, *more, "", say("reminders_how")))
-
-
-def _line(cycle: Cycle, reminder: Intention) -> str:
-    facts = {
-        "when": moment_in(reminder.due_ms, cycle.newest.zone),
-        "what": shortened(one_line(reminder.content), _LONGEST_REMINDER) or "…",
-    }
-    if reminder.cue:
-        return cycle.words.say("reminders_cue", **facts)
-    if reminder.every:
-        return cycle.words.say("reminders_every", every=reminder.every, **facts)
-    return cycle.words.say("reminders_line", **facts)

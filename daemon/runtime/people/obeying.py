@@ -35,9 +35,10 @@ from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
-from daemon.runtime.people.helping import reminders_of_person, show_help, status_of_person
+from daemon.runtime.people.helping import show_help, status_of_person
 from daemon.runtime.people.own_keys import heed_keys
 from daemon.runtime.people.own_memory import OwnMemory
+from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
 from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
 
@@ -160,6 +161,9 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.END_KEY: heed_keys,
     Command.END_KEYS: heed_keys,
     Command.STOP: lambda cycle, _: say(cycle, cycle.words.say("stop_nothing")),
+    Command.CANCEL_REMINDER: heed_own_reminders,
+    Command.MOVE_REMINDER: heed_own_reminders,
+    Command.RESUME_REMINDER: heed_own_reminders,
 }
 """What is not about a person's own memory."""
 

@@ -21,6 +21,7 @@ from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.hearing import Origin, may_quote
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.core.ports import Clock, Emit, PersonRooms, RoomNews
+from daemon.core.zones import zone_of
 
 MOST_MEMBERS: Final = 1_000
 """Members of a channel who are looked at; a larger channel counts as one with outsiders."""
@@ -121,9 +122,7 @@ class RoomReaders:
             return
         kind, channel, user = str(event.get("type")), event.get("channel"), event.get("user")
         if kind == "user_change" and isinstance(user, dict):
-            if self._directory.learn(user):
-                await self._tell(str(user.get("id")))
-                await self._private.user_changed(self._team(), str(user.get("id")))
+            await self._learn(user)
             return
         if not isinstance(channel, str):
             return
@@ -136,6 +135,16 @@ class RoomReaders:
         await self._private.take_note(self._team(), event, knows_member=self._is_known_member(str(user)))
         if kind in (*_PEOPLE_CHANGED, *_ROOM_CHANGED) or event.get("subtype") in _CONVERTED:
             await self._tell(channel)
+
+    async def _learn(self, user: Mapping[str, Any]) -> None:
+        """Take notice of a user's standing and of the zone that they live in. Raises StoreError."""
+        changed, id_, team = self._directory.learn(user), str(user.get("id")), self._team()
+        zone, store = str(user.get("tz") or ""), self._private.store
+        moved = store is not None and zone_of(zone) is not None and await store.moved(team, id_, zone)
+        if changed or moved:
+            await self._tell(id_)
+        if changed:
+            await self._private.user_changed(team, id_)
 
     def forget_all(self) -> None:
         """Ask Slack again about everybody and every room: events may have been missed."""

@@ -1,11 +1,12 @@
 """Finds where the soul can write first: a user's DM or a channel, if the gate and the settings allow it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.history import read_pages
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
@@ -14,6 +15,7 @@ from daemon.core.ports import Room
 
 _PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,23}")
 _CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{1,23}")
+_PAGES: Final = 5
 _SHARED_HINT: Final = "it is shared with other organisations; SOUL_ALLOW_SHARED_CHANNELS decides about those"
 
 
@@ -21,12 +23,18 @@ class RoomFinder:
     """Finds rooms by the id of a user or a channel; `reader` gives None while our own ids are unknown."""
 
     def __init__(
-        self, client: SlackClient, gate: SlackGate, settings: Settings, reader: Callable[[], EventReader | None]
+        self,
+        client: SlackClient,
+        gate: SlackGate,
+        settings: Settings,
+        reader: Callable[[], EventReader | None],
+        has_member: Callable[[str, str], Awaitable[bool]],
     ) -> None:
         self._client = client
         self._gate = gate
         self._settings = settings
         self._reader = reader
+        self._has_member = has_member
 
     async def find_room(self, contact: str) -> Room:
         """See `Channel.find_room`; a user whose messages the gate refuses gets none from the soul either."""
@@ -46,6 +54,33 @@ class RoomFinder:
         reader.places[channel] = place
         return Room(channel, place, reader.audience_in(place, channel))
 
+    async def shared_room(self, person: str, name: str) -> Room:
+        """See `Channel.shared_room`; who is in it, Slack says."""
+        if (await self._gate.check_author(person, "", Place.DM)).outsider:
+            raise ChannelRefused(f"{person} is no full member", code="guest")
+        wanted = name.strip().removeprefix("#")
+        channel = wanted if _CHANNEL.fullmatch(wanted) else await self._named(person, wanted)
+        found = await self.find_room(channel)
+        if not await self._has_member(channel, person):
+            raise ChannelRefused(f"{person} is not in {channel}", code="not_there")
+        return found
+
+    async def _named(self, person: str, name: str) -> str:
+        """The id of the channel of this name that a person is in, as far as Slack lists it to the app."""
+        listed, _ = await read_pages(
+            self._client,
+            "users.conversations",
+            "channels",
+            most=_PAGES,
+            user=person,
+            types="public_channel,private_channel",
+            exclude_archived=True,
+        )
+        found = [one for one in listed if str(one.get("name", "")).casefold() == name.casefold()]
+        if not name or not found:
+            raise ChannelRefused(f"{person} is in no channel of that name", code="not_there")
+        return str(found[0]["id"])
+
     async def _dm_with(self, user: str) -> str:
         decision = await self._gate.check_author(user, "", Place.DM)
         if not decision.admitted:
@@ -64,6 +99,8 @@ class RoomFinder:
         room: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
         if room.get("is_ext_shared") and not self._settings.allow_shared_channels:
             raise ChannelRefused(f"the soul may not write to {channel}", code="shared_channel", hint=_SHARED_HINT)
+        if room.get("is_archived"):
+            raise ChannelRefused(f"{channel} is archived", code="is_archived", hint="unarchive it")
         if not room.get("is_member") and not room.get("is_mpim"):
             raise ChannelRefused(f"the soul is not in {channel}", code="not_in_channel", hint="invite it there")
         return room

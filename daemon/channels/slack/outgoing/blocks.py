@@ -1,5 +1,6 @@
 """Builds the body of a post in each form, from markdown with buttons to plain text, and its metadata with the key."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from daemon.channels.slack.incoming.event_reader import APPROVAL_ACTIONS, FEEDBACK_ACTION
@@ -13,6 +14,8 @@ from daemon.core.sentences import Words
 
 EVENT_TYPE: Final = "soul_reply"
 _FALLBACK_READ: Final = 8_000  # characters of a text whose beginning fills the fallback
+_MOST_DATES: Final = 8  # places of one time in a piece
+_A_DATE: Final = 60 * _MOST_DATES  # characters that they add
 _BLANK: Final = "\u2026"
 _STYLES: Final = {"approve": "primary", next(iter(CHOICES)): "primary", "refuse": "danger"}
 
@@ -42,6 +45,8 @@ def key_of(message: dict[str, Any]) -> str | None:
 
 def rich(post: Post) -> dict[str, Any]:
     """Blocks, and a short text for notifications and old clients."""
+    if post.dates:
+        return sectioned(post)  # markdown blocks show no dates
     body = inert(post.body)
     text = _beginning(to_mrkdwn(body[:_FALLBACK_READ]))
     return {"text": text, "blocks": [{"type": "markdown", "text": body}, *buttons(post)]}
@@ -57,14 +62,26 @@ def shown_once(text: str) -> dict[str, Any]:
 def sectioned(post: Post) -> dict[str, Any]:
     """The text in section blocks, which every client shows, so that an approval request keeps its buttons."""
     text = to_mrkdwn(inert(post.body))
-    sections = [{"type": "section", "text": {"type": "mrkdwn", "text": piece}} for piece in split(text, SECTION)]
-    return {"text": _beginning(text), "blocks": [*sections, *buttons(post)]}
+    room = max(SECTION // 2, SECTION - _A_DATE * len(post.dates))
+    pieces_ = [with_dates(piece, post.dates) for piece in split(text, room)]
+    sections = [{"type": "section", "text": {"type": "mrkdwn", "text": piece}} for piece in pieces_]
+    return {"text": with_dates(_beginning(text), post.dates), "blocks": [*sections, *buttons(post)]}
 
 
 def plain(post: Post) -> tuple[dict[str, Any], ...]:
     """The whole text without blocks, in as many messages as it takes; the empty list removes a draft's own blocks."""
     texts = split(to_mrkdwn(inert(post.body)), PLAIN) or (_BLANK,)
-    return tuple({"text": text, "blocks": []} for text in texts)
+    return tuple({"text": with_dates(text, post.dates), "blocks": []} for text in texts)
+
+
+def with_dates(mrkdwn: str, dates: Mapping[str, int]) -> str:
+    """Text in which each of the daemon's own times is shown to each reader on their own clock (Slack: date formatting).
+
+    Where a client can't, it shows the time as it was written. Nothing else in the text becomes a date.
+    """
+    for shown, ms in dates.items():
+        mrkdwn = mrkdwn.replace(shown, f"<!date^{ms // 1000}^{{date_num}} {{time}}|{shown}>", _MOST_DATES)
+    return mrkdwn
 
 
 def _beginning(text: str) -> str:

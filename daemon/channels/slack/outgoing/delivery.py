@@ -226,7 +226,7 @@ class SlackDelivery:
         """Append what the draft lacks; if that is unknown or no longer possible, replace the draft's text."""
         channel, body = post.conversation.channel, inert(post.body)
         shown = self._drafts.text(channel, ts)
-        if shown is None or not body.startswith(shown):
+        if shown is None or not body.startswith(shown) or post.dates:
             return await self._rewrite(post, ts)
         try:
             await self._sessions.stop_stream(

@@ -1,0 +1,135 @@
+"""Where a reminder or a digest comes up, and by which rule; what can't be done is said in a clause for the prompt."""
+
+import secrets
+from typing import Final
+
+from daemon.core.errors import ChannelError, ChannelRefused
+from daemon.core.perception import Place
+from daemon.core.ports import Room
+from daemon.core.recurrence import Recurrence
+from daemon.core.reminder_words import rule_in_words, time_in
+from daemon.core.timetable import platform_time, when
+from daemon.memory.queues.asking_messages import ASKED_IN
+from daemon.memory.queues.intention_rows import DIGEST, NewIntention
+from daemon.memory.queues.own_reminders import OWN_SLOT, ReminderSet
+from daemon.mind.mental_process import ProcessContext
+from daemon.mind.steps.intend import ReminderRequest
+
+LONGEST: Final = 500
+"""The most characters of a reminder."""
+
+_HERE: Final = frozenset({"", "here", "thread"})
+_THIS_CHANNEL: Final = frozenset({"channel", "this channel"})
+_ALONE: Final = (Place.DM, Place.TERMINAL)
+_NO_ROOM: Final = "they have as many reminders waiting as fit; one has to be dropped first"
+_NO_TIME: Final = (
+    "the time could not be made out, has passed, or is more than a year ahead"  # no quote: it might be an order
+)
+_NO_RULE: Final = (
+    "it can come again daily, on weekdays, on days of the week, once a month or a year at a time of day, or every so "
+    "many hours, from one hour to a week, and in no other way"
+)
+_NO_DIGEST: Final = "a digest is of a channel, at a time that comes again; they have to say which and when"
+_WHY_NOT_THERE: Final = {
+    "guest": "guests have reminders where they speak to you, and none in other places",
+    "not_there": "there is no channel of that name that they are in",
+    "not_in_channel": "you are not in that channel; they can invite you",
+    "is_archived": "that channel is archived",
+}
+_NOT_THERE: Final = "you may not write there"
+
+
+class NotSettable(Exception):
+    """A reminder can't be set; the message is a clause of the daemon's own that says why."""
+
+
+async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
+    """Set a reminder or a digest at a time; gives what came of it as a sentence for the prompt."""
+    zone = context.perception.zone  # of the user who speaks, for others in the room, too
+    try:
+        room = await _room_of(context, request)
+        new = await _asked_for(context, request, now_ms)
+    except NotSettable as why:
+        return f"You could not set it: {why}. Say so in one sentence, and promise nothing."
+    due_ms = Recurrence.parse(new.every).first(max(new.due_ms, now_ms), zone).due_ms if new.every else new.due_ms
+    if room is None:
+        context.motor.schedule(new)
+    else:
+        most = context.capabilities.most_intentions
+        context.motor.decide(ReminderSet(new, room.channel, room.place, room.audience, most))
+    shown = _shown(context, new, due_ms)
+    if new.every or room is not None or context.perception.place not in _ALONE:
+        context.motor.show_below(f"_{shown}_")
+    what = "a digest" if new.errand else "a reminder"
+    again = f", {new.every} from then on" if new.every else ""
+    unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
+    return f"You have set {what} for {time_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
+
+
+def _shown(context: ProcessContext, new: NewIntention, due_ms: int) -> str:
+    """The line below the reply, which holds whatever a model says."""
+    words = context.motor.words
+    when_ = context.motor.time(due_ms, context.perception.zone, alone=context.perception.place in _ALONE)
+    if new.every:
+        when_ = words.say("reminders_repeats", when=when_, rule=rule_in_words(new.every, words))
+    what = words.say("reminders_digest") if new.errand else new.content
+    return words.say("reminder_set", when=when_, what=what.replace("_", "\\_").replace("*", "\\*"))
+
+
+async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: int) -> NewIntention:
+    """What is set. Raises NotSettable."""
+    perception = context.perception
+    try:
+        rule = str(Recurrence.parse(request.every)) if request.every else ""
+    except ValueError:
+        raise NotSettable(_NO_RULE) from None
+    try:
+        due_ms = when(request.when, now_ms, perception.zone or "UTC") if request.when else 0
+    except ValueError:
+        if not rule:
+            raise NotSettable(_NO_TIME) from None
+        due_ms = 0
+    if not (rule or due_ms):
+        raise NotSettable(_NO_TIME)
+    if request.digest and not rule:
+        raise NotSettable(_NO_DIGEST)
+    planned = len(context.motor.intentions) + sum(isinstance(act, ReminderSet) for act in context.motor.acts)
+    if not await context.capabilities.may_intend(perception.author, planned):
+        raise NotSettable(_NO_ROOM)
+    return NewIntention(
+        slot=f"{OWN_SLOT}{secrets.token_hex(4)}",
+        due_ms=due_ms,
+        content=request.what[:LONGEST],
+        every=rule,
+        behalf=perception.author,
+        zone=perception.zone,
+        errand=DIGEST if request.digest else "",
+        covers_to=platform_time(now_ms) if request.digest else "",
+        params={ASKED_IN: [perception.ts]},
+        asked_where="" if _is_here(request) else str(perception.conversation),
+    )
+
+
+def _is_here(request: ReminderRequest) -> bool:
+    return request.where.casefold() in _HERE and not request.digest
+
+
+async def _room_of(context: ProcessContext, request: ReminderRequest) -> Room | None:
+    """Where it comes up, None for this conversation. Raises NotSettable."""
+    perception, where = context.perception, request.where.casefold()
+    if _is_here(request):
+        return None
+    if where in _HERE or where in _THIS_CHANNEL:
+        where = "me" if perception.place in _ALONE else perception.conversation.channel
+    if where == "me" and request.digest:
+        raise NotSettable(_NO_DIGEST)
+    if where == "me" and perception.place in _ALONE:
+        return None
+    try:
+        if where == "me":
+            return await context.capabilities.find_room(perception.author)
+        return await context.capabilities.shared_room(perception.author, where)
+    except ChannelRefused as error:
+        raise NotSettable(_WHY_NOT_THERE.get(error.code, _NOT_THERE)) from None
+    except ChannelError:
+        raise NotSettable("that channel can't be looked up just now; they may ask again in a minute") from None

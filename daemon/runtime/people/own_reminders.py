@@ -1,0 +1,161 @@
+"""Obeys *my reminders*, *cancel reminder 2*, *move reminder 2 to 9:30* and *resume reminder 2*, without a model.
+
+A person sees and changes their own alone. Where others read along, what is answered names a reminder by its number.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from daemon.core.errors import ChannelError
+from daemon.core.perception import AudienceKind, ConversationKey
+from daemon.core.phrases import Command, Phrase
+from daemon.core.recurrence import Recurrence, recurrence_of
+from daemon.core.reminder_words import rule_in_words, time_in, time_of_day
+from daemon.core.sessions import key_of
+from daemon.core.text import one_line
+from daemon.core.timetable import when
+from daemon.core.zones import zone_of
+from daemon.memory.queues.intention_rows import DIGEST, Intention
+from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.own_reminders import ReminderCancelled, ReminderMoved, ReminderResumed
+from daemon.memory.records import Delivery
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.people.own_words import say
+
+_SHOWN = 40  # reminders in one list
+_LONGEST = 200  # characters of a reminder in it
+
+
+async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    """
+    services, newest = cycle.services, cycle.newest
+    if key_of(newest.author) is not None:  # a session is no person
+        return await say(cycle, cycle.words.say("own_way"))
+    own = await services.capabilities.own_things.reminders(newest.author)
+    found = next((one for one in own if one.number == phrase.number), None)
+    answer = await _change(cycle, phrase, found) if found is not None else None
+    answer = answer or _Answer(cycle.words.say("reminder_no_number", number=phrase.number))
+    delivery = await say(cycle, answer.text, *answer.acts)
+    services.wake()
+    services.emit("reminders.asked", command=phrase.command, trace=cycle.trace_id)
+    return delivery
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is said, and what is done with it."""
+
+    text: str
+    acts: tuple[MemoryAct, ...] = ()
+
+
+def _is_alone(cycle: Cycle) -> bool:
+    """Whether the person reads alone what is said here."""
+    return cycle.claim.audience.kind is AudienceKind.DM
+
+
+async def reminders_of_person(cycle: Cycle) -> str:
+    """All that a person asked to be reminded of, on their own clock. Raises StoreError."""
+    say = cycle.words.say
+    own = await cycle.services.capabilities.own_things.reminders(cycle.newest.author)
+    if not own:
+        return say("reminders_none")
+    names = await cycle.services.channel.names_of([_channel(one) for one in own[:_SHOWN]])
+    lines = [_line(cycle, one, names.get(_channel(one), "")) for one in own[:_SHOWN]]
+    more = [say("help_more", count=len(own) - _SHOWN)] if len(own) > _SHOWN else []
+    return "\n".join((say("reminders_head"), *lines, *more, say("reminders_how", number=own[0].number)))
+
+
+def _line(cycle: Cycle, one: Intention, room: str) -> str:
+    """One line of the list, with its time on the person's own clock; `room` is the name of its channel, if known."""
+    say, zone = cycle.words.say, cycle.newest.zone
+    moment = time_in(one.due_ms, zone)
+    if one.cue:
+        moment = say("reminders_waits", when=moment)
+    elif one.every:
+        moment = say("reminders_repeats", when=moment, rule=rule_in_words(one.every, cycle.words))
+    what = say("reminders_digest") if one.errand == DIGEST else one_line(one.content)[:_LONGEST]
+    line = say("reminders_line", number=one.number, when=moment, what=what)
+    if one.place != "dm" and one.conversation != str(cycle.claim.conversation):
+        line = say("reminders_in", line=line, room=room or say("a_channel"))
+    return say("reminders_paused", line=line, number=one.number) if one.paused else line
+
+
+def _channel(one: Intention) -> str:
+    return ConversationKey.parse(one.conversation).channel
+
+
+async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> _Answer:
+    words, number = cycle.words, found.number
+    if phrase.command is Command.CANCEL_REMINDER:
+        return _Answer(words.say("reminder_cancelled", number=number), (ReminderCancelled(found.id),))
+    if phrase.command is Command.MOVE_REMINDER:
+        return _moved(cycle, found, phrase.words)
+    rule = recurrence_of(found.every)
+    if not found.paused or rule is None:
+        return _Answer(words.say("reminder_resumed", number=number, when=_time(cycle, found.due_ms)))
+    if (room := await _lost_room(cycle, found)) is not None:
+        return _Answer(words.say("reminder_still_lost", number=number, room=room))
+    now, zone = cycle.services.clock.now_ms(), cycle.newest.zone
+    due_ms = found.due_ms if found.due_ms > now else rule.first(now, zone, found.fired_day).due_ms
+    resumed = words.say("reminder_resumed", number=number, when=_time(cycle, due_ms))
+    return _Answer(resumed, (ReminderResumed(found.id, zone),))
+
+
+async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
+    """The name of the channel of a reminder where it can't come up now; None where it can."""
+    if found.place == "dm":
+        return None
+    channel = _channel(found)
+    try:
+        await cycle.services.capabilities.shared_room(found.behalf, channel)
+    except ChannelError:
+        return await room_name(cycle, channel)
+    return None
+
+
+async def room_name(cycle: Cycle, channel: str) -> str:
+    """What people call a channel; what only its members may know has no name here."""
+    return (await cycle.services.channel.names_of([channel])).get(channel) or cycle.words.say("a_channel")
+
+
+def _time(cycle: Cycle, ms: int) -> str:
+    """A time on the person's own clock, which others who read along see on theirs."""
+    shown = time_in(ms, cycle.newest.zone)
+    if not _is_alone(cycle):
+        cycle.dates[shown] = ms
+    return shown
+
+
+def _moved(cycle: Cycle, found: Intention, to: str) -> _Answer:
+    words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
+    if found.cue:
+        return _Answer(words.say("reminder_no_move", number=found.number))
+    rule, time = recurrence_of(found.every), time_of_day(to)
+    if found.every and (rule is None or (time is None and not rule.hours)):
+        return _Answer(words.say("reminder_time_alone", number=found.number))
+    if rule is not None and time is not None and not rule.hours:
+        return _as_moved(cycle, found, rule.at(*time).first(now, zone, found.fired_day).due_ms, rule.at(*time))
+    try:
+        due_ms = _on_its_day(found, time, now, zone) if time is not None else when(to, now, zone or "UTC")
+    except ValueError:
+        return _Answer(words.say("reminder_when", number=found.number))
+    return _as_moved(cycle, found, due_ms, rule)
+
+
+def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | None) -> _Answer:
+    moved = cycle.words.say("reminder_moved", number=found.number, when=_time(cycle, due_ms))
+    return _Answer(moved, (ReminderMoved(found.id, due_ms, str(rule) if rule else "", cycle.newest.zone),))
+
+
+def _on_its_day(found: Intention, time: tuple[int, int], now_ms: int, zone: str) -> int:
+    """A time of day on the day for which a reminder is due; once that has passed, the next one. Raises ValueError."""
+    there = dt.datetime.fromtimestamp(found.due_ms / 1000, zone_of(zone) or dt.UTC)
+    text = f"{there:%Y-%m-%d}T{time[0]:02d}:{time[1]:02d}"
+    try:
+        return when(text, now_ms, zone or "UTC")
+    except ValueError:
+        return when(f"{time[0]:02d}:{time[1]:02d}", now_ms, zone)

@@ -1,0 +1,159 @@
+"""Reminders that repeat: set in plain words, due on the person's own clock, listed, moved and cancelled in Slack."""
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from tests.given import shown, tagged, wanting
+from tests.journeys.house import House, said
+
+DAY_S = 24 * 3_600.0
+OWN = "SELECT * FROM intentions WHERE slot <> 'idle' ORDER BY number"
+
+
+def wish(what: str = "stand-up", **more: object) -> str:
+    return json.dumps({"when": "", "what": what, "drop": [], **more})
+
+
+async def set_in(house: House, room: str, asked: str, answer: str, *, person: str = "Ada") -> str:
+    house.model.replies += [wanting("reminder"), answer, tagged("Noted.")]
+    return await house.answered(person, room, asked)
+
+
+def local(due_ms: int, zone: str) -> str:
+    return f"{datetime.fromtimestamp(due_ms / 1000, ZoneInfo(zone)):%H:%M}"
+
+
+async def until_due(house: House, number: int) -> None:
+    """Turn the clock to the next due time, and wait until so many have come and are answered."""
+    (row,) = await house.rows("SELECT min(due_ms) AS due FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
+    house.clock.turn((row["due"] - house.clock.now_ms()) / 1000 + 1)
+
+    async def came() -> bool:
+        rows = await house.rows("SELECT count(*) AS n FROM inbox WHERE modality = 'time' AND process IS NULL")
+        return bool(rows[0]["n"] >= number)
+
+    await house.when(came)
+    await house.idle()
+
+
+async def test_a_daily_reminder_comes_at_nine_where_its_person_lives_over_a_restart(house: House) -> None:
+    answer = await set_in(house, "dm", "Erinnere mich täglich um neun ans Stand-up", wish(every="daily 09:00"))
+    assert "Noted." in answer
+    assert "daily at 09:00: stand-up. my reminders lists yours." in answer.replace("_", "").replace("*", "")
+    assert "You have set a reminder for" in shown(house.prompts[-1])
+    room = await house.people.open_dm("Ada")
+    for number in (1, 2):
+        (row,) = await house.rows(OWN)
+        assert (local(row["due_ms"], "Europe/Athens"), row["zone"]) == ("09:00", "Europe/Athens")
+        house.model.steps["respond"].append(tagged(f"Stand-up {number}!"))
+        await until_due(house, number)
+        assert (await house.replies(room))[-1] == f"Stand-up {number}!"
+        await house.restart()
+    assert len([one for one in await house.replies(room) if "Stand-up" in one and "!" in one]) == 2
+
+
+async def test_who_moves_is_reminded_at_nine_of_where_they_live_now(house: House) -> None:
+    person = str((await house.people.add_person("Kei", zone="Europe/Athens"))["id"])
+    await set_in(house, "dm", "Remind me daily at nine", wish(every="daily 09:00"), person="Kei")
+    users = house.workspace.workspace
+    users.change_person(replace(users.state.people[person], tz="Asia/Tokyo"))
+
+    async def moved() -> bool:
+        return bool(await house.rows("SELECT 1 FROM intentions WHERE zone = 'Asia/Tokyo'"))
+
+    await house.when(moved)
+    (row,) = await house.rows(OWN)
+    assert local(row["due_ms"], "Asia/Tokyo") == "09:00"
+    listed = await house.answered("Kei", "dm", "my reminders")
+    assert "09:00 (Asia/Tokyo), daily at 09:00: stand-up" in listed
+
+
+async def test_a_zone_that_does_not_exist_leaves_the_clock_that_was_known(house: House) -> None:
+    person = str((await house.people.add_person("Kei", zone="Europe/Athens"))["id"])
+    await set_in(house, "dm", "Remind me daily at nine", wish(every="daily 09:00"), person="Kei")
+    users = house.workspace.workspace
+    users.change_person(replace(users.state.people[person], tz="Mars/Olympus_Mons"))
+    await house.acknowledged()
+    listed = await house.answered("Kei", "dm", "my reminders")
+    assert "09:00" in listed
+    (row,) = await house.rows(OWN)
+    assert (local(row["due_ms"], "Europe/Athens"), row["zone"]) == ("09:00", "Europe/Athens")
+
+
+async def test_reminders_are_listed_moved_and_cancelled_by_phrases_without_a_model(house: House) -> None:
+    await set_in(house, "dm", "Remind me on weekdays at nine", wish(every="weekdays 09:00"))
+    await set_in(house, "dm", "Remind me of the build in 3 hours", wish("the build", when="in 3h"))
+    asked = len(house.prompts)
+    listed = await house.answered("Ada", "dm", "My reminders")
+    assert "1. " in listed
+    assert "Mon, Tue, Wed, Thu, Fri at 09:00: stand-up" in listed
+    assert "2. " in listed
+    assert "the build" in listed
+    assert (await house.answered("Ada", "dm", "move reminder 1 to 9.30 Uhr")).startswith("Reminder 1 is due ")
+    assert [row["every"] for row in await house.rows(OWN)] == ["weekly mon,tue,wed,thu,fri 09:30", ""]
+    assert (await house.answered("Ada", "dm", "verschiebe Erinnerung 2 auf in 5h")).startswith("Reminder 2 is due ")
+    due = (await house.rows(OWN))[1]["due_ms"]
+    assert due > house.clock.now_ms() + 4 * 3_600_000
+    assert "give a time of day alone" in await house.answered("Ada", "dm", "move reminder 1 to in 2h")
+    assert "can't make out that time" in await house.answered("Ada", "dm", "move reminder 2 to when pigs fly")
+    assert await house.answered("Ada", "dm", "cancel reminder 2") == "Reminder 2 is cancelled."
+    assert "You have no reminder 2" in await house.answered("Ada", "dm", "cancel reminder 2")
+    assert "You have no reminder 1" in await house.answered("Ben", "dm", "cancel reminder 1")
+    assert await house.answered("Ben", "dm", "my reminders") == "You have no reminders."
+    assert (await house.answered("Ada", "dm", "resume reminder 1")).startswith("Reminder 1 goes on")
+    assert len(house.prompts) == asked, "no model was asked"
+    assert [row["state"] for row in await house.rows(OWN)] == ["waiting", "cancelled"]
+
+
+async def test_one_for_a_channel_comes_up_there_and_its_time_reads_on_each_clock(house: House) -> None:
+    await set_in(house, "general", "@soul remind us here every Monday", wish(every="weekly mon 09:00", where="channel"))
+    posts = await house.people.posts_by_bot("C0GENERAL")
+    sections = "".join(block["text"]["text"] for block in posts[-1]["blocks"] if block["type"] == "section")
+    assert "<!date^" in sections
+    assert " (Europe/Athens)>" in sections
+    (row,) = await house.rows(OWN)
+    assert (row["conversation"].rpartition("/C")[2], row["place"]) == ("0GENERAL/", "public_channel")
+    house.model.replies.append(tagged("Monday: stand-up."))
+    await until_due(house, 1)
+    assert (await house.replies("C0GENERAL", thread=""))[-1] == "Monday: stand-up."
+
+
+async def test_a_room_that_one_is_not_in_is_refused_in_one_sentence_and_so_is_a_guest(empty_house: House) -> None:
+    house = empty_house
+    await house.start(allow_guests=True)
+    await house.people.add_person("Gus", standing="guest")
+    for person, why in (("Ada", "there is no channel of that name"), ("Gus", "guests have reminders where they speak")):
+        await set_in(house, "dm", "Remind #nowhere daily", wish(every="daily 09:00", where="#nowhere"), person=person)
+        assert why in shown(house.prompts[-1])
+    assert await house.rows(OWN) == []
+
+
+async def test_a_rule_that_comes_too_often_is_refused(house: House) -> None:
+    await set_in(house, "dm", "Remind me every minute", wish(every="0h"))
+    assert "in no other way" in shown(house.prompts[-1])
+    assert await house.rows(OWN) == []
+
+
+async def test_deleting_the_message_that_asked_cancels_it_in_another_room_too(house: House) -> None:
+    house.model.replies += [wanting("reminder"), wish(every="daily 09:00", where="#general"), tagged("Noted.")]
+    ts = await house.say("Ada", "dm", "Remind #general daily at nine")
+    room = await house.people.open_dm("Ada")
+    await house.reply(room, "Noted.")
+    await house.idle()
+    assert [row["state"] for row in await house.rows(OWN)] == ["waiting"]
+    await house.people.delete("Ada", room, ts)
+
+    async def cancelled() -> bool:
+        return [row["state"] for row in await house.rows(OWN)] == ["cancelled"]
+
+    await house.when(cancelled)
+
+
+async def test_in_a_channel_the_list_goes_to_the_person_alone(house: House) -> None:
+    await set_in(house, "dm", "Remind me daily at nine", wish("my raise", every="daily 09:00"))
+    said_here = await house.answered("Ada", "general", "@soul my reminders")
+    assert "my raise" not in said_here
+    private = await house.reply(await house.people.open_dm("Ada"), "Your reminders:")
+    assert "my raise" in said(private)
