@@ -13,7 +13,7 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "rule_monthly": "on day {day} of each month at {time}",
         "rule_yearly": "each year on {day} at {time}",
         "reminders_head": "Your reminders:",
-        "reminders_none": "You have no reminders.",
+        "reminders_none": "You have no reminders with me.",
         "reminders_how": "*cancel reminder {number}* ends that one, *move reminder {number} to 9:30* changes its time.",
         "reminders_line": "{number}. {when}: {what}",
         "reminders_repeats": "{when}, {rule}",

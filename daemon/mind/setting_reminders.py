@@ -7,8 +7,8 @@ from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import Place
 from daemon.core.ports import Room
 from daemon.core.recurrence import Recurrence
-from daemon.core.reminder_words import rule_in_words, time_in
-from daemon.core.timetable import platform_time, when
+from daemon.core.reminder_words import rule_in_words
+from daemon.core.timetable import moment_in, platform_time, when
 from daemon.memory.queues.asking_messages import ASKED_IN
 from daemon.memory.queues.intention_rows import DIGEST, NewIntention
 from daemon.memory.queues.own_reminders import OWN_SLOT, ReminderSet
@@ -50,7 +50,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
         room = await _room_of(context, request)
         new = await _asked_for(context, request, now_ms)
     except NotSettable as why:
-        return f"You could not set it: {why}. Say so in one sentence, and promise nothing."
+        return f"You could not set the reminder: {why}. Say so in one sentence, and promise nothing."
     due_ms = Recurrence.parse(new.every).first(max(new.due_ms, now_ms), zone).due_ms if new.every else new.due_ms
     if room is None:
         context.motor.schedule(new)
@@ -63,7 +63,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     what = "a digest" if new.errand else "a reminder"
     again = f", {new.every} from then on" if new.every else ""
     unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
-    return f"You have set {what} for {time_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
+    return f"You have set {what} for {moment_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
 
 
 def _shown(context: ProcessContext, new: NewIntention, due_ms: int) -> str:

@@ -101,7 +101,7 @@ async def test_reminders_are_listed_moved_and_cancelled_by_phrases_without_a_mod
     assert await house.answered("Ada", "dm", "cancel reminder 2") == "Reminder 2 is cancelled."
     assert "You have no reminder 2" in await house.answered("Ada", "dm", "cancel reminder 2")
     assert "You have no reminder 1" in await house.answered("Ben", "dm", "cancel reminder 1")
-    assert await house.answered("Ben", "dm", "my reminders") == "You have no reminders."
+    assert await house.answered("Ben", "dm", "my reminders") == "You have no reminders with me."
     assert (await house.answered("Ada", "dm", "resume reminder 1")).startswith("Reminder 1 goes on")
     assert len(house.prompts) == asked, "no model was asked"
     assert [row["state"] for row in await house.rows(OWN)] == ["waiting", "cancelled"]

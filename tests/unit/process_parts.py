@@ -18,6 +18,10 @@ class NothingOwn(OwnThings):
 
     def __init__(self) -> None: ...
 
+    async def reminders(self, person: str) -> tuple[Intention, ...]:
+        """None."""
+        return ()
+
 
 class NoApprovals(Approvals):
     """A store without any approval."""
