@@ -469,6 +469,10 @@ class FakeChannel:
         """No history."""
         return ()
 
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        """Nothing."""
+        return ()
+
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """No address leads anywhere."""
         return ()

@@ -51,6 +51,10 @@ class BareChannel:
         """See `Channel.thread_before`; all that was said is stored already."""
         return ()
 
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        """See `Channel.said_since`; there are no channels."""
+        return ()
+
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`; no address leads to a message."""
         return ()

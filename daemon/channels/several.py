@@ -140,6 +140,10 @@ class SeveralChannels:
         """See `Channel.thread_before`."""
         return await self._of(perception.conversation).thread_before(perception, limit)
 
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        """See `Channel.said_since`."""
+        return await self._of(perception.conversation).said_since(perception, ts)
+
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""
         return await self._of(perception.conversation).linked(perception, readers)

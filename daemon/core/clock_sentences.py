@@ -40,6 +40,7 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "It is paused; *resume reminder {number}* goes on with it.",
         "reminder_left": "I no longer bring up your reminder {number} in {room}, since you are not in that channel "
         "any more. It is paused; *resume reminder {number}* goes on with it once you are.",
+        "digest_head": "What was said here since {since}:",
         "a_channel": "a channel",
     }
 )

@@ -819,6 +819,12 @@ class Channel(Gate, Protocol):
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
 
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        """What people said in the perception's channel and its threads after a ts, oldest first, of much the newest.
+
+        What the soul said is left out. Raises NotDelivered, ChannelRefused.
+        """
+
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """What stands at the platform's addresses of messages in a perception, in order; none where it holds none.
 

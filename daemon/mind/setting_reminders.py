@@ -99,7 +99,7 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
     return NewIntention(
         slot=f"{OWN_SLOT}{secrets.token_hex(4)}",
         due_ms=due_ms,
-        content=request.what[:LONGEST],
+        content="" if request.digest else request.what[:LONGEST],
         every=rule,
         behalf=perception.author,
         zone=perception.zone,

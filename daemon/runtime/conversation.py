@@ -37,6 +37,7 @@ from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.other_daemons import watch_other_daemons
 from daemon.runtime.passing_on import pass_on
+from daemon.runtime.people.repeating import pause_refused
 from daemon.runtime.reader_doubts import ReadersUnknown
 from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
@@ -271,6 +272,8 @@ class ConversationHandler:
 
         An approved action whose approver may not be answered, or whose approval is too old, is reported as not done.
         """
+        if (paused := await pause_refused(cycle)) is not None:
+            return paused.delivery
         is_gone = cycle.claim.draft is not None and away_note(cycle) is None
         gone = f"_{cycle.words.say('gone')}_" if is_gone else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]

@@ -18,6 +18,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
+from daemon.runtime.people.repeating import bring_up_apart
 from daemon.runtime.recalling import process_context, rules_of_reply
 from daemon.runtime.sharing import tell_others, with_notes_heard
 from daemon.runtime.shown_work import ShownSpeech, shown_solving
@@ -31,6 +32,8 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     is stored then.
     """
     services = cycle.services
+    if (brought_up := await bring_up_apart(cycle)) is not None:
+        return brought_up.delivery
     if (phrase := await phrase_of(cycle)) is not None:
         return await obey(cycle, phrase)
     if cycle.for_session is not None:

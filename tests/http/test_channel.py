@@ -178,6 +178,10 @@ class Main:
         self.asked.append("thread_before")
         return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)
 
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        self.asked.append("said_since")
+        return ()
+
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         self.asked.append("linked")
         return (LinkedMessages("https://slack.test/1"),)

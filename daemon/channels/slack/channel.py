@@ -16,6 +16,7 @@ from daemon.channels.slack.access.own_groups import OwnGroups
 from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.permalinks import Permalinks
 from daemon.channels.slack.access.readers import RoomReaders
+from daemon.channels.slack.access.room_talk import RoomTalk
 from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
 from daemon.channels.slack.api.client import SlackClient
@@ -124,6 +125,7 @@ class SlackChannel:
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
         self._links = LinkReader(self._client, directory, self._readers, clock, emit)
+        self._talk = RoomTalk(self._client, self._gate)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
@@ -334,6 +336,11 @@ class SlackChannel:
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
+
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        """See `Channel.said_since`."""
+        reader = await self._event_reader()
+        return await self._talk.since(perception.conversation, perception.place, ts, reader)
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""
