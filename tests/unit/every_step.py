@@ -16,6 +16,7 @@ from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.choose_actions import choose_actions
 from daemon.mind.steps.close_episode import close_episode
 from daemon.mind.steps.decision import decision
+from daemon.mind.steps.digest import digest
 from daemon.mind.steps.distil import distil
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.feel import feel
@@ -77,6 +78,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(decision(words, [f"{words} yes", f"{words} no"])),
             _made(brainstorm(words, count=3)),
             _made(summarize("Kothar")),
+            _made(digest("Kothar")),
             _made(visitor_notes([words, "Likes tea"], person=words, focus=words)),
             _made(visitor_whispers(words, words)),
             _made(choose_actions([f"Do {words}", "Respond"])),

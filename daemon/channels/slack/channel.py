@@ -339,8 +339,7 @@ class SlackChannel:
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
         """See `Channel.said_since`."""
-        reader = await self._event_reader()
-        return await self._talk.since(perception.conversation, perception.place, ts, reader)
+        return await self._talk.since(perception, ts, await self._event_reader())
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""

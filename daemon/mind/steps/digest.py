@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
 from daemon.core.ports import ThreadMessage
 from daemon.core.step import Step
@@ -31,12 +32,18 @@ def talk_of_room(name: str, said: Sequence[ThreadMessage]) -> WorkingMemory:
     return with_notes(WorkingMemory(name), TURNS, "\n".join(reversed(lines)))
 
 
+def _read(answer: str) -> str:
+    if not (said := answer.strip()):
+        raise MalformedReply("the digest is empty", reply=answer, hint="write the digest")
+    return said
+
+
 def digest(name: str, *, words: int = 180) -> Step[str]:
     """The digest as it is posted; leaves no memory."""
     return Step(
         name="digest",
         command=_COMMAND.format(name=name, turns=heading(TURNS), words=words),
-        read=lambda answer: answer.strip(),
+        read=_read,
         remember=lambda _: (),
         creativity=0.3,
         max_output_tokens=words * 6,

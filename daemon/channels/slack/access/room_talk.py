@@ -7,7 +7,7 @@ from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.core.perception import ConversationKey, Place
+from daemon.core.perception import Perception, Place
 from daemon.core.ports import ThreadMessage
 
 _PAGES: Final = 3
@@ -24,11 +24,9 @@ class RoomTalk:
         self._client = client
         self._gate = gate
 
-    async def since(
-        self, conversation: ConversationKey, place: Place, ts: str, reader: EventReader
-    ) -> tuple[ThreadMessage, ...]:
-        """What was said after a ts, oldest first; of much the newest. Raises ChannelError."""
-        channel = conversation.channel
+    async def since(self, perception: Perception, ts: str, reader: EventReader) -> tuple[ThreadMessage, ...]:
+        """What was said in a channel after a ts, oldest first; of much the newest. Raises ChannelError."""
+        channel, place = perception.conversation.channel, perception.place
         listed, _ = await read_messages(self._client, channel, "", most=_PAGES, oldest=ts)
         threads = sorted((one for one in listed if one.get("reply_count")), key=_replies, reverse=True)[:_THREADS]
         for root in threads:
