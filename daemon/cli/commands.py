@@ -14,6 +14,7 @@ from daemon.core.settings_place import SettingsPlace, settings_from
 SUBCOMMANDS: Final = MappingProxyType(
     {
         "setup": "Create the Slack app, try its tokens and install the service.",
+        "upgrade": "Bring memory.db and the service to this version, with a way back.",
         "run": "Run the daemon: in Slack, or in a local workspace when no Slack tokens are set.",
         "chat": "Talk to the soul in the terminal.",
         "status": "Show running daemons, waiting work and today's costs.",
@@ -42,7 +43,7 @@ SUBCOMMANDS: Final = MappingProxyType(
     }
 )
 
-_OF_THEIR_OWN: Final = frozenset({"run", "manifest", "setup"})
+_OF_THEIR_OWN: Final = frozenset({"run", "manifest", "setup", "upgrade"})
 
 
 def _service() -> SettingsPlace | None:

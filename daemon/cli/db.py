@@ -52,8 +52,9 @@ def check(context: click.Context, as_json: bool) -> None:
 
 @command.command("backup")
 @click.argument("target", metavar="[PATH]", type=click.Path(path_type=Path), required=False)
+@click.option("--new-folder", is_flag=True, help="Make the folder of PATH where it is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: {path, schema, bytes}.")
-def backup(target: Path | None, as_json: bool) -> None:
+def backup(target: Path | None, new_folder: bool, as_json: bool) -> None:
     """Copy memory.db while it is in use, check the copy and print its path.
 
     PATH is a file or a folder. Without it the copy goes to `backups` in the data folder, where old copies are deleted
@@ -63,6 +64,8 @@ def backup(target: Path | None, as_json: bool) -> None:
     path = existing_database(settings)
     if target is None:
         target = prepare_folder(path, clock, share=settings.backup_share)
+    elif new_folder:
+        _make(target.parent)
     made = back_up(path, target, clock)
     if as_json:
         say_json(made)
@@ -70,17 +73,25 @@ def backup(target: Path | None, as_json: bool) -> None:
         say(f"{made.path} ({made.bytes} bytes, checked)")
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} can't be made: {error.strerror}", hint="choose another folder") from error
+
+
 @command.command("restore")
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Even if a daemon runs or may run.")
-def restore_(source: Path, force: bool) -> None:
+@click.option("--as-it-was", is_flag=True, help="Keep the schema of the copy, for an older program.")
+def restore_(source: Path, force: bool, as_it_was: bool) -> None:
     """Replace memory.db by a backup; the replaced file is kept beside it.
 
     Work that waited in the backup may have been done since. Posts are looked up in Slack before they are sent. Messages
     become stale instead of being answered; `soul inbox retry` has them answered.
     """
     path = load_settings().database_path.absolute()
-    done = restore(source, path, SystemClock(), actor=os_user(), force=force)
+    done = restore(source, path, SystemClock(), actor=os_user(), force=force, migrates=not as_it_was)
     say(f"{path} is now a copy of {source}.")
     if done.replaced is not None:
         say(f"The replaced file is now {done.replaced}.")

@@ -54,8 +54,12 @@ class Restored:
     forgotten: int = 0
 
 
-def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool = False) -> Restored:
+def restore(
+    source: Path, path: Path, clock: Clock, *, actor: str, force: bool = False, migrates: bool = True
+) -> Restored:
     """Put the copy `source` in the place of memory.db at `path`; the former file stays beside it under another name.
+
+    With `migrates` false the copy keeps its schema, for an older program.
 
     The change is one rename, made when the new file is checked and on disk. Raises StoreError or SchemaMismatch and
     changes nothing when the copy is damaged or newer, or (without `force`) when a daemon is or may be alive.
@@ -68,8 +72,8 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.restoring")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        backup.back_up(source, fresh, clock)
-        migrate.migrate(fresh)
+        made = backup.back_up(source, fresh, clock)
+        schema = migrate.migrate(fresh)[1] if migrates else made.schema
         waiting, forgotten = _prepare(fresh, source, path, clock, actor)
         replaced = _keep_aside(path, clock) if path.exists() else None
         fresh.rename(path)
@@ -80,7 +84,7 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
         ) from error
     finally:
         backup.discard(fresh)
-    return Restored(replaced, migrate.SCHEMA, waiting, forgotten)
+    return Restored(replaced, schema, waiting, forgotten)
 
 
 def _require_no_daemon(path: Path, clock: Clock) -> None:

@@ -1,0 +1,191 @@
+"""`soul upgrade` with a program of the version before: there, back, and with the service in between."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from daemon.memory.database import sqlite
+from daemon.memory.database.migrate import SCHEMA
+from tests.fakes import TIMEOUT
+from tests.systemd.conftest import REPOSITORY, Checkout
+
+pytestmark = pytest.mark.slow
+_SYSTEMCTL = """#!/bin/sh
+echo "$@" >>{home}/asked
+case "$*" in
+  *is-active*) [ -e {home}/running ] ;;
+  *stop*) rm -f {home}/running ;;
+  *start*) [ ! -e {home}/refuses ] || {{ echo 'Job for soul.service failed.' >&2; exit 1; }}; touch {home}/running ;;
+esac
+"""
+
+
+class Machine:
+    """An account with an installed service, its memory.db of the schema before, and the programs of both versions."""
+
+    def __init__(self, checkout: Checkout, older: Path) -> None:
+        self.checkout = checkout
+        self.older = older
+        self.path = checkout.data / "memory.db"
+        for folder in ("daemon", "souls"):
+            (checkout.code / folder).symlink_to(REPOSITORY / folder)
+        programs = checkout.home / "bin"
+        programs.mkdir()
+        (programs / "systemctl").write_text(_SYSTEMCTL.format(home=checkout.home))
+        (programs / "systemctl").chmod(0o755)
+        assert checkout.install("--tokens", "-", stdin="SLACK_BOT_TOKEN=xoxb-1-canary\n").returncode == 0
+        (checkout.home / "running").touch()
+
+    def soul(self, *arguments: str, older: bool = False) -> subprocess.CompletedProcess[str]:
+        """Run the new program, or that of the version before, in the account's home."""
+        code = self.older if older else self.checkout.code
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "daemon", *arguments],
+            env={
+                "HOME": str(self.checkout.home),
+                "PATH": f"{self.checkout.home}/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "PYTHON": sys.executable,
+                "PYTHONPATH": os.pathsep.join([str(code), *filter(None, sys.path)]),
+            },
+            cwd=self.checkout.home,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+
+    def schema(self) -> int:
+        """The schema of memory.db."""
+        with closing(sqlite.connect(self.path)) as connection:
+            return sqlite.schema_version(connection)
+
+    def topics(self) -> list[str]:
+        """What a test wrote into the audit log, which both versions have."""
+        with closing(sqlite.connect(self.path)) as connection:
+            return [str(row[0]) for row in connection.execute("SELECT object FROM audit WHERE act = 'test'")]
+
+    def note(self, what: str) -> None:
+        """Write something that is to last."""
+        with closing(sqlite.connect(self.path)) as connection:
+            connection.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('ada', 'test', ?, 1)", (what,))
+
+    def asked(self) -> list[str]:
+        """What systemctl was asked, without the questions whether it runs."""
+        lines = (self.checkout.home / "asked").read_text().splitlines()
+        return [line.removeprefix("--user ") for line in lines if "is-active" not in line]
+
+
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of the schema before: this one without the newest migration."""
+    root = tmp_path_factory.mktemp("older")
+    shutil.copytree(REPOSITORY / "daemon", root / "daemon", ignore=shutil.ignore_patterns("minilm", "__pycache__"))
+    migrate = root / "daemon/memory/database/migrate.py"
+    text, count = re.subn(rf"^SCHEMA = {SCHEMA}\b", f"SCHEMA = {SCHEMA - 1}", migrate.read_text(), flags=re.MULTILINE)
+    assert count == 1
+    migrate.write_text(text)
+    [newest] = (root / "daemon/memory/database/migrations/versions").glob(f"{SCHEMA:04d}_*.py")
+    newest.unlink()
+    return root
+
+
+@pytest.fixture
+def machine(checkout: Checkout, older: Path) -> Machine:
+    """A service of the version before, which has remembered something."""
+    made = Machine(checkout, older)
+    done = made.soul("db", "migrate", older=True)
+    assert (done.returncode, made.schema()) == (0, SCHEMA - 1), done.stderr
+    made.note("before")
+    return made
+
+
+def test_there_and_back_with_the_version_before(machine: Machine) -> None:
+    done = machine.soul("upgrade")
+    assert done.returncode == 0, done.stderr
+    assert (machine.schema(), machine.topics()) == (SCHEMA, ["before"])
+    assert machine.asked() == ["daemon-reload", "stop soul.service", "start soul.service"]
+    assert (machine.checkout.credentials / "slack-bot-token").read_text() == "xoxb-1-canary\n"
+    [copy] = machine.checkout.data.glob(f"backups/before-schema-{SCHEMA}-from-{SCHEMA - 1}-*.db")
+    assert str(copy) in done.stdout
+    machine.note("after")
+
+    refused = machine.soul("status", older=True)
+    assert f"memory.db has schema {SCHEMA}, this program knows {SCHEMA - 1}" in refused.stderr
+
+    back = machine.soul("upgrade", "--back")
+    assert back.returncode == 0, back.stderr
+    assert machine.asked()[-1] == "stop soul.service"
+    assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
+    assert "no faults" in machine.soul("db", "check", older=True).stdout
+    [aside] = machine.checkout.data.glob("memory-replaced-*.db")
+    with closing(sqlite.connect(aside)) as connection:
+        assert sqlite.schema_version(connection) == SCHEMA
+    assert machine.soul("upgrade").returncode == 0
+    assert machine.schema() == SCHEMA
+
+
+def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: Machine) -> None:
+    with closing(sqlite.connect(machine.path)) as connection:
+        connection.execute("PRAGMA user_version=99")
+    done = machine.soul("upgrade")
+    assert done.returncode == 78
+    assert done.stderr.splitlines() == [
+        f"memory.db has schema 99, this program knows {SCHEMA}",
+        "update the program; the file is unchanged",
+    ]
+    assert (machine.asked() if (machine.checkout.home / "asked").exists() else []) == []
+    assert machine.schema() == 99
+
+
+def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied(machine: Machine) -> None:
+    assert machine.soul("db", "migrate").returncode == 0
+    done = machine.soul("upgrade")
+    assert (done.returncode, f"has schema {SCHEMA} as before" in done.stdout) == (0, True), done.stderr
+    assert not list(machine.checkout.data.glob("backups/before-*"))
+    assert machine.asked()[-1] == "start soul.service"
+    back = machine.soul("upgrade", "--back")
+    assert (back.returncode, "no copy of before an upgrade" in back.stderr) == (70, True)
+
+
+def test_a_copy_that_cannot_be_made_leaves_the_file_and_says_that_the_service_is_stopped(machine: Machine) -> None:
+    (machine.checkout.data / "backups").write_text("in the way")
+    done = machine.soul("upgrade")
+    assert done.returncode == 70
+    assert "the service is stopped, memory.db is as it was" in done.stderr
+    assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
+
+
+def test_a_service_that_does_not_start_is_named_with_the_way_to_its_log(machine: Machine) -> None:
+    (machine.checkout.home / "refuses").touch()
+    done = machine.soul("upgrade")
+    assert done.returncode == 78
+    assert "systemctl --user start soul.service failed: Job for soul.service failed." in done.stderr
+    assert "soul logs" in done.stderr
+
+
+def test_a_service_of_another_checkout_is_left_to_it(machine: Machine) -> None:
+    unit = machine.checkout.unit
+    unit.write_text(unit.read_text().replace(f"ExecStart={machine.checkout.code}", "ExecStart=/opt/soul"))
+    done = machine.soul("upgrade")
+    assert (done.returncode, "runs the program /opt/soul/.venv/bin/soul, not this one" in done.stderr) == (78, True)
+    assert machine.schema() == SCHEMA - 1
+
+
+def test_without_a_service_the_file_of_the_folder_is_upgraded(machine: Machine) -> None:
+    machine.checkout.unit.unlink()
+    machine.path.rename(machine.checkout.home / "memory.db")
+    done = machine.soul("upgrade")
+    assert done.returncode == 0, done.stderr
+    assert len(list(machine.checkout.home.glob("backups/before-*"))) == 1
+    back = machine.soul("upgrade", "--back")
+    assert (back.returncode, f"schema {SCHEMA - 1} again" in back.stdout) == (0, True), back.stderr
+
+
+def test_the_script_of_a_checkout_runs_it() -> None:
+    assert os.access(REPOSITORY / "scripts/upgrade", os.X_OK)
