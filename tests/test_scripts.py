@@ -41,3 +41,20 @@ def test_the_whole_is_green_when_every_part_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_the_whole_fails_with_any_part(tmp_path: Path, part: str) -> None:
     assert _exit_status(tmp_path, failing=part) != 0
+
+
+def test_release_notes_are_the_section_of_one_version(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts/release_notes", tmp_path / "scripts")
+    changelog = "# Changelog\n\n## Unreleased\n\n## [0.2.0] - 2026-11-30\n\n### Added\n\n- a\n\n## 0.1.0\n\n- first\n"
+    (tmp_path / "CHANGELOG.md").write_text(changelog)
+
+    def notes(*version: str) -> tuple[int, str, str]:
+        command = [str(tmp_path / "scripts/release_notes"), *version]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    assert notes("0.2.0") == (0, "### Added\n\n- a\n", "")
+    assert notes("0.1.0") == (0, "- first\n", "")
+    assert notes() == (1, "", "CHANGELOG.md says nothing of 'Unreleased'\n")
+    assert notes("0.2") == (1, "", "CHANGELOG.md says nothing of '0.2'\n")

@@ -40,6 +40,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "db": "Migrate, check, back up or restore memory.db.",
         "settings": "Show every setting and its value.",
         "manifest": "Print the manifest that creates the Slack app.",
+        "completion": "Print what lets a shell complete commands and options.",
     }
 )
 

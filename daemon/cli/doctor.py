@@ -3,7 +3,7 @@
 import click
 
 from daemon.cli.checks.finding import Finding, Verdict, skip
-from daemon.cli.checks.installation import start_files
+from daemon.cli.checks.installation import namesake, start_files
 from daemon.cli.checks.machine import data_folder, http_api, python_version
 from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls
@@ -44,7 +44,7 @@ def command(context: click.Context, as_json: bool, offline: bool) -> None:
 def examine(*, offline: bool) -> list[Finding]:
     """All findings, in the order in which the daemon needs the things; free of secrets."""
     settings, findings = settings_in_force()
-    findings[:0] = [python_version(), start_files()]
+    findings[:0] = [python_version(), start_files(), namesake()]
     if settings is None:
         return [*findings, skip("other checks", "they need correct settings")]
     findings += [*whose_settings(), *data_folder(settings), *http_api(settings)]

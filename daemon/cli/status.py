@@ -17,8 +17,10 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 @click.command("status")
+@click.option("--healthy", is_flag=True, help="Only say whether a daemon works: exit code 1 when none does.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; see above for its keys.")
-def command(as_json: bool) -> None:
+@click.pass_context
+def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     """Show running daemons, waiting work and today's costs (UTC).
 
     \b
@@ -34,6 +36,10 @@ def command(as_json: bool) -> None:
     settings = load_settings()
     now = SystemClock().now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now - now % _DAY_MS))
+    if healthy:
+        works = any(one.alive for one in seen.daemons)
+        say("A daemon works." if works else "No daemon works here.")
+        context.exit(0 if works else 1)
     path = settings.database_path.absolute()
     changed = [one.name for one in with_database(settings, recorded_tools) if one.changed_ms is not None]
     if as_json:

@@ -26,7 +26,7 @@ esac
 """
 
 
-class Machine:
+class UpgradedAccount:
     """An account with an installed service, its memory.db of the schema before, and the programs of both versions."""
 
     def __init__(self, checkout: Checkout, older: Path) -> None:
@@ -96,16 +96,16 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def machine(checkout: Checkout, older: Path) -> Machine:
+def machine(checkout: Checkout, older: Path) -> UpgradedAccount:
     """A service of the version before, which has remembered something."""
-    made = Machine(checkout, older)
+    made = UpgradedAccount(checkout, older)
     done = made.soul("db", "migrate", older=True)
     assert (done.returncode, made.schema()) == (0, SCHEMA - 1), done.stderr
     made.note("before")
     return made
 
 
-def test_there_and_back_with_the_version_before(machine: Machine) -> None:
+def test_there_and_back_with_the_version_before(machine: UpgradedAccount) -> None:
     done = machine.soul("upgrade")
     assert done.returncode == 0, done.stderr
     assert (machine.schema(), machine.topics()) == (SCHEMA, ["before"])
@@ -130,7 +130,7 @@ def test_there_and_back_with_the_version_before(machine: Machine) -> None:
     assert machine.schema() == SCHEMA
 
 
-def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: Machine) -> None:
+def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: UpgradedAccount) -> None:
     with closing(sqlite.connect(machine.path)) as connection:
         connection.execute("PRAGMA user_version=99")
     done = machine.soul("upgrade")
@@ -143,7 +143,7 @@ def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: Machine) -> Non
     assert machine.schema() == 99
 
 
-def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied(machine: Machine) -> None:
+def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied(machine: UpgradedAccount) -> None:
     assert machine.soul("db", "migrate").returncode == 0
     done = machine.soul("upgrade")
     assert (done.returncode, f"has schema {SCHEMA} as before" in done.stdout) == (0, True), done.stderr
@@ -153,7 +153,9 @@ def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied
     assert (back.returncode, "no copy of before an upgrade" in back.stderr) == (70, True)
 
 
-def test_a_copy_that_cannot_be_made_leaves_the_file_and_says_that_the_service_is_stopped(machine: Machine) -> None:
+def test_a_copy_that_cannot_be_made_leaves_the_file_and_says_that_the_service_is_stopped(
+    machine: UpgradedAccount,
+) -> None:
     (machine.checkout.data / "backups").write_text("in the way")
     done = machine.soul("upgrade")
     assert done.returncode == 70
@@ -161,7 +163,7 @@ def test_a_copy_that_cannot_be_made_leaves_the_file_and_says_that_the_service_is
     assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
 
 
-def test_a_service_that_does_not_start_is_named_with_the_way_to_its_log(machine: Machine) -> None:
+def test_a_service_that_does_not_start_is_named_with_the_way_to_its_log(machine: UpgradedAccount) -> None:
     (machine.checkout.home / "refuses").touch()
     done = machine.soul("upgrade")
     assert done.returncode == 78
@@ -169,7 +171,7 @@ def test_a_service_that_does_not_start_is_named_with_the_way_to_its_log(machine:
     assert "soul logs" in done.stderr
 
 
-def test_a_service_of_another_checkout_is_left_to_it(machine: Machine) -> None:
+def test_a_service_of_another_checkout_is_left_to_it(machine: UpgradedAccount) -> None:
     unit = machine.checkout.unit
     unit.write_text(unit.read_text().replace(f"ExecStart={machine.checkout.code}", "ExecStart=/opt/soul"))
     done = machine.soul("upgrade")
@@ -177,7 +179,7 @@ def test_a_service_of_another_checkout_is_left_to_it(machine: Machine) -> None:
     assert machine.schema() == SCHEMA - 1
 
 
-def test_without_a_service_the_file_of_the_folder_is_upgraded(machine: Machine) -> None:
+def test_without_a_service_the_file_of_the_folder_is_upgraded(machine: UpgradedAccount) -> None:
     machine.checkout.unit.unlink()
     machine.path.rename(machine.checkout.home / "memory.db")
     done = machine.soul("upgrade")

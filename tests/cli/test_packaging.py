@@ -1,0 +1,107 @@
+"""What is declared of the package, what is in its way, and what completes its commands."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from daemon.cli.checks.finding import Verdict
+from daemon.cli.checks.installation import namesake
+from daemon.core.clock import SystemClock
+from tests.cli.conftest import call
+from tests.cli.stocked import add_daemon, stock
+from tests.fakes import TIMEOUT
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYTHONS_OWN = {"daemon", "_typeshed"}  # ours, and what type checkers alone know
+
+
+def imported() -> set[str]:
+    """The packages that the daemon imports, anywhere in its modules, beside Python's own."""
+    found: set[str] = set()
+    for path in (ROOT / "daemon").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {one.name.partition(".")[0] for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found - PYTHONS_OWN - sys.stdlib_module_names
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    declared = {_plain(re.split(r"[<>=;\[ ]", line)[0]) for line in PROJECT["dependencies"]}
+    bring = packages_distributions()
+    undeclared = {name for name in imported() if not declared & {_plain(one) for one in bring.get(name, [name])}}
+    assert undeclared == set()
+
+
+def test_the_licence_and_the_authors_are_named_alike_everywhere() -> None:
+    plugin = (ROOT / "hooks/.claude-plugin/plugin.json").read_text()
+    assert (PROJECT["license"], PROJECT["license-files"]) == ("MIT", ["LICENSE"])
+    assert '"license": "MIT"' in plugin
+    [author] = PROJECT["authors"]
+    assert author["name"] in plugin
+    assert author["name"] in (ROOT / "LICENSE").read_text()
+    assert PROJECT["name"] != "daemon"
+
+
+def test_another_package_of_the_same_name_is_named(tmp_path: Path) -> None:
+    assert namesake([]).verdict is Verdict.OK
+    assert namesake([str(ROOT)]).verdict is Verdict.OK
+    (tmp_path / "daemon").mkdir()
+    (tmp_path / "daemon/__init__.py").write_text("")
+    information = tmp_path / "python_daemon-3.1.2.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: python-daemon\nVersion: 3.1.2\n")
+    (information / "top_level.txt").write_text("daemon\n")
+    found = namesake([str(tmp_path)])
+    assert found.verdict is Verdict.WARN
+    assert f"{tmp_path}/daemon/__init__.py, the package python-daemon bears the name" in found.found
+
+
+def test_the_doctor_sees_a_namesake_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "daemon.py").write_text("")
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path)])
+    assert f"{tmp_path}/daemon.py bears the name `daemon` too" in call("doctor", "--offline").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_what_completes_commands(shell: str) -> None:
+    done = call("completion", shell)
+    assert (done.exit_code, "_SOUL_COMPLETE" in done.stdout) == (0, True)
+
+
+def test_commands_are_completed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "daemon"],
+        env={
+            "PYTHONPATH": str(ROOT),
+            "_SOUL_COMPLETE": "bash_complete",
+            "COMP_WORDS": "soul sta",
+            "COMP_CWORD": "1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
+    assert done.stdout == "plain,status\n"
+
+
+def test_the_status_says_by_its_exit_code_whether_a_daemon_works(home: Path) -> None:
+    path = stock(home / "memory.db")
+    done = call("status", "--healthy")
+    assert (done.exit_code, done.stdout) == (1, "No daemon works here.\n")
+    add_daemon(path, seen_ms=SystemClock().now_ms())
+    done = call("status", "--healthy")
+    assert (done.exit_code, done.stdout) == (0, "A daemon works.\n")
