@@ -37,7 +37,6 @@ from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.processes.wishes import WISHES
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.conversation import ConversationHandler, Deadlines
@@ -50,6 +49,7 @@ from daemon.runtime.people.own_memory import own_memory
 from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.slots import Slots
+from daemon.runtime.source_gate import SourceGate
 from daemon.runtime.triage import Triage
 from daemon.runtime.visit_sweep import VisitSweep
 from daemon.shared.asking import SessionQuestions
@@ -323,7 +323,7 @@ def _services(
         senses=eyes.senses,
         file_sensing=eyes.sensing,
         model_habits=store.model_habits,
-        triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
+        triage=Triage(SourceGate(channel, store.events), clock, emit, stale_after=settings.stale_after),
         timing=_timing(settings),
         link_hosts=settings.link_hosts,
         capabilities=_capabilities(settings, channel, store, library, toolbox, clock),
@@ -343,7 +343,7 @@ def _services(
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
         at_work=SoulAtWork(store.contexts.awareness, bells, clock, soul().name),
         notes=SoulNotes(store.notes, clock, soul().name, tuple(own_bells), NoteBudget(settings.pair_hourly)),
-        wishes=WISHES,
+        events=store.events,
     )
 
 

@@ -21,6 +21,7 @@ from daemon.memory.shared.store import ContextStore
 from daemon.shared.companions import Companions
 from daemon.shared.door import ContextDoor
 from daemon.shared.pairing import MachinePairing
+from daemon.shared.room_events import RoomEvents
 from daemon.shared.session_memory import WorkspaceMemory
 from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
@@ -83,6 +84,7 @@ def connect_http(
             built.hosting.has_neighbours,
             memory,
             pairing_of(built, souls, standing_of),
+            events_of(built),
         )
     )
 
@@ -153,3 +155,13 @@ def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitab
         standing_of=standing_of,
         soul=lambda: souls.current(souls.main).display_name,
     )
+
+
+def events_of(built: Daemon) -> RoomEvents:
+    """The events of programs; the souls of every daemon on the file look at once."""
+
+    def wake() -> None:
+        built.dispatcher.look_again()
+        built.contexts.bells.ring_for_work()
+
+    return RoomEvents(built.store.events, built.settings.home, built.emit, wake)

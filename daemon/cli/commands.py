@@ -34,6 +34,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "hooks": "Join the sessions of Claude Code on this machine to the soul.",
         "mcp": "Serve the soul's tools to an MCP client over standard input and output.",
         "keys": "Give out and revoke the keys of people's sessions of Claude Code.",
+        "events": "Let programs report to the soul: builds, monitors, forges.",
         "schedule": "List, add or cancel scheduled events.",
         "approvals": "List or refuse requests for permission to use a tool.",
         "tools": "List the tools of MCP servers, and accept those that have changed.",

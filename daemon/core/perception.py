@@ -12,6 +12,7 @@ class Modality(StrEnum):
     TIME = "time"  # a scheduled event or a silence timer fell due
     DECISION = "decision"  # a user approved or refused an action of the soul
     NOTE = "note"  # another soul, or the admin, sent a note
+    EVENT = "event"  # a program that the admin connected to a room reports something
 
 
 class AudienceKind(StrEnum):
@@ -138,7 +139,7 @@ NO_MESSAGE = "no_message"
 
 @dataclass(frozen=True, slots=True)
 class Perception:
-    """A message, a due event, a decision or a note that the soul perceives.
+    """A message, a due event, a decision, a note or an event of a program, as the soul perceives it.
 
     `id` is the inbox key (soul, workspace, channel and ts), the same however often the platform repeats a delivery.
     `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message

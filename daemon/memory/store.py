@@ -32,6 +32,7 @@ from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.readings_to_tell import ReadingsToTell
+from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.queues.unread_words import UnreadWords
 from daemon.memory.records import Worker
@@ -80,6 +81,7 @@ class Store:
     questions: QuestionStore
     bindings: ThreadBindings
     pairings: PairingStore
+    events: SourceEvents
     night: NightStores
 
 
@@ -147,6 +149,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         contexts=ContextStore(database, clock, worker.workspace),
         sessions=SessionStore(database, worker.workspace),
         pairings=PairingStore(database, clock, worker.workspace),
+        events=SourceEvents(database, clock),
         notes=NoteStore(database, clock, worker.workspace),
         questions=QuestionStore(database, clock, worker.workspace),
         bindings=ThreadBindings(database, clock, worker.workspace),

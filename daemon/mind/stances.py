@@ -29,6 +29,9 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
         "plain attention first and no verse.",
         "problem_solving": "",
         "liaising": "",
+        "attending": "A program has reported something here, and you are about to say it unasked. Say in one to three "
+        "sentences what happened, what it means for them and, if it is clear, who should look. Don't repeat its text, "
+        "blame nobody, and add nothing that it doesn't say.",
         "dormant": "Nobody has said anything for a while, and you are about to speak unasked. Say in one or two "
         "sentences what moves the open matter forward. Ask for nothing, and don't repeat yourself.",
         "exiting": "The talk has ended. Take your leave in one sentence, without a question; if something was agreed, "

@@ -55,7 +55,7 @@ class _Run:
 
     async def run(self) -> None:
         perception = self.context.perception
-        if perception.process is not None and not self._visit(perception.process) and self._is_bare_time_event():
+        if perception.process is not None and not self._visit(perception.process) and self._is_for_that_alone():
             return
         if perception.modality is Modality.DECISION:
             self._visit_for_decision()
@@ -95,9 +95,11 @@ class _Run:
         self._note("visit", process, decided_by, reason, self.context.perception.params)
         self.state = ProcessState(process, self._home.process, 0, self.context.perception.params)
 
-    def _is_bare_time_event(self) -> bool:
-        """Whether the perception is a time event without content: it concerns only the process that it names."""
-        return self.context.perception.modality is Modality.TIME and not self.context.perception.content.strip()
+    def _is_for_that_alone(self) -> bool:
+        """Whether the perception concerns only the process that it names: a silence, and a program's event."""
+        perception = self.context.perception
+        silence = perception.modality is Modality.TIME and not perception.content.strip()
+        return silence or perception.modality is Modality.EVENT
 
     def _begin(self) -> None:
         """A message may begin a visit; a process that waits for its answer goes on."""

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from daemon.mind.mental_process import MentalProcess
 from daemon.processes.academic import academic
+from daemon.processes.attending import attending
 from daemon.processes.curious import curious
 from daemon.processes.dormant import dormant
 from daemon.processes.engaged import engaged
@@ -29,5 +30,6 @@ PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
         "poetic": poetic,
         "problem_solving": problem_solving,
         "liaising": liaising,
+        "attending": attending,
     }
 )

@@ -299,9 +299,9 @@ class ConversationHandler:
         return await self._services.channel.whisper(key, asked.author, said, thread=thread)
 
     async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = _LATER) -> Delivery | None:
-        """Reply with an apology and the text of a due event; a silence timer ends without a reply."""
+        """Reply with an apology and the text of a due event; for a silence timer and a program there is none."""
         newest, words = cycle.newest, cycle.words
-        if newest.modality is Modality.TIME and not newest.content.strip():
+        if newest.modality is Modality.EVENT or (newest.modality is Modality.TIME and not newest.content.strip()):
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(what) for one in cycle.messages}}
             return await self._commit_words(cycle, "", ())
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""

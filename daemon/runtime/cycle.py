@@ -24,6 +24,9 @@ from daemon.runtime.sharing import tell_others, with_notes_heard
 from daemon.runtime.shown_work import ShownSpeech, shown_solving
 from daemon.soul_engine import turns_read
 
+_MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT})
+"""Perceptions that nobody waits to be answered."""
+
 
 async def run_cycle(cycle: Cycle) -> Delivery | None:
     """Recall, think, speak, commit; returns the first post, claimed for sending.
@@ -58,7 +61,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     motor.rewrite(lambda reply: with_refusals(reply, cycle.files, motor.words))
     motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))
     parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
-    if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
+    if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality not in _MAY_BE_SILENT):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
     for rule in motor.broken:
         services.emit(f"rule_broken.{rule}", trace=cycle.trace_id)

@@ -22,12 +22,14 @@ from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.cue_matching import CueMatching
+from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.store import ContextStore
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
+from daemon.processes.wishes import WISHES
 from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.names import PromptNames
 from daemon.runtime.reader_doubts import ReaderDoubts
@@ -62,8 +64,9 @@ class CycleServices:
     `reasons` leads from a reply back to it. `cues` are what people wait for.
     `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
     `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
-    `asking` are the sessions of Claude Code that people run, and the questions to them, `pairings` the codes by which
-    their machines get keys, `names` those of people and channels that prompts show for ids.
+    `events` are those of programs; `asking` are the sessions of Claude Code that people run, and the questions to them,
+    `pairings` the codes by which their machines get keys, `names` those of people and channels that prompts show for
+    ids.
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
     the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer.
@@ -108,7 +111,8 @@ class CycleServices:
     pairings: PairingStore
     asking: SessionQuestions
     notes: SoulNotes
-    wishes: tuple[Wish, ...] = ()
+    events: SourceEvents
+    wishes: tuple[Wish, ...] = WISHES
     tells_of_memory: bool = True
     doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
     names: PromptNames = field(init=False)

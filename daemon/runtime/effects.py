@@ -171,8 +171,8 @@ def newer_than(perception: Perception) -> str:
 def _visit_state(
     visit: Visit, before: VisitState, perceptions: Sequence[Perception], now_ms: int, *, replied: bool
 ) -> VisitState:
-    """A message begins or continues a visit; a scheduled event and a note leave it as it was."""
-    if perceptions[-1].modality in {Modality.TIME, Modality.NOTE}:
+    """A message begins or continues a visit; what nobody said here leaves it as it was."""
+    if perceptions[-1].modality in {Modality.TIME, Modality.NOTE, Modality.EVENT}:
         return before
     locations = located(visit.locations, perceptions)
     return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms, locations)
@@ -188,7 +188,7 @@ def _idle(
     soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
 ) -> tuple[NewIntention, ...]:
     """The timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
-    if newest.modality is Modality.NOTE:
+    if newest.modality in {Modality.NOTE, Modality.EVENT}:
         return ()
     if newest.modality is not Modality.TIME:
         process, due = "dormant", now_ms + timing.dormancy_timeout_ms

@@ -20,7 +20,7 @@ from daemon.soul import Soul
 
 
 async def with_what_is_shared(cycle: Cycle, soul: Soul, memory: WorkingMemory) -> WorkingMemory:
-    """Working memory with the contexts that the cycle's readers may know, and the notes sent from here of late.
+    """Working memory with the contexts that its readers may know, the notes sent from here, and programs' events here.
 
     Where they can't be read, without them.
     """
@@ -29,11 +29,13 @@ async def with_what_is_shared(cycle: Cycle, soul: Soul, memory: WorkingMemory) -
     try:
         found = await cycle.services.contexts.these(keys) if keys else []
         sent = await cycle.services.notes.sent_from(where)
+        events = await cycle.services.events.lately(where)
     except DaemonError as error:
         cycle.services.emit("contexts.failed", trace=cycle.trace_id, error=error)
         return memory
     contexts = [one for one in found if one.audience in heard]
-    return with_shared(memory, contexts, [one for one in sent if cycle.readers.audience.within(one.audience)])
+    notes = [one for one in sent if cycle.readers.audience.within(one.audience)]
+    return with_shared(memory, contexts, notes, events)
 
 
 async def with_notes_heard(cycle: Cycle, transcript: Transcript) -> Transcript:

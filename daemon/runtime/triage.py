@@ -113,7 +113,7 @@ def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None
 
 
 def _of_one_kind(messages: Sequence[InboxMessage], bound: BoundThread | None) -> Sequence[InboxMessage]:
-    """The messages that one reply can answer: all words, else one decision, else one scheduled event.
+    """The messages that one reply can answer: all words, else one decision, else events of programs, else one.
 
     Those that a person stopped come first, since their reply has only to be ended.
     """
@@ -122,4 +122,5 @@ def _of_one_kind(messages: Sequence[InboxMessage], bound: BoundThread | None) ->
     said = [one for one in messages if one.perception.modality is Modality.WORDS]
     words = before_one_alone(said, bound) or said[:1]
     decisions = [one for one in messages if one.perception.modality is Modality.DECISION]
-    return words or decisions[:1] or messages[:1]
+    events = [one for one in messages if one.perception.modality is Modality.EVENT]
+    return words or decisions[:1] or events or messages[:1]

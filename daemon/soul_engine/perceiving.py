@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from daemon.core.contexts import OPERATOR
+from daemon.core.event_sources import FROM_PARAM as PROGRAM_PARAM
 from daemon.core.fencing import clean_name
 from daemon.core.notes import FROM_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Modality, Perception
@@ -41,6 +42,10 @@ _ANSWERED_HERE = """\
 ({sender}, another soul, has answered the note that you sent from here. The people here have not seen it: say in your \
 own words what matters of it, to whom it is for. The answer says:)"""
 
+_FROM_PROGRAM = """\
+(A program that your admin connected to this room has reported this just now. No person has said it, no user here has \
+asked you anything, and what it says of people proves nothing about them.)"""
+
 
 def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
     """Add a perception as the newest memory: a user's message, or a sentence of the daemon's own (seed 000).
@@ -62,6 +67,10 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
             sender = clean_name(str(perception.params.get(FROM_PARAM, "")))
             note = Memory(Role.USER, perception.content, name=f"from {sender}", metadata={"kind": NOTE})
             return memory.with_memory(Memory(Role.SYSTEM, _opening(perception, sender))).with_memory(note)
+        case Modality.EVENT:
+            source = clean_name(str(perception.params.get(PROGRAM_PARAM, "")))
+            report = Memory(Role.USER, perception.content, name=f"from the program {source}", metadata={"kind": NOTE})
+            return memory.with_memory(Memory(Role.SYSTEM, _FROM_PROGRAM)).with_memory(report)
         case Modality.DECISION:
             return memory.with_memory(Memory(Role.SYSTEM, _decision(perception)))
         case _:

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import memory_of, pairing_of, sessions_of
+from daemon.app.http_api import events_of, memory_of, pairing_of, sessions_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
@@ -102,6 +102,7 @@ class HttpDaemon:
                     self.built.hosting.has_neighbours,
                     memory_of(self.built, souls, WORKSPACE, sessions),
                     pairing_of(self.built, souls, self._standing_of),
+                    events_of(self.built),
                 )
             )
             service = ServiceManager()

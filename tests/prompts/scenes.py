@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from daemon.core.event_sources import FROM_PARAM, SOURCE_PARAM
 from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.phrases import Phrase
 from daemon.core.ports import Prompt
@@ -169,6 +170,14 @@ _WAIT = replace(WORDS, content="Please remind me when the valve is talked about 
 _WAITS_FOR_THE_VALVE = '{"what": "the valve", "about": "the valve"}'
 _WORKS = replace(WORDS, content="Ist eigentlich gerade jemand an der API?")
 _ASKS = replace(WORDS, content="Kannst du mal Adas Sitzung fragen, welche Migration tenant_id umbenennt?")
+_TOLD = replace(
+    DUE,
+    modality=Modality.EVENT,
+    content="status: failed\nbranch: main\nstep: tests of the valve",
+    author="source.builds",
+    process="attending",
+    params={SOURCE_PARAM: "5a1f", FROM_PARAM: "builds"},
+)
 _AT_WORK = (
     CodeSession("s1", "k1", "U0ADA", "T1", Visibility.TOPIC, "ada-api", "Ada", "api", branch="main", topic="Tenants"),
     CodeSession("s2", "", "", "T1", Visibility.PROJECT, "admin-web", project="web", state=SessionState.WAITS),
@@ -198,6 +207,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight] = {
     "engaged, who is at work": ProcessScene(
         "engaged", _WORKS, answers=lambda: Answers(first=[wanting("who_works")]), at_work=_AT_WORK
     ),
+    "attending": ProcessScene("attending", _TOLD),
     "liaising": ProcessScene("liaising", _ASKS, at_work=_AT_WORK),
     "engaged, what fell due": ProcessScene("engaged", DUE),
     "engaged, a reminder that waits": ProcessScene(

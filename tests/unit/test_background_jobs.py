@@ -32,6 +32,7 @@ from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.queues.jobs import TRIES, Job
+from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.shared.messages import NoteStore
@@ -133,6 +134,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             shared_keys=(),
             bells=(bells := Bells(tmp_path, clock)),
             wake=lambda: None,
+            events=SourceEvents(database, clock),
             notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
             at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
             asking=SessionQuestions(

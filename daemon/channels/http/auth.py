@@ -5,10 +5,7 @@ home folder. Some routes also take the key of a person's sessions.
 """
 
 import hmac
-import os
-import secrets
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import Final
 
 from aiohttp import web
@@ -17,12 +14,11 @@ from yarl import URL
 
 from daemon.channels.http.errors import Refusal
 from daemon.core.config import Settings
-from daemon.core.errors import ConfigError
 from daemon.core.ports import Emit
+from daemon.core.secret_files import kept_secret
 from daemon.core.sessions import THE_ADMIN, KeyOwner
 
 TOKEN_FILE: Final = "http.token"  # noqa: S105  # a file's name
-_SHORTEST: Final = 16  # characters; a shorter token is a torn file or a guess
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _NO_PAGE: Final = frozenset({"", "none", "same-origin"})
 
@@ -110,45 +106,5 @@ def bearer_token(settings: Settings, emit: Emit) -> str:
     """The token in force. Blocks on a small file; two daemons that start at once agree. Raises ConfigError."""
     if settings.http_token is not None:
         return settings.http_token.get_secret_value()
-    path = settings.home / TOKEN_FILE
-    try:
-        if not path.exists():
-            _make_token(path)
-        return _read_token(path, emit)
-    except OSError as error:
-        hint = "set SOUL_HTTP_TOKEN, or make the home folder writable for the daemon"
-        raise ConfigError(f"{path} can't be read or made: {error.strerror}", hint=hint) from error
-
-
-def _make_token(path: Path) -> None:
-    """Put a complete new token in place, unless another daemon was faster."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{TOKEN_FILE}-{secrets.token_hex(8)}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_urlsafe(32)}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)  # unlike a rename it never replaces a token that another daemon has given out
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _read_token(path: Path, emit: Emit) -> str:
-    found = path.stat()
-    if found.st_mode & 0o077:
-        if path.stat().st_ino == found.st_ino:  # else another daemon has replaced it meanwhile
-            path.unlink()
-        _make_token(path)
-        note = "other users could read the token, so that it is void; the file has a new one, which clients need"
-        emit("http.secrecy_lost", file=TOKEN_FILE, note=note)
-    try:
-        token = path.read_text(encoding="ascii").strip()
-    except UnicodeDecodeError:
-        token = ""
-    if len(token) < _SHORTEST or not token.isprintable() or " " in token:
-        raise ConfigError(f"{path} holds no valid token", hint="delete it; the next start makes a new one")
-    return token
+    hint = "set SOUL_HTTP_TOKEN, or make the home folder writable for the daemon"
+    return kept_secret(settings.home / TOKEN_FILE, emit, hint=hint)

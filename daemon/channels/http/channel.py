@@ -11,6 +11,7 @@ from daemon.channels.http.chat import NAME, Chat
 from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.endpoints import Endpoints, Personality
+from daemon.channels.http.events import EventPages
 from daemon.channels.http.intake import HttpIntake
 from daemon.channels.http.live_replies import LiveReplies
 from daemon.channels.http.mcp_page import McpPage
@@ -220,6 +221,7 @@ class HttpChannel(BareChannel):
             self._pages,
             pairing=PairPages(self._side),
             mcp=McpPage(SessionTools(self._side, talk)),
+            events=EventPages(self._side.events, self._clock),
             personality=self._personality,
             metrics=self._metrics,
             description=description(daemon.__version__),

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from daemon.channels.http.events import EventsTaken
 from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.members import ContextLook, Member
 from daemon.core.pairing import Begun, Paired
@@ -146,7 +147,7 @@ class DaemonSide:
     for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of users.
     `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
     `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
-    may know of the soul's memory, `pairing` is for machines that ask for keys.
+    may know of the soul's memory, `pairing` is for machines that ask for keys, `events` is for programs that report.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
@@ -159,3 +160,4 @@ class DaemonSide:
     has_neighbours: Callable[[], Awaitable[bool]]
     memory: SessionMemory
     pairing: MachinesPairing
+    events: EventsTaken

@@ -1,4 +1,4 @@
-"""One handler for every route: chat, jobs, personality, speech, sessions and their keys, contexts, MCP, health."""
+"""One handler for every route: chat, jobs, personality, speech, sessions, keys, contexts, MCP, events, health."""
 
 import asyncio
 import re
@@ -11,6 +11,7 @@ from daemon.channels.http.chat import Chat
 from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
+from daemon.channels.http.events import EventPages
 from daemon.channels.http.mcp_page import McpPage
 from daemon.channels.http.pairing import PairPages
 from daemon.channels.http.request_body import read_body
@@ -42,6 +43,7 @@ class Endpoints:
         *,
         pairing: PairPages,
         mcp: McpPage,
+        events: EventPages,
         personality: Personality,
         metrics: Metrics,
         description: Mapping[str, Any],
@@ -53,6 +55,7 @@ class Endpoints:
         self._contexts = contexts
         self._pairing = pairing
         self._mcp = mcp
+        self._events = events
         self._personality = personality
         self._metrics = metrics
         self._description = description
@@ -142,6 +145,10 @@ class Endpoints:
     async def mcp(self, request: web.Request) -> web.StreamResponse:
         """Answer a message of MCP."""
         return await self._mcp.answer(request)
+
+    async def report(self, request: web.Request) -> web.StreamResponse:
+        """Take an event of a program."""
+        return await self._events.take(request)
 
     async def health(self, _request: web.Request) -> web.StreamResponse:
         """Answer at all: the event loop runs."""

@@ -56,6 +56,9 @@ def _operation(route: Route) -> dict[str, Any]:
         operation["parameters"] = [_parameter(parameter) for parameter in route.parameters]
     if route.body is not None:
         operation["requestBody"] = {"required": True, "content": _json(route.body)}
+    if route.takes:
+        content = {kind: {"schema": {} if kind == JSON else {"type": "string"}} for kind in route.takes}
+        operation["requestBody"] = {"required": True, "content": content}
     if route.free:
         operation["security"] = [_NO_TOKEN]
     return operation

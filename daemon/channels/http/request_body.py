@@ -10,6 +10,7 @@ from daemon.channels.http.errors import Refusal
 from daemon.channels.http.field_faults import no_json, reasons
 
 LARGEST: Final = 256 * 1024  # bytes; 20,000 characters fit, however they are escaped
+_JSON: Final = "application/json"
 _SLOWEST: Final = 30.0  # seconds that a body may take to arrive
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -23,15 +24,20 @@ async def read_body(request: web.Request, model: type[Body]) -> Body:
         raise _refused(error) from error
 
 
-async def read_raw(request: web.Request) -> bytes:
-    """The body as it came. Raises Refusal: 408 too slow, 415 said not to be JSON; HTTPException: 413 too large."""
-    if request.content_type != "application/json" or "Content-Encoding" in request.headers:
-        raise Refusal(415, "not_json", "The body must be plain JSON.", "send Content-Type: application/json")
+async def read_raw(request: web.Request, kinds: tuple[str, ...] = (_JSON,), most: int = LARGEST) -> bytes:
+    """The body as it came. Raises Refusal: 408 too slow, 413 too large, 415 another kind; HTTPException: 413."""
+    if request.content_type not in kinds or "Content-Encoding" in request.headers:
+        if kinds == (_JSON,):
+            raise Refusal(415, "not_json", "The body must be plain JSON.", "send Content-Type: application/json")
+        raise Refusal(415, "wrong_kind", f"The body must be {' or '.join(kinds)}.", "name its kind in Content-Type")
     try:
         async with asyncio.timeout(_SLOWEST):
-            return await request.read()
+            body = await request.read()
     except TimeoutError:
         raise Refusal(408, "too_slow", "The body did not arrive in time.", "try again") from None
+    if len(body) > most:
+        raise Refusal(413, "too_large", "The body is too large.", f"a body holds at most {most // 1024} KiB here")
+    return body
 
 
 def _refused(error: ValidationError) -> Refusal:

@@ -53,7 +53,8 @@ class Parameter:
 class Route:
     """One method on one path, and its handler. `errors` are its own, beside those that every route has.
 
-    `keyed` ones take the key of a person's sessions in place of the token, too.
+    `keyed` ones take the key of a person's sessions in place of the token, too. `takes` are the kinds of a body that
+    has no model.
     """
 
     handler: Callable[[Endpoints, web.Request], Awaitable[web.StreamResponse]]
@@ -67,6 +68,7 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     free: bool = False
     keyed: bool = False
+    takes: tuple[str, ...] = ()
 
     @property
     def operation(self) -> str:
@@ -90,4 +92,6 @@ class Route:
             errors[401] = "The token or key is missing or wrong." if self.keyed else "The token is missing or wrong."
         if self.body is not None:
             errors |= _WITH_A_BODY
+        if self.takes:
+            errors |= {**_WITH_A_BODY, 415: f"The body is neither {' nor '.join(self.takes)}."}
         return dict(sorted({**errors, **self.errors}.items()))

@@ -94,6 +94,12 @@ class Queued(_Response):
     queued: tuple[str, ...] = Field(description="The names of the jobs.")
 
 
+class EventTaken(_Response):
+    """What became of an event."""
+
+    state: str = Field(description="taken, or known: it came before, and is not perceived again.")
+
+
 class Alive(_Response):
     """The state of the daemon."""
 

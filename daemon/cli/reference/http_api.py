@@ -53,6 +53,8 @@ def _section(route: Route, schemas: dict[str, Any]) -> str:
         lines.append("")
     if route.body is not None:
         lines.append(f"Body:\n\n{_fields(schemas, route.body.__name__)}")
+    if route.takes:
+        lines.append(f"Body: {' or '.join(f'`{kind}`' for kind in route.takes)} of any form.\n")
     lines += ["| status | content | meaning |", "|---|---|---|"]
     for status, answer in route.answers.items():
         lines.append(f"| {status} | {f'`{answer.content_type}`' if answer.content_type else '-'} | {answer.meaning} |")

@@ -100,6 +100,9 @@ _TEXTS: Final = (
         only=f"state IN ('sent', 'expired', 'dropped') AND {_NOBODY_ASKS}",
     ),
 )
+_TOLD: Final = _Rule(
+    "source_events", "seq", "at_ms", "UPDATE source_events SET cleared = 1, words = ''", found_by="cleared = 0"
+)
 _NO_TURN: Final = """
     NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation = shared_files.conversation AND t.ts = shared_files.ts
                 AND t.speaker <> 'soul')
@@ -117,7 +120,7 @@ async def prune(database: Database, clock: Clock, kept: Retention) -> int:
     total = 0
     for days, rules in (
         (kept.traces, _TRACES),
-        (kept.texts, (*_TEXTS, *_FILES)),
+        (kept.texts, (*_TEXTS, _TOLD, *_FILES)),
         (kept.jobs, _JOBS),
         (kept.calls, (_CALLS,)),
     ):

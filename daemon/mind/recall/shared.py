@@ -1,47 +1,35 @@
 """What souls and people share, in the prompt's region `shared_context`: data, each key with its version and age."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.contexts import ContextState, JSONObject
+from daemon.core.contexts import ContextState
+from daemon.core.event_sources import SourceEvent
 from daemon.core.notes import SharedMessage
+from daemon.core.plain_lines import plain_lines
 from daemon.core.text import one_line, shortened
 from daemon.core.timetable import moment
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.soul_engine import SHARED_CONTEXT
 
 _LONGEST_LINE: Final = 300  # characters
-_DEEPEST: Final = 4
+_LONGEST_EVENT: Final = 600
 
 
 def with_shared(
-    memory: WorkingMemory, contexts: Sequence[ContextState], sent: Sequence[SharedMessage] = ()
+    memory: WorkingMemory,
+    contexts: Sequence[ContextState],
+    sent: Sequence[SharedMessage] = (),
+    events: Sequence[SourceEvent] = (),
 ) -> WorkingMemory:
-    """Put the contexts that hold anything, and the soul's own notes to others, as notes; a model sees them fenced."""
-    notes = [Memory(Role.USER, "\n".join(lines_of(one.data)), name=_about(one)) for one in contexts if one.data]
+    """Put the contexts that hold anything, the soul's own notes to others, and the events of programs in the room.
+
+    All as notes; a model sees them fenced.
+    """
+    notes = [Memory(Role.USER, "\n".join(plain_lines(one.data)), name=_about(one)) for one in contexts if one.data]
     own = [Memory(Role.USER, shortened(one_line(one.words), _LONGEST_LINE), name=_sent(one)) for one in sent]
-    return memory.with_region(SHARED_CONTEXT, *notes, *own)
-
-
-def lines_of(data: JSONObject, depth: int = 0) -> Iterator[str]:
-    """Data in plain lines, `name: value`, what is nested further in; never raw JSON."""
-    for name, value in data.items():
-        label = "  " * depth + shortened(one_line(str(name)), _LONGEST_LINE)
-        if isinstance(value, Mapping) and value and depth < _DEEPEST:
-            yield f"{label}:"
-            yield from lines_of(value, depth + 1)
-        else:
-            yield shortened(f"{label}: {_plain(value)}", _LONGEST_LINE)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value)) or "none"
-    if isinstance(value, Mapping):
-        return "; ".join(f"{one_line(str(name))} {_plain(one)}" for name, one in value.items()) or "nothing"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "nothing" if value is None else one_line(str(value))
+    heard = [Memory(Role.USER, shortened(one.words, _LONGEST_EVENT), name=_program(one)) for one in events]
+    return memory.with_region(SHARED_CONTEXT, *notes, *own, *heard)
 
 
 def _sent(one: SharedMessage) -> str:
@@ -52,3 +40,7 @@ def _sent(one: SharedMessage) -> str:
 
 def _about(one: ContextState) -> str:
     return f"{one.key}, shared, version {one.version} of {moment(one.updated_ms)}"
+
+
+def _program(one: SourceEvent) -> str:
+    return f"from the program {one.source}, in this room, of {moment(one.at_ms)}"

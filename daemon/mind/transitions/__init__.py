@@ -82,6 +82,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
         "poetic": Entry(SPOKEN, _refused_without_mode("poetic")),
         "problem_solving": Entry(SPOKEN, _refused_problem_solving),
         "liaising": Entry(SPOKEN, _refused_liaising),
+        "attending": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
         "dormant": Entry(SPOKEN, _allowed),
         "exiting": Entry(SPOKEN | {"dormant"}, _allowed),
     }

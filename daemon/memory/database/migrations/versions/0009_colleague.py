@@ -1,4 +1,4 @@
-"""A colleague: what people say of replies, and stop; reminders that are theirs, and repeat."""
+"""A colleague: what people say of replies, and stop; reminders that are theirs, and repeat; events of programs."""
 
 from alembic import op
 
@@ -32,6 +32,41 @@ _REMINDERS: tuple[str, ...] = (
     "ALTER TABLE outbox ADD COLUMN dates TEXT NOT NULL DEFAULT '{}'",
 )
 
+# The programs that an admin lets report to a soul in one room, and their events. The ids stay for good.
+_EVENTS: tuple[str, ...] = (
+    """
+    CREATE TABLE event_sources (
+      id TEXT PRIMARY KEY,
+      name TEXT NOT NULL,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      room TEXT NOT NULL,                        -- id of a channel
+      signing TEXT NOT NULL CHECK (signing IN ('standard', 'github')),
+      wakes INTEGER NOT NULL CHECK (wakes IN (0, 1)),
+      created_ms INTEGER NOT NULL,
+      ended_ms INTEGER
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX event_sources_in_force ON event_sources (name) WHERE ended_ms IS NULL",
+    """
+    CREATE TABLE source_events (
+      seq INTEGER PRIMARY KEY,
+      source TEXT NOT NULL REFERENCES event_sources (id),
+      event TEXT NOT NULL,                       -- the id that the source gave it
+      digest TEXT NOT NULL,                      -- of the words
+      room TEXT NOT NULL,
+      words TEXT NOT NULL,
+      cleared INTEGER NOT NULL DEFAULT 0 CHECK (cleared IN (0, 1)),
+      at_ms INTEGER NOT NULL,
+      inbox TEXT,                                -- id of the row by which a soul perceives it; none if it only hears
+      UNIQUE (source, event)
+    ) STRICT
+    """,
+    "CREATE INDEX source_events_lately ON source_events (room, at_ms)",
+    "CREATE INDEX source_events_of_source ON source_events (source, at_ms)",
+    "CREATE INDEX source_events_by_age ON source_events (at_ms) WHERE cleared = 0",
+)
+
 CHANGES: tuple[str, ...] = (
     # What people say of a reply: by its buttons or by a reaction, when they were asked why, and what they answered.
     "ALTER TABLE feedback ADD COLUMN how TEXT NOT NULL DEFAULT 'button' CHECK (how IN ('button', 'reaction'))",
@@ -43,10 +78,23 @@ CHANGES: tuple[str, ...] = (
     "ALTER TABLE inbox ADD COLUMN absorbed INTEGER NOT NULL DEFAULT 0 CHECK (absorbed IN (0, 1))",
     # The post that ends a stopped reply below what is shown of it, and one of which no more may be sent.
     "ALTER TABLE outbox ADD COLUMN stopped TEXT NOT NULL DEFAULT '' CHECK (stopped IN ('', 'closing', 'halted'))",
+    *_EVENTS,
 )
+
+# As notes were let in (0007): a CHECK that lets more pass changes no row, and the statements that follow tell other
+# connections that the schema is another one.
+_MODALITIES = "CHECK (modality IN ('words', 'time', 'decision', 'note'))"
+_AND_EVENTS = "CHECK (modality IN ('words', 'time', 'decision', 'note', 'event'))"
 
 
 def upgrade() -> None:
     """Append what a colleague needs."""
+    connection = op.get_bind()
+    connection.exec_driver_sql("PRAGMA writable_schema = ON")
+    connection.exec_driver_sql(
+        "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE type = 'table' AND name = 'inbox'",
+        (_MODALITIES, _AND_EVENTS),
+    )
+    connection.exec_driver_sql("PRAGMA writable_schema = RESET")
     for statement in CHANGES:
         op.execute(statement)

@@ -1,0 +1,114 @@
+"""What programs report to a soul: the one entrance for signed events, each stored once before it is acknowledged."""
+
+import asyncio
+import json
+import re
+from typing import Final, Protocol
+
+from aiohttp import web
+
+from daemon.channels.http.errors import Refusal
+from daemon.channels.http.field_faults import no_json
+from daemon.channels.http.request_body import read_raw
+from daemon.channels.http.schemas import EventTaken
+from daemon.channels.http.signatures import signed_id
+from daemon.core.event_sources import (
+    LONGEST,
+    EventSource,
+    OtherEvent,
+    Signing,
+    SourceEnded,
+    TooManyEvents,
+    signing_key,
+)
+from daemon.core.plain_lines import plain_lines
+from daemon.core.ports import Clock
+from daemon.core.text import shortened, storable
+
+LARGEST_EVENT: Final = 64 * 1024  # bytes
+
+_TEXT: Final = "text/plain"
+_NOBODY: Final = signing_key("whsec_" + "A" * 43 + "=", Signing.STANDARD)
+_NOISE: Final = re.compile(r"(?!html_url$|target_url$).*_(url|id|sha)|avatar.*")
+_DEEPEST: Final = 8
+_LINES: Final = 80
+_NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_LEFT_OUT: Final = "[more of it was left out here]"
+
+
+class EventsTaken(Protocol):
+    """The programs that may tell something. Each call may raise StoreError."""
+
+    async def source(self, name: str) -> EventSource | None:
+        """The source of this name that is in force."""
+
+    async def secret(self, source: EventSource) -> str:
+        """The secret of a source. Raises ConfigError where it can't be read."""
+
+    async def take(self, source: EventSource, id_: str, words: str) -> bool:
+        """Store an event once; False if it came before. Raises TooManyEvents, OtherEvent and SourceEnded."""
+
+
+class EventPages:
+    """The handler of events."""
+
+    def __init__(self, events: EventsTaken, clock: Clock) -> None:
+        self._events = events
+        self._clock = clock
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Take one event, once. Raises Refusal and StoreError."""
+        body = await read_raw(request, ("application/json", _TEXT), most=LARGEST_EVENT)
+        names = request.query.getall("source", [])
+        source = await self._events.source(names[0]) if len(names) == 1 else None
+        signing = source.signing if source else Signing.STANDARD
+        key = signing_key(await self._events.secret(source), signing) if source else _NOBODY
+        id_ = signed_id(signing, key, request.headers, body, self._clock.now_ms() / 1000)
+        if source is None or id_ is None:
+            raise _not_theirs()
+        words = await asyncio.to_thread(readable, body, request.content_type)
+        try:
+            fresh = await self._events.take(source, id_, words)
+        except TooManyEvents as much:
+            raise Refusal(429, "too_many_events", f"{much.message}.", much.hint, {"Retry-After": "60"}) from much
+        except OtherEvent as other:
+            raise Refusal(409, "other_words", "An event with another body has this id.", other.hint) from other
+        except SourceEnded as ended:
+            raise _not_theirs() from ended
+        answer = EventTaken(state="taken" if fresh else "known")
+        return web.json_response(body=answer.model_dump_json().encode(), status=202)
+
+
+def readable(body: bytes, content_type: str) -> str:
+    """The words of an event: its text, or the lines of its JSON, cut to what is kept. Raises Refusal."""
+    try:
+        text = body.decode()
+        data = text if content_type == _TEXT else json.loads(text)
+    except (ValueError, RecursionError):  # no UTF-8, no JSON, or numbers without end
+        raise no_json() from None
+    if isinstance(data, dict):
+        lines = list(plain_lines(_without_noise(data)))
+    else:
+        lines = str(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)).splitlines()
+    kept = [*lines[:_LINES], *([_LEFT_OUT] if len(lines) > _LINES else [])]
+    words = shortened(_NO_TEXT.sub("", storable("\n".join(kept))).strip(), LONGEST)
+    if not words:
+        raise Refusal(422, "invalid", "The event says nothing.", "send a text, or a JSON object with fields")
+    return words
+
+
+def _without_noise(data: dict[str, object], depth: int = 0) -> dict[str, object]:
+    """An object without ids and the addresses of an interface, of which the events of forges mostly consist."""
+    return {
+        name: _without_noise(value, depth + 1) if isinstance(value, dict) and depth < _DEEPEST else value
+        for name, value in data.items()
+        if not _NOISE.fullmatch(name)
+    }
+
+
+def _not_theirs() -> Refusal:
+    """One refusal for an unknown source, a wrong signature and an old one, which must look alike."""
+    hint = "sign with the secret of `soul events add`, name the source in ?source=…, and look at both clocks"
+    return Refusal(
+        401, "unsigned", "The source or the signature is missing, wrong, or more than five minutes off.", hint
+    )
