@@ -9,6 +9,7 @@ import daemon
 from daemon.app.eyes import Eyes, build_eyes
 from daemon.app.health import Health
 from daemon.app.hosting import Hosting
+from daemon.app.known_names import known_names
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.nights import build_consolidator
 from daemon.app.vectors import Meanings, build_meanings
@@ -57,7 +58,7 @@ from daemon.shared.bells import Bells, open_bells, wake_all
 from daemon.shared.context import SharedContexts
 from daemon.shared.messages import SoulNotes
 from daemon.shared.souls import SoulAtWork
-from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
+from daemon.soul import Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
@@ -68,7 +69,7 @@ _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out befo
 def souls_of(settings: Settings, emit: Emit) -> Souls:
     """The souls that this daemon hosts. Raises SoulError."""
     find = partial(find_souls_directory, settings.souls_dir, settings.home)
-    return Souls(find, settings.name, settings.souls, emit, KnownNames(PROCESSES, SUBPROCESSES))
+    return Souls(find, settings.name, settings.souls, emit, known_names())
 
 
 @asynccontextmanager

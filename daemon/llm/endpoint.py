@@ -8,6 +8,7 @@ from pydantic import SecretStr
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
 from daemon.core.network import is_loopback
+from daemon.llm.extended import provider_named
 from daemon.llm.model_id import ModelId, Vendor
 
 
@@ -28,7 +29,12 @@ class Endpoint:
 
 
 def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:
-    """The endpoint of a model's vendor. Raises ConfigError with the name of the variable when the key is not set."""
+    """The endpoint of a model's vendor. Raises ConfigError with the name of the variable when the key is not set.
+
+    A model of another package has no address; ConfigError then says what is wrong with the package.
+    """
+    if model.vendor is Vendor.EXTENSION:
+        provider_named(model)
     url, key, key_variable, url_variable = _endpoints(settings)[model.vendor]
     if key is None:
         raise ConfigError(
@@ -57,5 +63,6 @@ def _endpoints(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, 
         # The client library needs some key; servers on this machine ignore it.
         Vendor.OLLAMA: (settings.ollama_url, SecretStr("ollama"), "", "SOUL_OLLAMA_URL"),
         Vendor.LOCAL: (settings.local_url, SecretStr("local"), "", "SOUL_LOCAL_URL"),
+        Vendor.EXTENSION: ("", SecretStr(""), "", ""),
         Vendor.PLACEHOLDER: ("", SecretStr(""), "", ""),
     }

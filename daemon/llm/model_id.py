@@ -13,6 +13,7 @@ class Vendor(StrEnum):
     GROQ = "groq"
     OLLAMA = "ollama"
     LOCAL = "local"
+    EXTENSION = "extension"
     PLACEHOLDER = "placeholder"
 
 

@@ -9,6 +9,7 @@ from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
 from daemon.llm.endpoint import endpoint_for
+from daemon.llm.extended import provider_named
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
@@ -66,7 +67,7 @@ class Router:
         self._settings = settings
         self._clock = clock
         self._pace = pace
-        self._providers: dict[Vendor, Provider] = {}
+        self._providers: dict[str, Provider] = {}
 
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
@@ -91,9 +92,11 @@ class Router:
             await provider.aclose()
 
     def _provider_for(self, model: ModelId) -> Provider:
-        if model.vendor not in self._providers:
-            self._providers[model.vendor] = self._new_provider(model)
-        return self._providers[model.vendor]
+        own = model.vendor is Vendor.EXTENSION
+        key = model.full.rpartition("/")[0] if own else str(model.vendor)
+        if key not in self._providers:
+            self._providers[key] = provider_named(model).open() if own else self._new_provider(model)
+        return self._providers[key]
 
     def _new_provider(self, model: ModelId) -> Provider:
         match model.vendor:

@@ -43,4 +43,4 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
 
 def stance_of(soul: Soul, process: str, **facts: str) -> str:
     """The instruction for a reply in a mental process, with the facts that its placeholders name."""
-    return filled(soul.stance(process) or HOUSE[process], facts)
+    return filled(soul.stance(process) or HOUSE.get(process, ""), facts)

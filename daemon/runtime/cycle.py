@@ -7,6 +7,7 @@ from daemon.core.errors import MalformedReply
 from daemon.core.perception import Modality, Place
 from daemon.core.ports import DraftLog, Speech
 from daemon.memory.records import Delivery
+from daemon.mind.extended import processes_of
 from daemon.mind.motor import Motor
 from daemon.mind.recall.linked import with_unread_links
 from daemon.mind.recall.looked_up import with_sources
@@ -50,7 +51,8 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     context = await process_context(cycle, soul, transcript, motor)
     services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
     try:
-        run = await run_processes(context, cycle.claim.state, shown_solving(services.processes, cycle.does))
+        processes = {**services.processes, **processes_of(soul)}
+        run = await run_processes(context, cycle.claim.state, shown_solving(processes, cycle.does))
     finally:
         if speech is not None:
             await speech.settle()

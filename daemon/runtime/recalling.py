@@ -13,6 +13,7 @@ from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks
+from daemon.mind.extended import wishes_of
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
@@ -103,7 +104,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         cite=cycle.hosts.learn,
         readers=cycle.heard_by,
         emit=services.emit,
-        wishes=services.wishes,
+        wishes=(*services.wishes, *wishes_of(soul)),
         paused=cycle.newest.author in cycle.paused,
         shared_keys=shared_keys(cycle, soul),
         notes=await correspondence(cycle, soul),

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from daemon.core.errors import SoulError
+from daemon.core.extensions import ExtensionGroup
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul.files import (
     MANIFEST,
@@ -32,22 +33,39 @@ _NAME_HINT = "use lower-case letters, digits, - and _"
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The names of all mental processes and subprocesses; a soul's file may name no others."""
+    """The names of all mental processes and subprocesses; a soul's file may name no others.
+
+    `why_not` says of an extension why it can't be used; empty if it can.
+    """
 
     processes: Collection[str]
     subprocesses: Collection[str]
+    why_not: Callable[[ExtensionGroup, str], str] = lambda group, name: f"nothing brings {name!r} in {group}"
 
     def unknown_in(self, soul: Soul) -> list[tuple[Place, str]]:
         """Every unknown name in a soul: its place, and the name that was perhaps meant."""
+        known = (*self.processes, *soul.extensions.processes)
         named: list[tuple[Place, str, tuple[str, ...], Collection[str]]] = [
-            (("processes",), "process", soul.processes, self.processes),
+            (("processes",), "process", soul.processes, known),
             (("subprocesses",), "subprocess", soul.subprocesses, self.subprocesses),
         ]
-        named += [
-            (("roles", name, "processes"), "process", role.processes, self.processes) for name, role in soul.roles
-        ]
+        named += [(("roles", name, "processes"), "process", role.processes, known) for name, role in soul.roles]
         if "expert" in soul.ism.model_fields_set:
-            named.append((("ism", "expert"), "process", (soul.ism.expert,), self.processes))
+            named.append((("ism", "expert"), "process", (soul.ism.expert,), known))
+        return [*self._faulty(soul), *self._unknown(named)]
+
+    def _faulty(self, soul: Soul) -> Iterable[tuple[Place, str]]:
+        """Every extension that can't be used."""
+        for field, group, names in (
+            ("actions", ExtensionGroup.ACTION, soul.extensions.actions),
+            ("processes", ExtensionGroup.PROCESS, soul.extensions.processes),
+        ):
+            for name in names:
+                if why := self.why_not(group, name):
+                    yield ("extensions", field), why
+
+    @staticmethod
+    def _unknown(named: Iterable[tuple[Place, str, tuple[str, ...], Collection[str]]]) -> list[tuple[Place, str]]:
         return [
             (place, f"there is no {kind} {name!r}; {_perhaps(name, known)}")
             for place, kind, names, known in named
@@ -72,7 +90,7 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
     manifest = _manifest(directory, folder / MANIFEST, MANIFEST)
     personality = read_text(directory, folder / PERSONALITY).strip()
     modes, faults = _modes(directory, folder)
-    states, misfits = read_states(directory, folder, known.processes if known else None)
+    states, misfits = read_states(directory, folder, _states(manifest, known) if known else None)
     words, misspelt = read_words(manifest.data.get("words"))
     faults = _misplaced(manifest, name) + faults + misfits + [manifest.fault(*one) for one in misspelt]
     texts = {"personality": personality, "modes": modes, "states": states, "playbook": _playbook(directory, folder)}
@@ -81,6 +99,13 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
     if soul is None or faults:
         raise SoulError(f"the soul in {folder} is not valid: {'; '.join(faults)}", hint=SHAPE_HINT)
     return soul
+
+
+def _states(manifest: Manifest, known: KnownNames) -> tuple[str, ...]:
+    """The processes for which there may be a stance: the house's, and those that the manifest brings in."""
+    section = manifest.data.get("extensions")
+    brought = section.get("processes") if isinstance(section, dict) else ()
+    return (*known.processes, *(one for one in brought if isinstance(one, str))) if brought else (*known.processes,)
 
 
 def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNames | None = None) -> tuple[Soul, ...]:

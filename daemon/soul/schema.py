@@ -240,6 +240,13 @@ class Contact(SoulSection):
     can: Line = Field(description="What they can do, in one sentence.")
 
 
+class Extensions(SoulSection):
+    """What other packages bring, by the names of their entry points; nothing else of them is loaded."""
+
+    actions: ProcessNames = Field((), description="Actions of the autonomous loop (`soul_daemon.actions`).")
+    processes: ProcessNames = Field((), description="Mental processes (`soul_daemon.processes`).")
+
+
 class Soul(SoulSection):
     """A soul; everything but the texts of its folder is in soul.toml.
 
@@ -294,6 +301,7 @@ class Soul(SoulSection):
     presence: SpeakingFirst = SpeakingFirst()
     notes: Notes = Notes()
     ism: IsmLimits = IsmLimits()
+    extensions: Extensions = Extensions()
     roles: tuple[tuple[DisplayName, AgentRole], ...] = ()
     contacts: Annotated[tuple[Contact, ...], Field(max_length=50, strict=False)] = Field(
         (), description="People and places that can act where the soul can't."

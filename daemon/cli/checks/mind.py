@@ -3,18 +3,18 @@
 import asyncio
 from pathlib import Path
 
+from daemon.app.known_names import known_names
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
+from daemon.core.extensions import ExtensionGroup, origin_of
 from daemon.core.ports import ModelRole
 from daemon.llm.model_id import ModelId, parse_model_id
 from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known
 from daemon.llm.router import choose_models
 from daemon.llm.standby import choose_standby
-from daemon.processes import PROCESSES
-from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.soul import KnownNames, Soul, find_souls_directory, least_talk_budget, load_souls
+from daemon.soul import Extensions, Soul, find_souls_directory, least_talk_budget, load_souls
 
 _LITTLE_TALK = 500  # tokens of recent turns; about five short exchanges
 _ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
@@ -35,6 +35,14 @@ def settings_in_force() -> tuple[Settings | None, list[Finding]]:
     return settings, findings or [ok("settings", f"{len(settings.model_fields_set)} set, all others at their defaults")]
 
 
+def _extended(soul: Soul) -> Finding:
+    """What a soul has of other packages, which run with all rights of the daemon."""
+    named = [(ExtensionGroup.ACTION, one) for one in soul.extensions.actions]
+    named += [(ExtensionGroup.PROCESS, one) for one in soul.extensions.processes]
+    listed = ", ".join(f"{name} ({origin_of(group, name)})" for group, name in named)
+    return ok("soul", f"{soul.display_name} is extended by {listed}")
+
+
 def souls(settings: Settings) -> list[Finding]:
     """Whether the souls' files are valid and each further soul has channels; a fault names file and line."""
 
@@ -42,10 +50,11 @@ def souls(settings: Settings) -> list[Finding]:
         return find_souls_directory(settings.souls_dir, settings.home, name)
 
     try:
-        main, *others = load_souls(find, (settings.name, *settings.souls), KnownNames(PROCESSES, SUBPROCESSES))
+        main, *others = load_souls(find, (settings.name, *settings.souls), known_names())
     except SoulError as error:
         return [fail("soul", error.message, error.hint)]
     findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]
+    findings += [_extended(soul) for soul in (main, *others) if soul.extensions != Extensions()]
     findings += [_crowded(soul) for soul in (main, *others) if least_talk_budget(soul) < _LITTLE_TALK]
     for soul in others:
         if soul.channels:

@@ -11,6 +11,7 @@ from daemon.ism.actions.respond import respond
 from daemon.ism.actions.share import share
 from daemon.ism.actions.tell import tell
 from daemon.ism.actions.think import think
+from daemon.ism.extended import extended_actions
 from daemon.ism.machine import Action
 from daemon.ism.problem import Problem
 from daemon.ism.sources import Sources
@@ -37,4 +38,4 @@ def actions_for(context: ProcessContext, problem: Problem, sources: Sources) -> 
         respond(context, problem),
         escalate(context, problem) if acts else None,
     )
-    return tuple(action for action in offered if action is not None)
+    return (*(action for action in offered if action is not None), *extended_actions(context, acts=acts))

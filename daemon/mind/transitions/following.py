@@ -16,6 +16,7 @@ from daemon.soul import Mode, Soul
 HANDED_OVER = "handed_over"
 """Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
 
+_HOME = "engaged"
 _CALLED_FOR = "What the person said last calls for this: {meaning}"
 
 
@@ -85,7 +86,7 @@ def why_not_followed(context: ProcessContext, wish: Wish) -> str:
         return f"the message was handed over to {origin!r}"
     if wish.to and any(one.to for one in context.followed):
         return "the message was led to another process already"
-    if origin not in wish.origins:
+    if (_HOME if origin in context.soul.extensions.processes else origin) not in wish.origins:
         return f"nothing leads there from {origin!r}"
     return why_refused(origin, wish.to, situation_of(context)) if wish.to else ""
 

@@ -1,0 +1,1 @@
+"""An example of what a package can bring to the Soul Daemon."""
