@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
+from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports import (
@@ -448,6 +449,9 @@ class FakeChannel:
     async def shared_room(self, person: str, name: str) -> Room:
         """A public channel in which all are."""
         return Room(name, Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
+
+    async def show_home(self, person: str, page: HomePage) -> None:
+        """No home."""
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Everybody is everywhere."""

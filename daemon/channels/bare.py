@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from daemon.core.errors import ChannelRefused, FileRefused
+from daemon.core.home import HomePage
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import LinkedMessages, Offers, Room, SharedFile, ThreadMessage
 from daemon.core.sentences import Sentence
@@ -30,6 +31,9 @@ class BareChannel:
     async def shared_room(self, person: str, name: str) -> Room:
         """See `Channel.shared_room`; there are no channels."""
         raise ChannelRefused("there are no channels here", code="not_there")
+
+    async def show_home(self, person: str, page: HomePage) -> None:
+        """See `Channel.show_home`; there is no home."""
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`; there are no rooms to be in."""

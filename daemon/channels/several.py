@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
+from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import (
@@ -119,6 +120,10 @@ class SeveralChannels:
     async def shared_room(self, person: str, name: str) -> Room:
         """See `Channel.shared_room`; only the main channel has channels to share."""
         return await self._main.shared_room(person, name)
+
+    async def show_home(self, person: str, page: HomePage) -> None:
+        """See `Channel.show_home`; only the main channel has one."""
+        await self._main.show_home(person, page)
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""

@@ -26,6 +26,7 @@ class Command(StrEnum):
     HELP = "help"
     STATUS = "status"
     REMINDERS = "reminders"
+    HOME = "home"
     KNOWN = "known"
     WHY = "why"
     WHY_SAID = "why said"
@@ -68,6 +69,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "was kannst du für mich tun",
             "was kannst du hier",
         ),
+        Command.HOME: (),  # no words mean it; it is opened and pressed
         Command.STATUS: ("your status", "show your status", "dein status", "zeig deinen status"),
         Command.REMINDERS: (
             "my reminders",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 from daemon.core.sentences import HOUSE_WORDS, Words
@@ -318,7 +319,8 @@ class TypedCommand:
     """A user typed the slash command of a soul in the room `asked_in`.
 
     `channel` are the direct messages of the user with the soul, whose audience is `audience`: what the words ask for is
-    answered to that user alone.
+    answered to that user alone. With `home`, what it names was done on the user's home page instead, and `words` are
+    what was typed there.
     """
 
     event_id: str
@@ -329,6 +331,7 @@ class TypedCommand:
     asked_in: str
     author: str
     words: str
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -800,6 +803,9 @@ class Channel(Gate, Protocol):
 
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
         """Show an answer where the command was typed, to its user alone; False if that surely failed."""
+
+    async def show_home(self, person: str, page: HomePage) -> None:
+        """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""

@@ -317,6 +317,8 @@ LABELS: Final = frozenset(
         *pairing.CHOICES,
         *(f"{act}_label" for act in pairing.CHOICES),
     }
+    | {"home_correct", "home_correct_ask", "home_correct_send", "home_forget", "home_pause", "home_resume"}
+    | {"home_before", "home_more", "home_cancel", "home_end_key"}
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )

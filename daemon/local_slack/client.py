@@ -99,6 +99,10 @@ class WorkspaceClient:
         """Press the stop button of a thread in which the app is at work; gives the event id."""
         return str((await self.post("stop", person=person, channel=channel, thread=thread))["event_id"])
 
+    async def press_home(self, person: str, action_id: str) -> bool:
+        """Press a button on a user's home tab; false when no socket is open."""
+        return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])
+
     async def submit(self, person: str, view: str, **values: str) -> bool:
         """Send a dialog, by its id, with the value of each input by its action_id; false when no socket is open."""
         return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])

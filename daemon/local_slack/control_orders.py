@@ -35,6 +35,7 @@ class ControlOrders:
             "command": self._command,
             "shortcut": self._shortcut,
             "stop": self._stop,
+            "press_home": self._press_home,
             "submit": self._submit,
             "close": self._close,
             "read": self._read,
@@ -110,6 +111,10 @@ class ControlOrders:
 
     def _stop(self, args: ControlArgs) -> Json:
         return {"event_id": self._people.stop(*self._acting(args), args.text("thread"))}
+
+    def _press_home(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        return {"delivered": self._people.press_home(person, args.text("action_id"))}
 
     def _submit(self, args: ControlArgs) -> Json:
         """Send the dialog `view` with `values` by the action_id of each input."""

@@ -1,6 +1,7 @@
 """Button clicks, shortcuts and slash commands: their payloads, trigger ids, and response URLs."""
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,9 +64,9 @@ class Press:
     response_url: str
 
 
-def find_element(message: WorkspaceMessage, action_id: str) -> tuple[Json, Json] | None:
-    """The block and the element with an action id; None when the message has none."""
-    for block in message.blocks:
+def find_element(blocks: Iterable[Json], action_id: str) -> tuple[Json, Json] | None:
+    """The block and the element with an action id; None when there is none."""
+    for block in blocks:
         for element in [*block.get("elements", []), block.get("accessory")]:
             if isinstance(element, dict) and element.get("action_id") == action_id:
                 return block, element
@@ -105,6 +106,23 @@ def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
         "state": {"values": {}},
         "response_url": press.response_url,
         "actions": [press.action],
+    }
+
+
+def home_actions(state: WorkspaceState, person: WorkspaceUser, view: Json, action: Json, trigger: str) -> Json:
+    """The `block_actions` payload of a click on the home tab: of no channel and no message (Slack: App Home)."""
+    return {
+        "type": "block_actions",
+        "user": _user(person),
+        "api_app_id": state.app.app_id,
+        "token": "local",
+        "container": {"type": "view", "view_id": view["id"]},
+        "trigger_id": trigger,
+        "team": {"id": state.team.id, "domain": state.team.domain},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "view": view,
+        "actions": [action],
     }
 
 

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from daemon.local_slack.forwarding import forwarded
-from daemon.local_slack.interactions import Press, block_actions, choice, find_element, message_action, slash_command
+from daemon.local_slack.interactions import (
+    Press,
+    block_actions,
+    choice,
+    find_element,
+    home_actions,
+    message_action,
+    slash_command,
+)
 from daemon.local_slack.modals import NotFilledIn, filled_in, view_submission
 from daemon.local_slack.model import File, Json, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.text import rich_text, typed
@@ -137,7 +145,7 @@ class PeopleActing:
         """Click a button; false when no socket is open."""
         workspace = self._workspace
         message = self.message(room, ts)
-        found = find_element(message, action_id)
+        found = find_element(message.blocks, action_id)
         if found is None:
             raise NotPossible("action_not_found", f"the message has no element with the action_id {action_id!r}")
         block, element = found
@@ -154,6 +162,24 @@ class PeopleActing:
         press = Press(person, room, message, action, workspace.interactions.new_trigger(person.id), response_url)
         payload = block_actions(workspace.state, press, workspace.url)
         return workspace.deliveries.once("interactive", payload)
+
+    def press_home(self, person: WorkspaceUser, action_id: str) -> bool:
+        """Press a button on the user's home tab; false when no socket is open."""
+        workspace = self._workspace
+        view = workspace.state.homes.get(person.id)
+        found = find_element(view["blocks"], action_id) if view else None
+        if view is None or found is None:
+            raise NotPossible("action_not_found", f"the home has no element with the action_id {action_id!r}")
+        block, element = found
+        action = {
+            "type": element["type"],
+            "action_id": action_id,
+            "block_id": block.get("block_id") or secrets.token_urlsafe(3),
+            "action_ts": f"{workspace.clock.now():.6f}",
+            **(choice(element, "") or {}),
+        }
+        trigger = workspace.interactions.new_trigger(person.id)
+        return workspace.deliveries.once("interactive", home_actions(workspace.state, person, view, action, trigger))
 
     def shortcut(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, callback_id: str) -> bool:
         """Use a message shortcut of the app; false when no socket is open."""

@@ -8,6 +8,7 @@ from daemon.core.perception import Modality
 from daemon.core.phrases import phrase_said
 from daemon.core.ports import Clock, Emit, Gate, Source
 from daemon.core.questions import is_news
+from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
 
@@ -107,7 +108,9 @@ def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None
     alone = (
         number
         for number, one in enumerate(messages)
-        if phrase_said(one.perception) is not None or (bound is not None and bound.takes(one.perception))
+        if TYPED in one.perception.params
+        or phrase_said(one.perception) is not None
+        or (bound is not None and bound.takes(one.perception))
     )
     return messages[: next(alone, len(messages))]
 

@@ -13,6 +13,7 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
+from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
@@ -159,6 +160,9 @@ class Main:
     async def shared_room(self, person: str, name: str) -> Room:
         self.asked.append("shared_room")
         return Room(name, Place.DM, Audience(AudienceKind.DM, name))
+
+    async def show_home(self, person: str, page: HomePage) -> None:
+        self.asked.append("show_home")
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         self.asked.append("has_member")

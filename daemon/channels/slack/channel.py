@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -39,16 +38,18 @@ from daemon.channels.slack.outgoing.blocks import shown_once
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.feedback_answers import FeedbackAnswers
+from daemon.channels.slack.outgoing.home_tab import HomeTab, home_view
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.splitting import split
-from daemon.channels.slack.outgoing.status_line import StatusLine, status_for
-from daemon.channels.slack.outgoing.task_cards import TITLE, card_text
+from daemon.channels.slack.outgoing.status_line import StatusLine
+from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Place, Readers
@@ -66,8 +67,6 @@ from daemon.core.ports import (
     Room,
     SharedFile,
     Speech,
-    Task,
-    TaskState,
     ThreadMessage,
 )
 from daemon.core.sentences import HOUSE_WORDS, Words
@@ -150,8 +149,11 @@ class SlackChannel:
         whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
         asking = AskingAbout(self._client, reader, whispers, after_ack, self._gate.check_author, self._words_for)
 
+        home = HomeTab(self._client, reader, after_ack, self._gate.check_author, self._words_for)
+
         async def take_note(body: Mapping[str, Any]) -> None:
             asking.heed(body)
+            home.heed(body)
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
@@ -236,7 +238,7 @@ class SlackChannel:
         words = self._words_of(conversation.soul, perception.language)
         allowed = not named or (self._settings.slack_streaming == "everywhere" and perception.author.startswith(_USERS))
         if not thread or not allowed:
-            return _StatusOnly(status, words)
+            return StatusOnly(status, words)
         target = StreamTarget(
             conversation.channel,
             thread,
@@ -313,6 +315,10 @@ class SlackChannel:
         """See `Channel.answer_command`."""
         return await self._commands.answer(command, parts)
 
+    async def show_home(self, person: str, page: HomePage) -> None:
+        """See `Channel.show_home`."""
+        await self._client.call("views.publish", user_id=person, view=home_view(page))
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""
         return await self._readers.has_member(conversation.channel, account)
@@ -377,24 +383,3 @@ class SlackChannel:
     def _known_reader(self) -> EventReader | None:
         """The event reader, None while our own ids are unknown."""
         return self._reader
-
-
-class _StatusOnly:
-    """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
-
-    shown = ""
-
-    def __init__(self, status: Callable[[str], None], words: Words) -> None:
-        self._status = status
-        self._words = words
-
-    async def say(self, text: str) -> None:
-        """Show nothing."""
-
-    async def show(self, task: Task) -> None:
-        """Show a task in progress; returns at once."""
-        if task.state is TaskState.IN_PROGRESS:
-            self._status(status_for(replace(task, title=card_text(task.title, TITLE)), self._words))
-
-    async def settle(self) -> None:
-        """Do nothing."""

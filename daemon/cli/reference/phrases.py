@@ -48,7 +48,7 @@ def phrase_reference() -> str:
 
 
 def _rows() -> Iterator[str]:
-    for command in Command:
+    for command in (one for one in Command if one is not Command.HOME):
         phrases = ", ".join(f"*{one}*" for one in (*PHRASES[command], *_MORE.get(command, ())))
         words = ", ".join(f"`{word}`" for word, meant in WORDS.items() if meant is command)
         yield f"| {command.value} | {phrases} | {words} | {'no' if command in AS_MESSAGE else 'yes'} |"

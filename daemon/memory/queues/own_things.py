@@ -1,10 +1,26 @@
 """What waits with the soul for one person: messages without an answer, and what they asked to be reminded of."""
 
+from dataclasses import dataclass
+
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.intentions import IDLE
-from daemon.memory.records import Speaks
+from daemon.memory.queues.presence import SILENT_MS
+from daemon.memory.records import Speaks, read_row
 from daemon.memory.worker_store import WorkerStore
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What an admin sees at a glance: living daemons, queues, rows that were given up, and model calls."""
+
+    daemons: int
+    waiting: int
+    to_send: int
+    dead: int
+    calls: int
+    failed: int
+    cost_usd: float
 
 
 class OwnThings(WorkerStore):
@@ -43,6 +59,39 @@ class OwnThings(WorkerStore):
             **self._worker.scope,
         )
         return Intention.from_row(row) if row else None
+
+    async def allowed(self, person: str) -> tuple[tuple[str, int], ...]:
+        """The tools that a person allowed to be used once, with the time (ms), the newest first. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT tool, decided_ms FROM approvals WHERE soul = :soul AND workspace = :workspace
+              AND decided_by = :person AND state IN ('approved', 'using', 'used', 'unknown') AND tool <> 'forget me'
+            ORDER BY decided_ms DESC LIMIT 10
+            """,
+            person=person,
+            **self._worker.scope,
+        )
+        return tuple((row["tool"], row["decided_ms"] or 0) for row in rows)
+
+    async def house(self, since_ms: int) -> House:
+        """The state of memory.db now, with the model calls since a time (ms). Raises StoreError."""
+        row = await self._database.one(
+            """
+            SELECT (SELECT count(*) FROM presence WHERE seen_ms >= :fresh) AS daemons,
+              (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS waiting,
+              (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending')) AS to_send,
+              (SELECT count(*) FROM inbox WHERE state = 'dead') + (SELECT count(*) FROM outbox WHERE state = 'dead')
+                + (SELECT count(*) FROM jobs WHERE state = 'dead')
+                + (SELECT count(*) FROM intentions WHERE state = 'dead') AS dead,
+              count(*) AS calls, coalesce(sum(outcome <> 'ok'), 0) AS failed,
+              coalesce(sum(cost_usd), 0.0) AS cost_usd
+            FROM llm_calls WHERE started_ms >= :since
+            """,
+            fresh=self._clock.now_ms() - SILENT_MS,
+            since=since_ms,
+        )
+        assert row is not None  # an aggregate always has a row
+        return read_row(House, row)
 
     async def newest_reply(self, person: str, channel: str) -> str:
         """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.

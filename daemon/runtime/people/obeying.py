@@ -24,7 +24,7 @@ from daemon.memory.queues.memory_acts import (
     Paused,
     SaidInPrivate,
 )
-from daemon.memory.queues.typed_commands import TYPED
+from daemon.memory.queues.typed_commands import HOME, TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Delivery, ProcessState, VisitState
 from daemon.mind.remembering import own_words
@@ -36,6 +36,7 @@ from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
+from daemon.runtime.people.home import heed_home
 from daemon.runtime.people.own_keys import heed_keys
 from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
@@ -77,6 +78,8 @@ class _Room:
 async def phrase_of(cycle: Cycle) -> Phrase | None:
     """The phrase that the cycle's one message is, or a button or shortcut that says the same. Raises StoreError."""
     newest = cycle.newest
+    if HOME in newest.params:
+        return _pressed(cycle)
     if newest.modality is Modality.WORDS:
         phrase = phrase_said(newest) if len(cycle.messages) == 1 else None
         to_session = cycle.for_session is not None and phrase is not None and not phrase.marked
@@ -89,6 +92,8 @@ async def phrase_of(cycle: Cycle) -> Phrase | None:
 def _pressed(cycle: Cycle) -> Phrase | None:
     """What a button, a shortcut or a slash command says."""
     params = cycle.newest.params
+    if HOME in params:
+        return Phrase(Command.HOME, words=str(params[HOME]))
     if TYPED in params:
         return typed(cycle.newest.content)
     if str(params.get("approval", "")).startswith(_BUTTON):
@@ -147,6 +152,7 @@ async def _answer_in(cycle: Cycle, phrase: Phrase, room: _Room) -> _Answer:
 
 _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Delivery | None]]]] = {
     Command.HELP: show_help,
+    Command.HOME: heed_home,
     Command.WHY_SAID: lambda cycle, _: explain(cycle),
     Command.SESSIONS: show_who_works,
     Command.WORKS_ON: show_who_works,

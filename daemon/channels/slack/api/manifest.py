@@ -36,6 +36,7 @@ GROUPS_SCOPE: Final = "usergroups:read"
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "agent_session_stopped",  # the stop button of a reply that grows
     "app_mention",
+    "app_home_opened",  # show the home tab
     "app_uninstalled",
     "tokens_revoked",
     "message.channels",
@@ -99,7 +100,7 @@ def manifest(
         "features": {
             **({} if plain else agent),
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.home_acts import corrected
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.ports import Arrival, AskedAbout, Complaint
+from daemon.core.ports import Arrival, AskedAbout, Complaint, TypedCommand
 
 COMPLAINT: Final = "soul_complaint"
 """The dialog that asks what was wrong with a reply, and its one input."""
@@ -21,10 +22,14 @@ ASK_WHERE: Final = "soul_ask_where"
 """The input that says where the answer goes: IN_PRIVATE or IN_THREAD."""
 IN_PRIVATE, IN_THREAD = "private", "thread"
 
+CORRECT: Final = "soul_correct"
+"""The dialog that takes what is right in place of a fact, and its one input."""
+
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _MOST_ABOUT: Final = 3_000  # characters (Slack: private_metadata)
 _LONGEST: Final = 3_000  # characters of one input
+LONGEST_CORRECTION: Final = 500
 LONGEST_QUESTION: Final = 1_500
 LONGEST_COMPLAINT: Final = 1_000
 """The most characters of what was wrong."""
@@ -80,7 +85,14 @@ def _question(reader: EventReader, sent: SentDialog) -> AskedAbout | None:
     return AskedAbout(sent.event_id, reader.soul, reader.identity.team, "", "", Place.DM, nowhere, sent.author, words)
 
 
-DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType({COMPLAINT: _complaint, ASK: _question})
+def _correction(reader: EventReader, sent: SentDialog) -> TypedCommand | None:
+    words = clean(sent.values.get(CORRECT, "")).strip()[:LONGEST_CORRECTION]
+    return corrected(reader, sent.event_id, sent.author, sent.about.get("fact", ""), words)
+
+
+DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType(
+    {COMPLAINT: _complaint, ASK: _question, CORRECT: _correction}
+)
 """The readers of our dialogs by `callback_id`."""
 
 

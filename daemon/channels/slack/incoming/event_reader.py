@@ -15,6 +15,8 @@ from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, SharedFile, Source, WhyAsked
 from daemon.core.text import visible_line
 
+HOME_ACTION: Final = "soul_home"
+"""What the ids of all buttons on the home tab begin with."""
 FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
     "approve": "soul_approval_yes",

@@ -20,6 +20,7 @@ from slack_bolt.response import BoltResponse
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.home_acts import CORRECTS, opened, pressed
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
 from daemon.channels.slack.incoming.whispers import Whispers
@@ -37,6 +38,7 @@ from daemon.core.ports import (
     Intake,
     NewMessage,
     Stop,
+    TypedCommand,
     WhyAsked,
 )
 from daemon.core.sentences import Sentence
@@ -102,7 +104,7 @@ class Listener:
         with self._told_if_not_stored(str(body.get("event_id") or "")):
             await self._take_note(body)
         arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
-        if isinstance(arrival, AskedAbout) and not arrival.channel:
+        if isinstance(arrival, AskedAbout | TypedCommand) and not arrival.channel:
             arrival = await self._commands.at_home(arrival)
         if isinstance(arrival, Sentence):
             return arrival.key
@@ -167,6 +169,8 @@ class Listener:
             self._emit("slack.revoked", reason=self.trouble, hint=_ENDED_HINT)
 
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
+        if (act := opened(body, self._reader) or pressed(body, self._reader)) is not None:
+            return None if act.home.startswith(CORRECTS) else act  # that one opens a dialog, which brings the words
         if body.get("type") == "block_actions":
             return self._reader.action(body)
         if body.get("type") == "message_action":

@@ -76,14 +76,18 @@ class SlashCommands:
         where = (soul, reader.identity.team, room.channel)
         return TypedCommand(event_id, *where, room.audience, asked_in, author, words)
 
-    async def at_home(self, asked: AskedAbout) -> AskedAbout | Sentence:
-        """A question with the direct messages in which it is answered, or the sentence for who gets no answer."""
+    async def at_home(self, asked: AskedAbout | TypedCommand) -> AskedAbout | TypedCommand | Sentence:
+        """What was asked with the direct messages in which it is answered, or the sentence for who gets no answer."""
         try:
             async with asyncio.timeout(_WITHIN):
+                if not (await self._judge(asked.author, "", Place.DM)).admitted:
+                    return Sentence("command_refused")
                 room = await self._room(asked.author)
         except (ChannelError, TimeoutError) as error:
             self._emit("slack.command_failed", reason=str(error) or "it took too long")
             return Sentence("command_refused" if isinstance(error, ChannelRefused) else "command_later")
+        if isinstance(asked, TypedCommand):
+            return replace(asked, channel=room.channel, audience=room.audience)
         return replace(asked, channel=room.channel, place=room.place, audience=room.audience)
 
     def waits_for(self, command: str) -> bool:

@@ -8,9 +8,11 @@ from daemon.channels.slack.incoming.dialogs import (
     ASK,
     ASK_WHERE,
     COMPLAINT,
+    CORRECT,
     IN_PRIVATE,
     IN_THREAD,
     LONGEST_COMPLAINT,
+    LONGEST_CORRECTION,
     LONGEST_QUESTION,
 )
 from daemon.core.sentences import Words
@@ -55,6 +57,14 @@ def question_dialog(words: Words, quote: str, *, there: bool, **about: str) -> d
         label = plain_text(words.say("ask_about_where"))
         blocks.append({"type": "input", "block_id": ASK_WHERE, "optional": True, "label": label, "element": where})
     return modal(ASK, {name: words.say(key) for name, key in labels.items()}, blocks, quote=quote, **about)
+
+
+def correction_dialog(words: Words, fact: str) -> dict[str, Any]:
+    """Takes what is right in place of a fact, by its id."""
+    labels = {"title": "home_correct", "submit": "home_correct_send", "close": "feedback_close"}
+    right = {"type": "plain_text_input", "action_id": CORRECT, "multiline": True, "max_length": LONGEST_CORRECTION}
+    asked = {"type": "input", "block_id": CORRECT, "label": plain_text(words.say("home_correct_ask")), "element": right}
+    return modal(CORRECT, {name: words.say(key) for name, key in labels.items()}, [asked], fact=fact)
 
 
 def _choice(text: str, value: str) -> dict[str, Any]:
