@@ -24,7 +24,7 @@ from daemon.core.telemetry.metrics import fanout
 from daemon.core.telemetry.troubles import Troubles
 from daemon.memory.admin.replies import Backlog
 from daemon.memory.notes import Note
-from daemon.memory.queues import approvals, intentions
+from daemon.memory.queues import approvals, intention_rows
 from daemon.memory.store import Store
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.processes.subprocesses import SUBPROCESSES
@@ -352,7 +352,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
 
     monkeypatch.setattr("daemon.memory.database.backup.newest_copy", fail_at_once)
     monkeypatch.setattr("daemon.app.assembly.SUBPROCESSES", {**SUBPROCESSES, "poison": subprocess})
-    monkeypatch.setattr(intentions, "store_internal_event", _raise(error))
+    monkeypatch.setattr(intention_rows, "store_internal_event", _raise(error))
     monkeypatch.setattr(approvals, "close_question", _raise(error))
     async with sickbed(tmp_path, error) as bed:
         for channel in ("DGATE", "DSPLIT", "DPOST", "DFIND", "DTIME"):
