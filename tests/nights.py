@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Clock
+from daemon.core.spending import Charge
 from daemon.memory.consolidation.stores import NightStores, night_stores
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
@@ -79,14 +80,14 @@ class Nights:
     def daemon(self) -> Consolidator:
         """What a daemon does."""
 
-        async def mind(who: Soul, record, trace: str, audiences, _nonce: str) -> Mind:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        async def mind(who: Soul, record, charge: Charge, audiences, _nonce: str) -> Mind:  # type: ignore[no-untyped-def]  # noqa: ANN001
             return Mind(
                 llm=self.llm,
                 render=lambda memory, step: build_prompt(memory, step, budgets=who.budgets, nonce=NONCE),
                 clock=self.clock,
                 record=record,
                 cost=lambda _: None,
-                trace_id=trace,
+                trace_id=charge.trace_id,
                 audience=audiences[0],
             )
 

@@ -11,6 +11,7 @@ from daemon.app.health import Health
 from daemon.app.hosting import Hosting
 from daemon.app.known_names import known_names
 from daemon.app.lifecycle import Chore, Daemon
+from daemon.app.money import build_till
 from daemon.app.nights import build_consolidator
 from daemon.app.vectors import Meanings, build_meanings
 from daemon.channels.souls import with_souls
@@ -21,7 +22,6 @@ from daemon.core.limits import Limits
 from daemon.core.notes import NoteBudget
 from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
 from daemon.core.telemetry.troubles import Troubles
-from daemon.llm.prices import cost_of
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.erasing import tidy_periodically
@@ -114,6 +114,7 @@ async def assemble(
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
             current, llm = partial(souls.current, name), llm_of(name)
             services = services_of(store=own, soul=current, llm=llm, bells=shared_bells, own_bells=bells)
+            stack.push_async_callback(services.till.close)
             soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
             schedulers.append(scheduler)
@@ -242,6 +243,7 @@ def _chores_of_soul(
     telling = partial(tell_of_readings, store.readings, find_room, clock, emit, on_due)
     return {
         f"scheduler of {name}": scheduler.run,
+        f"money of {name}": services.till.run,
         f"visits of {name}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
         f"telling of {name}": telling,
         f"what {name} does": services.at_work.run,
@@ -310,7 +312,7 @@ def _services(
         emit=emit,
         soul=soul,
         processes=PROCESSES,
-        cost=cost_of,
+        till=build_till(settings, store, soul, clock, emit),
         conversations=store.conversations,
         commits=store.commits,
         turns=store.turns,

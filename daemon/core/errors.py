@@ -16,6 +16,7 @@
           CannotSee            it was shown a picture, and has no eyes
         MalformedReply         it answered in the wrong form
           CutShort             it met its output limit before there was anything to use
+        CapMet                 it was not asked: what may be spent on a day is spent
       ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
           AccessLost           the platform does not accept our token or its scopes; an admin has to act
@@ -113,6 +114,17 @@ class MalformedReply(ModelError):
 
 class CutShort(MalformedReply):
     """It met its output limit before there was anything to use."""
+
+
+class CapMet(ModelError):
+    """The model was not asked, since a cap of the day is met; `paid_by` says whose, `usd` how much may be spent.
+
+    `until_ms` is when as much may be spent again, and when work in the background may be tried again.
+    """
+
+    def __init__(self, message: str, *, hint: str, paid_by: str, usd: float, until_ms: int) -> None:
+        super().__init__(message, hint=hint)
+        self.paid_by, self.usd, self.until_ms = paid_by, usd, until_ms
 
 
 class WrongOpening(MalformedReply):

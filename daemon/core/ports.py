@@ -15,6 +15,7 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.spending import Payer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -1125,6 +1126,7 @@ class LLMCall:
     `kept_form` says whether a whole answer kept the elements it was asked for, `thought_aloud` whether it held
     reasoning that only a later mark told from speech; None where the call does not show it. `cost_usd` is None where
     nothing is known of what the call used; `cost_bound`: its price is not known, and this is the most it can have been.
+    `payer` is charged for it on `day`, a date; `reservation` is the id of what was reserved for it, empty for nothing.
     """
 
     trace_id: str
@@ -1145,3 +1147,6 @@ class LLMCall:
     repair: bool = False
     kept_form: bool | None = None
     thought_aloud: bool | None = None
+    payer: Payer = Payer()  # noqa: RUF009 - a frozen value
+    day: str = ""
+    reservation: str = ""

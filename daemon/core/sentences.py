@@ -16,6 +16,7 @@ from daemon.core import pairing
 from daemon.core.answer_sentences import ABOUT_ANSWERS
 from daemon.core.clock_sentences import ABOUT_CLOCKS
 from daemon.core.help_sentences import ABOUT_HELP
+from daemon.core.limit_sentences import ABOUT_LIMITS
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 
@@ -111,8 +112,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "only_listed": "I'm sorry, I may only talk with the people my admin has listed, and you aren't among them yet.",
         "not_in_shared": "I'm sorry, I don't talk in channels shared with other organisations. Please write to me "
         "directly.",
-        "crowded": "You have very many questions waiting with me already, so I leave this one aside for now. Please "
-        "ask it again when I have answered the others.",
+        **ABOUT_LIMITS,
         # -- what is known of a person, and what they decide of it ------------------------------------------------
         "own_notice": "I remember what we talk about. *what do you know about me* shows it, *pause remembering* "
         "stops it.",

@@ -2,11 +2,17 @@
 
 from typing import Final
 
-from daemon.core.ports import Completion, Cost
+from daemon.core.ports import Completion, Cost, Effort, Prompt
+from daemon.llm.messages import schema_in_words
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
-from daemon.llm.model_traits import dearest_like
+from daemon.llm.model_traits import Thinks, dearest_like, room_for, traits_of
 
 _PRICED: Final = (Vendor.ANTHROPIC, Vendor.OPENAI, Vendor.GROQ, Vendor.OPENROUTER)  # as the price list calls them
+
+_BESIDE: Final = 1_000  # tokens that vendors add: the frame of a prompt, and their own words about its form
+_PER_MESSAGE: Final = 16
+_PER_PICTURE: Final = {Vendor.ANTHROPIC: 6_000}  # tokens; what a picture counts depends on its size and the model
+_PER_PICTURE_ELSEWHERE: Final = 30_000
 
 
 def load() -> None:
@@ -28,6 +34,36 @@ def cost_of(completion: Completion) -> Cost:
     if known is not None:
         return Cost(known)
     return Cost(_price(model, dearest_like(model) or "", completion) or 0.0, bound=True)
+
+
+def most_of(prompt: Prompt) -> Cost:
+    """The most that a call can cost, for a prompt that names its model.
+
+    No token is shorter than a byte; all of them count at the full price, or at that of writing them to a cache, and the
+    answer with its hidden thinking counts to its limit.
+    """
+    model = parse_model_id(prompt.model)
+    if cost_of(Completion(model.full, tokens_in=1, tokens_out=1)).usd == 0.0:
+        return Cost(0.0)
+    traits = traits_of(model)
+    thinks = traits.thinks is Thinks.ALWAYS or (
+        traits.thinks is not Thinks.NEVER and prompt.effort in {Effort.MEDIUM, Effort.HIGH}
+    )
+    asked = _most_tokens(model, prompt)
+    given = traits.limit(prompt.max_output_tokens, thinking=room_for(prompt.effort) if thinks else 0)
+    costs = [cost_of(Completion(model.full, asked, tokens_out=given, tokens_written=one)) for one in (0, asked)]
+    return max(costs, key=lambda cost: cost.usd)
+
+
+def _most_tokens(model: ModelId, prompt: Prompt) -> int:
+    """The most tokens that a prompt can have."""
+    texts = [*(part.text for part in prompt.system), *(each.text for each in prompt.messages)]
+    if prompt.json_schema is not None:
+        texts.append(schema_in_words(prompt))
+    pictures = sum(len(each.images) for each in prompt.messages)
+    per_picture = _PER_PICTURE.get(model.vendor, _PER_PICTURE_ELSEWHERE)
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    return size + _BESIDE + _PER_MESSAGE * len(texts) + per_picture * pictures
 
 
 def price_is_known(model: ModelId) -> bool:

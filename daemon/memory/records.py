@@ -166,7 +166,8 @@ class Claim:
     """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost.
 
     `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
-    `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
+    `away_told_ms` is when the conversation was last told that messages had become too old to be answered,
+    `cap_shown_day` the day on which it read that a cap is met.
     `unreadable` names rows that could not be read: they were parked, or a state began anew. `nonce` fences the words of
     others in the conversation's prompts. `forgotten` counts how often earlier words were edited or deleted there,
     `narrowed` how often a channel of the workspace was made private. `bound` names the session that it is bound to.
@@ -183,6 +184,7 @@ class Claim:
     visit_state: VisitState = VisitState()
     outsider_spoke: bool = False
     away_told_ms: int = 0
+    cap_shown_day: str = ""
     unreadable: tuple[str, ...] = ()
     nonce: Nonce = NO_NONCE
     forgotten: int = 0

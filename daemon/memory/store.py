@@ -42,6 +42,7 @@ from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
 from daemon.memory.shared.thread_bindings import ThreadBindings
+from daemon.memory.spending.reservations import Reservations
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class Store:
     pairings: PairingStore
     events: SourceEvents
     night: NightStores
+    reservations: Reservations
 
 
 @asynccontextmanager
@@ -154,4 +156,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         questions=QuestionStore(database, clock, worker.workspace),
         bindings=ThreadBindings(database, clock, worker.workspace),
         night=night_stores(database, clock, worker),
+        reservations=Reservations(database, clock, worker),
     )

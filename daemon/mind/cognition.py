@@ -4,15 +4,13 @@ When a model is down or refuses, and nothing of its answer was shown, the next o
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from daemon.core.errors import (
     CutShort,
-    DaemonError,
     MalformedReply,
     ModelError,
     ModelRefused,
@@ -26,6 +24,7 @@ from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
 from daemon.mind.second_tries import corrected, reopened
+from daemon.mind.thought import Finished, Thought
 
 T = TypeVar("T")
 
@@ -33,100 +32,16 @@ READ_CAP = 65_536
 """Characters read of one answer before it counts as malformed, so that no answer fills the machine's memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Finished(Generic[T]):
-    """The last item of a thought; see `Thought` for `void` and `cut`."""
-
-    memory: WorkingMemory
-    value: T
-    void: bool
-    cut: bool
-
-
-class Thought(Generic[T]):
-    """A running step: iterate over it once for the visible text, await `finished()` for memory and value.
-
-    Both may be done in any order, by different tasks, partly or not at all: `finished()` reads on by itself, and text
-    read that way is kept for a later iteration. A failure ends the iteration and is raised by `finished()` too. The
-    model is called when one of the two begins; cancelling the reading task cuts the call.
-    """
-
-    def __init__(self, items: AsyncGenerator[str | _Finished[T], None]) -> None:
-        self._items = items
-        self._reading = asyncio.Lock()
-        self._unread: deque[str] = deque()
-        self._shown: list[str] = []
-        self._finished: _Finished[T] | None = None
-        self._error: DaemonError | None = None
-
-    @property
-    def shown(self) -> str:
-        """The visible text so far; a prefix of the reply unless the thought is `void`."""
-        return "".join(self._shown)
-
-    @property
-    def void(self) -> bool:
-        """Whether `shown` came from an answer, or a part of one, that was thrown away: the value replaces the text."""
-        return self._finished is not None and self._finished.void
-
-    @property
-    def cut(self) -> bool:
-        """Whether the value was read from an answer that met the model's output limit."""
-        return self._finished is not None and self._finished.cut
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self
-
-    async def __anext__(self) -> str:
-        """The next visible piece. Raises what `finished()` raises."""
-        while not self._unread and self._finished is None:
-            await self._advance()
-        if not self._unread:
-            raise StopAsyncIteration
-        return self._unread.popleft()
-
-    async def finished(self) -> tuple[WorkingMemory, T]:
-        """Run to the end: the memory after the step, and its value (seed 000's `memory.finished`).
-
-        Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused.
-        """
-        while self._finished is None:
-            await self._advance()
-        return self._finished.memory, self._finished.value
-
-    async def aclose(self) -> None:
-        """Cut the call short, after the piece that another task may be waiting for; the thought never finishes then."""
-        async with self._reading:
-            await self._items.aclose()
-
-    async def _advance(self) -> None:
-        """Read one more piece, unless another task just did. Raises the thought's error, each time it is called."""
-        before = len(self._shown)
-        async with self._reading:
-            if self._finished is not None or len(self._shown) > before:
-                return
-            if self._error is not None:
-                raise self._error
-            try:
-                item = await anext(self._items)
-            except StopAsyncIteration:
-                self._error = ModelUnavailable("the thought was cut off before it finished", hint="run the step again")
-                raise self._error from None
-            except DaemonError as error:
-                self._error = error
-                raise
-            if isinstance(item, _Finished):
-                self._finished = item
-                await self._items.aclose()
-            else:
-                self._shown.append(item)
-                self._unread.append(item)
+async def _no_caps(_prompt: Prompt) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
     """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives what a call cost.
 
+    `reserve` sets aside what a call can cost before it is made, and gives the id under which `record` settles it; it
+    raises CapMet where a cap of the day leaves no room: a model that costs less may be asked then.
     `habits` are what is known of the models, and grow with each call. `audience` is whose words the prompts may hold;
     it decides which models may be asked, and None allows the roles' own alone. `rooms` are private rooms whose words
     they may hold, too: then only models that may have both are asked. Every answer passes an AnswerFilter.
@@ -141,6 +56,7 @@ class Mind:
     habits: dict[str, ModelHabit] = field(default_factory=dict)
     audience: Audience | None = None
     rooms: Sequence[Audience] = ()
+    reserve: Callable[[Prompt], Awaitable[str]] = _no_caps
 
     def models(self, role: ModelRole) -> tuple[str, ...]:
         """The models that may be asked for a role now, best first; never none."""
@@ -159,14 +75,17 @@ class Mind:
         return self.habits.get(model, ModelHabit(model))
 
     async def run(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
-        """Run a step to its end. Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused."""
+        """Run a step to its end.
+
+        Raises MalformedReply (after one repair), ModelUnavailable, ModelRefused or CapMet.
+        """
         return await self.stream(memory, step).finished()
 
     def stream(self, memory: WorkingMemory, step: Step[T]) -> Thought[T]:
         """Run a step whose visible text streams."""
         return Thought(self._think(memory, step))
 
-    async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | _Finished[T], None]:
+    async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | Finished[T], None]:
         """The answer, after one repair if it was malformed, and from the next model where one fails unseen.
 
         Once text was shown, that of no further attempt is.
@@ -186,7 +105,7 @@ class Mind:
         for remembered in step.remember(attempt.value):
             memory = memory.with_memory(remembered)
         void = hidden or (shown and attempt.withdrawn)
-        yield _Finished(memory, attempt.value, void=void, cut=attempt.cut)
+        yield Finished(memory, attempt.value, void=void, cut=attempt.cut)
 
     def _next(
         self, memory: WorkingMemory, step: Step[T], failed: "_Attempt[T]", fault: ModelError, *, shown: bool
@@ -224,6 +143,7 @@ class _Attempt(Generic[T]):
         self._filter = AnswerFilter(step, self._habit)
         self._kept_form: bool | None = None
         self._prompt: Prompt | None = None
+        self._reservation: str | None = None  # as long as nothing is reserved, nothing is asked
         self._completion: Completion | None = None
         self._began = mind.clock.monotonic()
         self._first_ms: int | None = None
@@ -256,6 +176,7 @@ class _Attempt(Generic[T]):
         try:
             rendered = self._mind.render(self._memory, self._step)
             self._prompt = replace(rendered, model=self.models[0], standby=len(self.models) > 1)
+            self._reservation = await self._mind.reserve(self._prompt)
             async with aclosing(self._pieces(self._prompt)) as pieces:
                 async for piece in pieces:
                     text = self._filter.feed(piece)
@@ -358,17 +279,20 @@ class _Attempt(Generic[T]):
     def _elapsed_ms(self) -> int:
         return round((self._mind.clock.monotonic() - self._began) * 1000)
 
-    def _estimate(self) -> Completion:
-        """What a call used that was cut off before its provider told, as an estimate; nothing if it never began."""
-        if not self.begun or self._prompt is None:
+    def _estimate(self, outcome: str) -> Completion:
+        """What a call used that was cut off before its provider told, as an estimate; nothing if it failed at once."""
+        if self._prompt is None or not (self.begun or outcome == "cancelled"):
             return Completion(self.models[0])
         asked = estimate_tokens(_as_text(self._prompt))
         return Completion(self.models[0], tokens_in=asked, tokens_out=estimate_tokens(self._reply))
 
     def _record(self, started_ms: int, outcome: str) -> None:
+        """Leave the one record; none of a call that was not made, since nothing could be reserved for it."""
+        if self._reservation is None:
+            return
         mind, role = self._mind, self._step.role
-        used = self._completion or self._estimate()
-        cost = mind.cost(used) if self._completion or self.begun else None
+        used = self._completion or self._estimate(outcome)
+        cost = mind.cost(used) if self._completion or used.tokens_in else None
         call = LLMCall(
             trace_id=mind.trace_id,
             role=role,
@@ -388,6 +312,7 @@ class _Attempt(Generic[T]):
             repair=self.repair,
             kept_form=self._kept_form,
             thought_aloud=self._thought_aloud(),
+            reservation=self._reservation or "",
         )
         mind.record(call)
         mind.habits[call.model] = mind.habits.get(call.model, ModelHabit(call.model)).after(call)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import DaemonError, LostLease, StoreBusy
+from daemon.core.errors import CapMet, DaemonError, LostLease, StoreBusy
 from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import in_short
 from daemon.core.ports import LLMCall
+from daemon.core.spending import Charge
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.mind.interrupts import Interrupted, Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
@@ -29,6 +30,8 @@ class JobRunner:
     async def do(self, job: Job) -> None:
         """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
 
+        One for which nothing may be spent any more today waits for the next day.
+
         Raises StoreError when the outcome can't be stored.
         """
         services, calls = self._services, list[LLMCall]()
@@ -40,6 +43,9 @@ class JobRunner:
             await self._jobs.give_up(job, tuple(calls))
         except LostLease:
             raise
+        except CapMet as met:
+            await self._jobs.put_off(job, met.message, met.until_ms, tuple(calls))
+            services.emit("job.put_off", kind=job.kind, reason=met.message)
         except Exception as error:  # noqa: BLE001 - a failing job must not stop replies; it is retried later
             reason = in_short(error)
             unexpected = None if isinstance(error, DaemonError) else error
@@ -54,7 +60,13 @@ class JobRunner:
         services = self._services
         soul, trace = services.soul(), new_trace()
         return SubprocessContext(
-            mind=await services.mind(soul, calls.append, trace, (job.audience,), job.nonce or fresh_nonce()),
+            mind=await services.mind(
+                soul,
+                calls.append,
+                Charge(trace, job.person, job.conversation.channel, background=True),
+                (job.audience,),
+                job.nonce or fresh_nonce(),
+            ),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,

@@ -10,6 +10,7 @@ from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import ends_daemon, in_short
 from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Emit, LLMCall
+from daemon.core.spending import Charge
 from daemon.core.timetable import next_slot
 from daemon.memory.consolidation.runs import Run, RunState, Slot
 from daemon.memory.consolidation.slots import Newest
@@ -33,7 +34,7 @@ _TRIES: Final = 3
 _AGAIN_MS: Final = 10 * 60_000
 
 
-MakesMind = Callable[[Soul, Callable[[LLMCall], None], str, Sequence[Audience], str], Awaitable[Mind]]
+MakesMind = Callable[[Soul, Callable[[LLMCall], None], Charge, Sequence[Audience], str], Awaitable[Mind]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class Consolidator:
             run=run,
             stores=self.stores,
             paused=await self.stores.runs.paused(),
-            mind=await self.mind(soul, calls.append, trace, (run.audience,), fresh_nonce()),
+            mind=await self.mind(soul, calls.append, Charge(trace, background=True), (run.audience,), fresh_nonce()),
             calls=calls,
             budget=self.plan.tokens,
             clock=self.clock,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import (
+    CapMet,
     ConfigError,
     CutShort,
     DaemonError,
@@ -36,6 +37,7 @@ from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.other_daemons import watch_other_daemons
+from daemon.runtime.out_of_money import cap_words
 from daemon.runtime.passing_on import pass_on
 from daemon.runtime.people.repeating import pause_refused
 from daemon.runtime.reader_doubts import ReadersUnknown
@@ -189,18 +191,19 @@ class ConversationHandler:
         except asyncio.CancelledError:
             await services.conversations.release(claim, reason="stopped")
             raise
-        except TimeoutError:
-            services.emit("cycle.failed", conversation=str(claim.conversation), trace=cycle.trace_id, reason="deadline")
+        except Exception as error:  # noqa: BLE001 - the outermost handler: a failing cycle ends with words
+            return await self._end_failed(cycle, error)
+
+    async def _end_failed(self, cycle: Cycle, error: Exception) -> Delivery | None:
+        """Say what has to be said in place of the reply that an error prevents."""
+        if isinstance(error, CapMet):
+            return await self._end_unanswered(cycle, cap_words(cycle, error), "a cap is met")
+        where = {"conversation": str(cycle.claim.conversation), "trace": cycle.trace_id}
+        if isinstance(error, TimeoutError):
+            self._services.emit("cycle.failed", **where, reason="deadline")
             return await self._apologise(cycle, Sentence("what_too_slow"))
-        except Exception as error:  # noqa: BLE001 - the outermost handler: a failing cycle ends with an apology
-            services.emit(
-                "cycle.failed",
-                conversation=str(claim.conversation),
-                trace=cycle.trace_id,
-                kind=type(error).__name__,
-                **_as_fields(error),
-            )
-            return await self._apologise(cycle, *_apology_for(error))
+        self._services.emit("cycle.failed", **where, kind=type(error).__name__, **_as_fields(error))
+        return await self._apologise(cycle, *_apology_for(error))
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
         """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
@@ -299,16 +302,26 @@ class ConversationHandler:
         return await self._services.channel.whisper(key, asked.author, said, thread=thread)
 
     async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = _LATER) -> Delivery | None:
-        """Reply with an apology and the text of a due event; for a silence timer and a program there is none."""
+        """Reply with an apology in place of an answer."""
+        words = cycle.words
+        apology = words.say("apology", what=words.tell(what), advice=words.tell(advice), reference=cycle.trace_id)
+        return await self._end_unanswered(cycle, apology, what)
+
+    async def _end_unanswered(self, cycle: Cycle, sorry: str, why: str) -> Delivery | None:
+        """Reply with these words and the text of a due event; for a silence timer and a program there is none.
+
+        Where there is nothing to say, the messages are kept as said.
+        """
         newest, words = cycle.newest, cycle.words
         if newest.modality is Modality.EVENT or (newest.modality is Modality.TIME and not newest.content.strip()):
-            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(what) for one in cycle.messages}}
+            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
             return await self._commit_words(cycle, "", ())
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
-        apology = words.say("apology", what=words.tell(what), advice=words.tell(advice), reference=cycle.trace_id)
         line = await line_of(cycle, words)
         came_up = f"\n\n{line}" if line else ""
-        say = f"{apology}{due}{came_up}{await self._approval_outcome(newest)}"
+        say = f"{sorry}{due}{came_up}{await self._approval_outcome(newest)}".strip()
+        if not say:
+            return await self._commit_words(cycle, "", turns_of(cycle))
         soul = self._services.soul()
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
         return await self._commit_words(cycle, say, (*turns_of(cycle), said))

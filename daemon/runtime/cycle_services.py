@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience
-from daemon.core.ports import LLM, Channel, Clock, Completion, Cost, Emit, LLMCall, ModelRole
+from daemon.core.ports import LLM, Channel, Clock, Emit, LLMCall, ModelRole
+from daemon.core.spending import Charge
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
@@ -33,6 +35,7 @@ from daemon.processes.wishes import WISHES
 from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.names import PromptNames
 from daemon.runtime.reader_doubts import ReaderDoubts
+from daemon.runtime.till import Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
@@ -69,7 +72,8 @@ class CycleServices:
     ids.
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
-    the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer.
+    the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer. `till` pays for
+    model calls.
     """
 
     llm: LLM
@@ -78,7 +82,7 @@ class CycleServices:
     emit: Emit
     soul: Callable[[], Soul]
     processes: Mapping[str, MentalProcess]
-    cost: Callable[[Completion], Cost | None]
+    till: Till
     conversations: Conversations
     commits: Commits
     turns: Turns
@@ -124,13 +128,14 @@ class CycleServices:
         self,
         soul: Soul,
         record: Callable[[LLMCall], None],
-        trace_id: str,
+        charge: Charge,
         audiences: Sequence[Audience],
         nonce: str,
     ) -> Mind:
         """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.
 
-        `audiences` are whose words the prompts hold, the conversation's own first; `nonce` is the code of its fences.
+        `charge` says for whom it thinks, who is charged for it. `audiences` are whose words the prompts hold, the
+        conversation's own first; `nonce` is the code of its fences.
         Raises StoreError.
         """
         audience, *rooms = audiences
@@ -139,7 +144,7 @@ class CycleServices:
         habits = await self.model_habits.of(*sorted(models))
 
         def record_and_log(call: LLMCall) -> None:
-            record(call)
+            record(self.till.charged(call, charge))
             log_call(call, self.emit)
             log_standby(call, self.llm.model_for(call.role), self.emit)
             log_habit(habits.get(call.model, ModelHabit(call.model)), call, self.emit)
@@ -149,11 +154,12 @@ class CycleServices:
             render=lambda memory, step: self.names.shown(build_prompt(memory, step, budgets=soul.budgets, nonce=nonce)),
             clock=self.clock,
             record=record_and_log,
-            cost=self.cost,
-            trace_id=trace_id,
+            cost=self.till.terms.cost,
+            trace_id=charge.trace_id,
             habits=habits,
             audience=audience,
             rooms=rooms,
+            reserve=partial(self.till.reserve, charge),
         )
 
 

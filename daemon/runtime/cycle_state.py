@@ -11,6 +11,7 @@ from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LinkedMessages, LLMCall, Passage, Speech
 from daemon.core.sentences import Words
+from daemon.core.spending import Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import SentFile
 from daemon.memory.queues.claims import ReadersChanged
@@ -37,6 +38,7 @@ class Cycle:
     `nonce` fences others' words in prompts. `paused` are those of its people of whom
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
+    `cap_shown_day` is the day of a cap of which this cycle speaks.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
     words link to. `speech` shows the reply while it grows.
     """
@@ -61,6 +63,7 @@ class Cycle:
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
     dates: dict[str, int] = field(default_factory=dict)
+    cap_shown_day: str = ""
     linked: tuple[LinkedMessages, ...] = ()
     speech: Speech | None = None
     _readers: Readers | None = None
@@ -78,6 +81,11 @@ class Cycle:
     def newest(self) -> Perception:
         """The perception that the reply is addressed to."""
         return self.messages[-1].perception
+
+    @property
+    def charge(self) -> Charge:
+        """Who is charged for the reply: the person to whom it is addressed, and the room where it is given."""
+        return Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
 
     @property
     def words(self) -> Words:

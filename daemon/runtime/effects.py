@@ -131,6 +131,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         dates=dict(cycle.dates),
         acts=said_to_souls(cycle, parts),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
+        cap_shown_day=cycle.cap_shown_day,
     )
 
 

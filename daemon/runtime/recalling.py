@@ -72,9 +72,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     return ProcessContext(
         memory=memory,
         perception=cycle.newest,
-        mind=seeing(
-            await services.mind(soul, cycle.calls.append, cycle.trace_id, audiences, cycle.nonce.code), pictures
-        ),
+        mind=seeing(await services.mind(soul, cycle.calls.append, cycle.charge, audiences, cycle.nonce.code), pictures),
         motor=motor,
         soul=soul,
         interrupt=cycle.interrupt,

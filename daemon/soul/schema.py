@@ -302,6 +302,9 @@ class Soul(SoulSection):
     notes: Notes = Notes()
     ism: IsmLimits = IsmLimits()
     extensions: Extensions = Extensions()
+    max_usd_a_day: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        None, description="US dollars that it may spend in a day; the lower of this and SOUL_MAX_USD_A_DAY counts."
+    )
     roles: tuple[tuple[DisplayName, AgentRole], ...] = ()
     contacts: Annotated[tuple[Contact, ...], Field(max_length=50, strict=False)] = Field(
         (), description="People and places that can act where the soul can't."

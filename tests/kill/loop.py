@@ -66,10 +66,13 @@ class Nursery:
         lease: float = 2.0,
         lives: Path | str = "",
         settings: Mapping[str, object] = MappingProxyType({}),
+        bill: Path | str = "",
+        careless: bool = False,
     ) -> int:
         """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters.
 
-        `settings` are those of the daemon that differ. It notes in the file `lives` who it is and whom it finds dead.
+        `settings` are those of the daemon that differ. It notes in the file `lives` who it is and whom it finds dead,
+        and in `bill` what its model charges. One that is `careless` forgets what others have reserved.
         """
         order = {
             "settings": {
@@ -93,6 +96,8 @@ class Nursery:
             "naive": naive,
             "pace": pace,
             "lives": str(lives),
+            "bill": str(bill),
+            "careless": careless,
         }
         return await self._order(order)
 

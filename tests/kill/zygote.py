@@ -36,6 +36,7 @@ from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Delivery, ProcessState
 from daemon.mind.state_machine import DECISION_PROCESS
+from tests.kill.bill import BilledMind, forget_what_is_reserved
 from tests.kill.mind import KilledMind
 
 T = TypeVar("T")
@@ -161,10 +162,16 @@ def note_deaths(file: Path) -> None:
     write("lives", ProcessIdentity.current())
 
 
-async def live(settings: Settings, pace: float) -> None:
-    """Run a daemon as `soul run` does, with this model and its pace, without logs, and with short timeouts."""
+async def live(settings: Settings, pace: float, bill: str = "") -> None:
+    """Run a daemon as `soul run` does, with this model and its pace, without logs, and with short timeouts.
+
+    A `bill` is the file in which the model's vendor notes what it charges.
+    """
+    clock = SystemClock()
     client.READS_A_MINUTE = 100_000  # type: ignore[misc]  # no test waits for the limits of Slack
-    daemon.app.build_llm = lambda *_, **__: KilledMind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
+    daemon.app.build_llm = lambda *_, **__: (  # type: ignore[attr-defined,assignment]  # as above
+        BilledMind(clock, pace, Path(bill)) if bill else KilledMind(clock, pace)
+    )
     await daemon.app.run_daemon(settings, lambda _: None)
 
 
@@ -178,10 +185,12 @@ def child(order: dict[str, Any]) -> None:
         arm(CrashPoint(order["crash"], order["passed"]))
     if order.get("naive"):
         make_naive()
+    if order.get("careless"):
+        forget_what_is_reserved()
     if order.get("lives"):
         note_deaths(Path(order["lives"]))
     try:
-        asyncio.run(live(load_settings(**{"http_port": 0, **order["settings"]}), order["pace"]))
+        asyncio.run(live(load_settings(**{"http_port": 0, **order["settings"]}), order["pace"], order.get("bill", "")))
     except BaseException:  # noqa: BLE001 - a fork must not return into the zygote's code
         traceback.print_exc()
     os._exit(0)

@@ -7,7 +7,7 @@ import pytest
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Database
 from daemon.memory.knowledge.model_habits import WARY, ModelHabit, ModelHabits, weak_habits
-from daemon.memory.queues.llm_calls import store_calls
+from daemon.memory.spending.llm_calls import store_calls
 from tests.given import call
 
 HOUR = 3_600_000

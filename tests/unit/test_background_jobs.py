@@ -15,7 +15,9 @@ from daemon.core.last_line import FAULTS
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import ModelRole
+from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import WorkingMemory
+from daemon.llm.prices import most_of
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
@@ -41,12 +43,14 @@ from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
 from daemon.memory.shared.thread_bindings import ThreadBindings
+from daemon.memory.spending.reservations import Reservations
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.file_sensing import FileSensing
+from daemon.runtime.till import Terms, Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
@@ -125,7 +129,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             emit=events,
             soul=soul,
             processes={},
-            cost=lambda _: None,
+            till=Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
             conversations=conversations,
             commits=stores.commits,
             turns=stores.turns,
@@ -216,7 +220,7 @@ async def test_a_job_is_done_once_and_its_model_calls_are_stored(desk: Desk) -> 
 async def test_a_mind_knows_the_habits_of_a_model_that_is_down_when_it_is_made(desk: Desk) -> None:
     poke(desk.path, "INSERT INTO model_habits VALUES ('scripted/test', '', 0, 0, 9)")
     standing_in = replace(desk.house, llm=StoodIn("Three looms."))
-    mind = await standing_in.mind(soul(), lambda _: None, "t", (HERE,), "code")
+    mind = await standing_in.mind(soul(), lambda _: None, Charge("t"), (HERE,), "code")
     assert mind.habit(ModelRole.PERSONA).model == "other/second"
     assert mind.habit_of("scripted/test").hold_back == 9
 

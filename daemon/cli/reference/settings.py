@@ -16,6 +16,7 @@ SECTIONS = {
     "members": "Who may talk",
     "link_hosts": "What may be linked to",
     "max_cycles": "Work",
+    "max_usd_a_day": "Money",
     "workspace_port": "The local workspace",
     "debug": "Logs",
     "visit_silence": "Mental processes",

@@ -84,7 +84,7 @@ class Settings(SettingsFields):
             require_seldom(plain, SystemClock().now_ms())
         return plain
 
-    @field_validator("consolidate_zone")
+    @field_validator("consolidate_zone", "cap_zone")
     @classmethod
     def _zone(cls, value: str) -> str:
         if value and zone_of(value) is None:

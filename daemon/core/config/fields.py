@@ -178,6 +178,21 @@ class SettingsFields(BaseSettings):
     )
     drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
 
+    # Money
+    max_usd_a_day: float | None = Field(
+        None,
+        ge=0,
+        description="US dollars that each soul may spend on models in a day. Empty: no cap; 0: models that cost "
+        "nothing alone.",
+    )
+    max_usd_a_day_person: float | None = Field(None, ge=0, description="The same for what each person asks of it.")
+    max_usd_a_day_room: float | None = Field(
+        None, ge=0, description="The same for what it does in each channel, group or direct message."
+    )
+    cap_zone: str = Field(
+        "", description="Time zone whose midnight begins a new day of the caps, e.g. Europe/Berlin. Empty: UTC."
+    )
+
     # The local workspace
     workspace_port: int = Field(
         8765, ge=0, le=65535, description="Port of the local workspace on this machine; 0 picks a free one."

@@ -14,8 +14,8 @@ from daemon.core.ports import LLMCall
 from daemon.memory.consolidation.recorder import Recorder
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.records import as_json
+from daemon.memory.spending.llm_calls import store_calls
 from daemon.memory.worker_store import WorkerStore
 
 T = TypeVar("T")

@@ -26,9 +26,9 @@ from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import EMPTIED, NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.vector_queue import Order, enqueue
+from daemon.memory.spending.forgetting import forget_payer
 
 K = TypeVar("K", int, str)
-
 _WHY: Final = "its person asked to be forgotten"
 _ALL_TURNS: Final = -1  # what was heard since then, that is, ever
 _MANY: Final = 500  # keys in one statement
@@ -107,6 +107,7 @@ async def erase(  # noqa: PLR0917 - one of each
     for name in names:
         for table, statement in _DELETED:
             stores[table] += len(await transaction.rows(f"{statement} RETURNING 1", person=name, workspace=workspace))
+        await forget_payer(transaction, workspace, name)
     stores["word_readings"] += await forget_readings(transaction, workspace, person)
     also = {"spared": spared.message, "said": said_ms, "now": now, "workspace": workspace}
     for name in names:

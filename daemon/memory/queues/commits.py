@@ -17,12 +17,12 @@ from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
 from daemon.memory.queues.handoffs import hand_over
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
-from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
+from daemon.memory.spending.llm_calls import store_calls
 from daemon.memory.worker_store import WorkerStore
 
 
@@ -277,7 +277,8 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
                last_ms = :now,
                lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END,
                outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END, members_only = :members_only,
-               nonce = :nonce, nonce_ms = :nonce_ms
+               nonce = :nonce, nonce_ms = :nonce_ms,
+               cap_shown_day = CASE :cap_shown_day WHEN '' THEN cap_shown_day ELSE :cap_shown_day END
         WHERE id = :id
         """,
         process=state.process,
@@ -295,5 +296,6 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         members_only=effect.members_only,
         nonce=effect.nonce.code,
         nonce_ms=effect.nonce.drawn_ms,
+        cap_shown_day=effect.cap_shown_day,
         id=str(effect.claim.conversation),
     )

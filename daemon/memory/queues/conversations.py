@@ -107,6 +107,7 @@ class Conversations(WorkerStore):
             visit_state=read_row(VisitState, row, locations=object_or_nothing),
             outsider_spoke=bool(row["outsider_spoke"]),
             away_told_ms=row["away_told_ms"],
+            cap_shown_day=row["cap_shown_day"],
             unreadable=unreadable,
             nonce=Nonce(row["nonce"], row["nonce_ms"]),
             narrowed=await times_narrowed(transaction, self._worker.workspace),

@@ -40,7 +40,8 @@ class CycleEffect:
     `surfaced` is what surfaced from memory to the reply, with its marks, `known_facts` are the ids of the facts about
     people that stood in its prompt. `dates` are times in its parts, each as it reads there with its moment (ms, UTC),
     so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
-    ends a reply that a person stopped, so that its draft is kept as it stands.
+    ends a reply that a person stopped, so that its draft is kept as it stands. `cap_shown_day` is the day of
+    a cap of which the conversation reads now, if it does.
     """
 
     claim: Claim
@@ -78,3 +79,4 @@ class CycleEffect:
     surfaced: tuple[tuple[str, Passage], ...] = ()
     known_facts: tuple[str, ...] = ()
     stops: bool = False
+    cap_shown_day: str = ""

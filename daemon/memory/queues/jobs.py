@@ -10,8 +10,8 @@ from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
-from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.spending.llm_calls import store_calls
 from daemon.memory.worker_store import WorkerStore
 
 TRIES = 5
@@ -46,7 +46,7 @@ _BURY = """
 class Job:
     """A claimed job; `kind` names the subprocess, `turn` the version of the conversation that enqueued it.
 
-    `nonce` fences the conversation's prompts; empty if it has none.
+    `nonce` fences the conversation's prompts; empty if it has none. `person` spoke there last, by platform id.
     """
 
     seq: int
@@ -58,6 +58,7 @@ class Job:
     attempts: int
     faults: int = 0
     nonce: str = ""
+    person: str = ""
 
 
 async def enqueue_job(
@@ -116,7 +117,9 @@ class Jobs(WorkerStore):
                 return None
             return await transaction.one(
                 """
-                SELECT j.*, c.audience, c.nonce FROM jobs j JOIN conversations c ON c.id = j.conversation
+                SELECT j.*, c.audience, c.nonce, coalesce((SELECT t.author FROM turns t WHERE t.conversation = c.id
+                         AND t.speaker <> 'soul' ORDER BY t.seq DESC LIMIT 1), '') AS person
+                FROM jobs j JOIN conversations c ON c.id = j.conversation
                 WHERE seq = :seq
                 """,
                 seq=row["seq"],
@@ -189,6 +192,10 @@ class Jobs(WorkerStore):
     async def give_up(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
         """Return a job to the queue because a newer turn began; this try does not count."""
         await self._settle(job, "ready", "", 0, calls, counted=False)
+
+    async def put_off(self, job: Job, reason: str, until_ms: int, calls: tuple[LLMCall, ...]) -> None:
+        """Return a job to the queue until a moment, since nothing may be spent on it now; this try does not count."""
+        await self._settle(job, "ready", reason, until_ms, calls, counted=False)
 
     async def _settle(
         self,

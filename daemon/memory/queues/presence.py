@@ -18,6 +18,7 @@ from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.leases import SLACK_MS, any_too_long, shorten
+from daemon.memory.spending.reservations import settle_lost
 
 SILENT_MS = 60_000
 """Heartbeats come every few seconds; after this time a daemon hangs, or its machine sleeps."""
@@ -250,6 +251,7 @@ class Presence:
     async def release_dead_claims(self, in_doubt: float) -> int:
         """Release the claims of daemons that are surely dead before their leases lapse; returns how many were dead.
 
+        What they had reserved for model calls counts as spent.
         A last request of theirs may still be under way: posts that they were sending are looked up after `in_doubt`
         seconds. Rows that were silent for a day are deleted, whatever host they name, or that say a day to come.
         Leases that a clock wrote which was far ahead are shortened.
@@ -263,6 +265,7 @@ class Presence:
             UNION SELECT lease_owner FROM jobs WHERE lease_owner <> '' AND state IN ('ready', 'running')
             UNION SELECT lease_owner FROM consolidation_slots WHERE lease_owner <> ''
             UNION SELECT lease_owner FROM duties WHERE lease_owner <> ''
+            UNION SELECT holder FROM reservations
             UNION SELECT process FROM awareness WHERE until_ms IS NULL
             UNION SELECT id FROM presence
             """
@@ -273,6 +276,7 @@ class Presence:
             for holder in dead:
                 for statement in _RELEASE:
                     await transaction.run(statement, id=holder, look_up=look_up_ms)
+                await settle_lost(transaction, "holder = :which", holder)
 
         if dead:
             await self._database.write(release)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from daemon.core.errors import DaemonError, MalformedReply, ModelRefused, ModelUnavailable, NoAccess
+from daemon.core.errors import CapMet, DaemonError, MalformedReply, ModelRefused, ModelUnavailable, NoAccess
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Emit, LLMCall
@@ -64,7 +64,7 @@ class Night:
     async def think(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
         """Run a step for this audience and charge it to the budget.
 
-        Raises BudgetSpent before a call that the budget can't bear, StoreError, and what `Mind.run` raises;
+        Raises BudgetSpent before a call that the budget or a cap can't bear, StoreError, and what `Mind.run` raises;
         ModelUnavailable without a call after three in a row that reached no model.
         """
         if self.outage.failures >= FAULTS:
@@ -82,6 +82,8 @@ class Night:
         await self.stores.runs.begin(self.run)
         try:
             thought = await self.mind.run(memory, step)
+        except CapMet as met:
+            raise BudgetSpent(met.message, hint="the next night goes on, or raise the cap") from met
         except (ModelUnavailable, NoAccess):
             self.outage.failures += 1
             raise

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from daemon.core.errors import ModelError, ModelUnavailable, NoAccess
+from daemon.core.errors import CapMet, ModelError, ModelUnavailable, NoAccess
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.learning import Learned, TurnRange
 from daemon.memory.knowledge.user_models import UserModel
@@ -57,7 +57,7 @@ async def models_the_visitor(context: SubprocessContext) -> None:
             rounds = 0
             while rounds < _ROUNDS and await _looks_through(context, person):
                 rounds += 1
-        except (ModelUnavailable, NoAccess):
+        except (CapMet, ModelUnavailable, NoAccess):
             raise
         except ModelError as error:
             failed = failed or error

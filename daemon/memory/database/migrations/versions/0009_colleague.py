@@ -1,6 +1,8 @@
-"""A colleague: what people say of replies, and stop; reminders that are theirs, and repeat; events of programs."""
+"""A colleague: what people say of replies, and stop; reminders that repeat; events of programs; money."""
 
 from alembic import op
+
+from daemon.memory.database.migrations.money import MONEY
 
 revision = "0009"
 down_revision = "0008"
@@ -79,6 +81,7 @@ CHANGES: tuple[str, ...] = (
     # The post that ends a stopped reply below what is shown of it, and one of which no more may be sent.
     "ALTER TABLE outbox ADD COLUMN stopped TEXT NOT NULL DEFAULT '' CHECK (stopped IN ('', 'closing', 'halted'))",
     *_EVENTS,
+    *MONEY,
 )
 
 # As notes were let in (0007): a CHECK that lets more pass changes no row, and the statements that follow tell other

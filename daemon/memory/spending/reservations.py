@@ -1,0 +1,178 @@
+"""Reserves what a call can cost at most, and settles it to what it did cost: in one transaction each, for all daemons.
+
+A cap is held against what was spent and all that is reserved. What a dead daemon had reserved counts as spent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Final
+
+from daemon.core.ports import LLMCall
+from daemon.core.spending import NANO, PaidBy, Payer
+from daemon.memory.database import Transaction
+from daemon.memory.spending.llm_calls import store_call
+from daemon.memory.worker_store import WorkerStore
+
+FORGOTTEN_MS: Final = 3_600_000
+"""After so long no call is under way any more."""
+
+LOST: Final = "lost"
+"""The outcome of a call whose daemon died before it was settled; it counts with the most that it can have cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedCall:
+    """A call that is to be paid: its id, payer and day, what it can cost in nano-dollars, and the caps that it meets.
+
+    `limits` are nano-dollars for the day, by whose cap it is.
+    """
+
+    id: str
+    payer: Payer
+    day: str
+    nano: int
+    limits: Mapping[PaidBy, int]
+    trace_id: str
+    role: str
+    step: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapReached:
+    """The cap under which a call doesn't fit; `may_fit` once calls that are under way have been settled."""
+
+    paid_by: PaidBy
+    may_fit: bool
+
+
+@dataclass(slots=True)
+class Settlements:
+    """What is to be settled: finished calls, and reservations of calls that were never made."""
+
+    calls: list[LLMCall] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.calls or self.unused)
+
+    def taken(self) -> "Settlements":
+        """All of it, which this one then holds no more."""
+        taken = Settlements(self.calls, self.unused)
+        self.calls, self.unused = [], []
+        return taken
+
+    def put_back(self, taken: "Settlements") -> None:
+        """What could not be stored is to be settled still; what was stored nevertheless is settled once."""
+        self.calls, self.unused = taken.calls + self.calls, taken.unused + self.unused
+
+
+class Reservations(WorkerStore):
+    """The reservations of one worker, in a memory.db that it may share with others."""
+
+    @property
+    def payer(self) -> Payer:
+        """Who pays for what is done for no person: the worker's soul."""
+        return Payer(**self._worker.scope)
+
+    async def reserve(self, wanted: WantedCall, settled: Settlements) -> CapReached | None:
+        """Settle what is to be settled, then reserve what a call can cost; the cap under which it doesn't fit, if any.
+
+        Raises StoreError, and has then settled and reserved nothing.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> CapReached | None:
+            await _settle(transaction, settled)
+            for paid_by, limit in wanted.limits.items():
+                spent, reserved = await _counted(transaction, wanted, paid_by)
+                if spent + reserved + wanted.nano > limit:
+                    return CapReached(paid_by, may_fit=spent + wanted.nano <= limit)
+            await transaction.insert(
+                "reservations",
+                id=wanted.id,
+                holder=self._worker.id,
+                day=wanted.day,
+                **asdict(wanted.payer),
+                trace_id=wanted.trace_id,
+                role=wanted.role,
+                step=wanted.step,
+                model=wanted.model,
+                nano=wanted.nano,
+                made_ms=now,
+            )
+            return None
+
+        return await self._database.write(unit)
+
+    async def settle(self, settled: Settlements) -> None:
+        """Settle finished calls, and drop unused reservations; what is settled already stays so. Raises StoreError."""
+        await self._database.write(lambda transaction: _settle(transaction, settled))
+
+    async def settle_forgotten(self) -> int:
+        """Count as spent what was reserved so long ago that its call is over; gives how many. Raises StoreError."""
+        rows = await self._database.rows(
+            "SELECT id FROM reservations WHERE abs(made_ms - :now) > :hour",  # or of a clock that was far ahead
+            now=self._clock.now_ms(),
+            hour=FORGOTTEN_MS,
+        )
+        if not rows:
+            return 0
+
+        async def unit(transaction: Transaction) -> None:
+            for row in rows:
+                await settle_lost(transaction, "id = :which", row["id"])
+
+        await self._database.write(unit)
+        return len(rows)
+
+
+async def settle_lost(transaction: Transaction, where: str, which: str) -> None:
+    """Count reservations as spent to the last cent; `where` is a literal of this package, about `:which`."""
+    await transaction.run(
+        f"""
+        INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd, cost_bound,
+                               started_ms, first_ms, latency_ms, outcome, soul, workspace, person, room, day)
+        SELECT trace_id, role, step, model, 0, 0, 0, nano / {NANO}.0, 1, made_ms, NULL, 0, '{LOST}', soul, workspace,
+               person, room, day
+        FROM reservations WHERE {where}
+        """,  # noqa: S608 - literals of this package
+        which=which,
+    )
+    await transaction.run(f"DELETE FROM reservations WHERE {where}", which=which)  # noqa: S608 - as above
+
+
+async def _settle(transaction: Transaction, settled: Settlements) -> None:
+    for call in settled.calls:
+        row = await transaction.one(
+            "DELETE FROM reservations WHERE id = :id RETURNING day, person", id=call.reservation
+        )
+        if row is not None:  # else it was settled before, perhaps as lost; the person may be forgotten by now
+            payer = replace(call.payer, person=row["person"])
+            await store_call(transaction, replace(call, payer=payer, day=row["day"]))
+    for unused in settled.unused:
+        await transaction.run("DELETE FROM reservations WHERE id = :id", id=unused)
+
+
+async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy) -> tuple[int, int]:
+    """What was spent and what is reserved in nano-dollars, for the day and the payer of a call."""
+    scope = "" if paid_by is PaidBy.SOUL else " AND workspace = :workspace"
+    row = await transaction.one(
+        f"""
+        SELECT coalesce((SELECT nano FROM spending WHERE day = :day AND paid_by = :paid_by AND workspace = :in_
+                           AND id = :id), 0) AS spent,
+               coalesce((SELECT sum(nano) FROM reservations WHERE day = :day AND {paid_by} = :id{scope}), 0) AS reserved
+        """,  # noqa: S608 - the name of a column
+        day=wanted.day,
+        paid_by=str(paid_by),
+        in_="" if paid_by is PaidBy.SOUL else wanted.payer.workspace,
+        workspace=wanted.payer.workspace,
+        id=wanted.payer.id_of(paid_by),
+    )
+    assert row is not None  # a row without a table
+    return int(row["spent"]), int(row["reserved"])
+
+
+def limits_for(payer: Payer, limits: Mapping[PaidBy, int]) -> dict[PaidBy, int]:
+    """The limits that concern a payer: a call for no person, or in no room, meets no cap of people or of rooms."""
+    return {paid_by: limit for paid_by, limit in limits.items() if payer.id_of(paid_by)}

@@ -1,0 +1,161 @@
+"""Pays for the model calls of one soul: reserves what a call can cost at most, and settles it to what it did cost.
+
+No lock is held over a call. A call that fits under a cap only once others have been settled waits for them for a
+while. What was finished is settled together with the next reservation, or a moment later where none follows.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.concurrency import Bell
+from daemon.core.errors import CapMet, StoreError
+from daemon.core.ports import Clock, Completion, Cost, Emit, LLMCall, Prompt
+from daemon.core.spending import Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
+from daemon.memory.spending.reservations import CapReached, Reservations, Settlements, WantedCall, limits_for
+
+PATIENCE_S: Final = 20.0
+"""For how long a call waits for others to be settled; work in the background does not wait, but is tried again."""
+
+_FIRST_LOOK_S: Final = 0.05
+_LONGEST_LOOK_S: Final = 1.0
+_IDLE_S: Final = 300.0
+_SETTLE_S: Final = 0.2  # after a call, for a next one that settles it in its own transaction
+_AGAIN_MS: Final = 300_000  # after which work in the background looks whether others have been settled
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The cost of a finished call, the most that one to come can cost, the caps, and the zone of their days."""
+
+    cost: Callable[[Completion], Cost | None]
+    most: Callable[[Prompt], Cost]
+    caps: Callable[[], Caps]
+    zone: str = ""
+
+
+class Till:
+    """The payments of one soul in one workspace; `terms` hold for each call anew."""
+
+    def __init__(self, reservations: Reservations, terms: Terms, clock: Clock, emit: Emit) -> None:
+        self.terms = terms
+        self._reservations = reservations
+        self._clock = clock
+        self._emit = emit
+        self._settlements = Settlements()
+        self._finished = Bell()
+
+    def day(self, at_ms: int | None = None) -> Day:
+        """The day of the caps at a moment, or now."""
+        return day_at(self._clock.now_ms() if at_ms is None else at_ms, self.terms.zone)
+
+    def payer(self, charge: Charge) -> Payer:
+        """Who pays for some work."""
+        return replace(self._reservations.payer, person=charge.person, room=charge.room)
+
+    async def reserve(self, charge: Charge, prompt: Prompt) -> str:
+        """Set aside what a call can cost; gives the id under which it is settled, empty where no cap concerns it.
+
+        Raises CapMet where a cap leaves no room for it, and StoreError.
+        """
+        caps = self.terms.caps().known
+        most = nano_of(self.terms.most(prompt).usd) if caps else 0
+        if not most:
+            return ""
+        limits = {paid_by: nano_of_cap(usd, background=charge.background) for paid_by, usd in caps.items()}
+        payer, until = self.payer(charge), self._clock.monotonic() + (0 if charge.background else PATIENCE_S)
+        pause = _FIRST_LOOK_S
+        while True:
+            wanted = WantedCall(
+                id=secrets.token_hex(8),
+                payer=payer,
+                day=self.day().date,
+                nano=most,
+                limits=limits_for(payer, limits),
+                trace_id=charge.trace_id,
+                role=str(prompt.role),
+                step=prompt.step,
+                model=prompt.model,
+            )
+            reached = await self._reserve(wanted)
+            if reached is None:
+                return wanted.id
+            if not reached.may_fit or self._clock.monotonic() >= until:
+                raise self._met(reached, caps[reached.paid_by], charge)
+            await self._clock.sleep(pause)
+            pause = min(_LONGEST_LOOK_S, pause * 2)
+
+    async def _reserve(self, wanted: WantedCall) -> CapReached | None:
+        settling = self._settlements.taken()
+        try:
+            return await self._reservations.reserve(wanted, settling)
+        except BaseException:  # also a cancelled one may be stored all the same: its call is never made
+            settling.unused.append(wanted.id)
+            self._settlements.put_back(settling)
+            self._finished.ring()
+            raise
+
+    def _met(self, reached: CapReached, usd: float, charge: Charge) -> CapMet:
+        day = self.day()
+        self._emit(
+            "cap.met",
+            paid_by=str(reached.paid_by),
+            usd=usd,
+            background=charge.background,
+            soul=self._reservations.payer.soul,
+        )
+        soon = charge.background and reached.may_fit
+        return CapMet(
+            f"the cap of ${usd:g} a day is met ({_SAID_OF[reached.paid_by]})",
+            hint=f"it may spend again tomorrow, or raise {VARIABLES[reached.paid_by]}",
+            paid_by=str(reached.paid_by),
+            usd=usd,
+            until_ms=min(day.ends_ms, self._clock.now_ms() + _AGAIN_MS) if soon else day.ends_ms,
+        )
+
+    def charged(self, call: LLMCall, charge: Charge) -> LLMCall:
+        """A finished call with who pays for it; one that was reserved is settled from here on."""
+        paid = replace(call, payer=self.payer(charge), day=self.day(call.started_ms).date)
+        if paid.reservation:
+            self._settlements.calls.append(paid)
+            self._finished.ring()
+        return paid
+
+    async def run(self) -> None:
+        """Settle what was finished until cancelled, and what was forgotten. Raises StoreError."""
+        while True:
+            if lost := await self._reservations.settle_forgotten():
+                self._emit("cap.lost_calls", calls=lost)
+            await self._finished.wait(self._clock, _IDLE_S)
+            await self._clock.sleep(_SETTLE_S)
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Settle what was finished. Raises StoreError; it is tried again then."""
+        if not self._settlements:
+            return
+        settling = self._settlements.taken()
+        try:
+            await self._reservations.settle(settling)
+        except BaseException:
+            self._settlements.put_back(settling)
+            self._finished.ring()
+            raise
+
+    async def close(self) -> None:
+        """Settle what is left; what can't be counts with the most that it can have cost."""
+        try:
+            await self.settle()
+        except StoreError as error:
+            self._emit("store.failed", reason=error.message, hint=error.hint)
+
+
+VARIABLES: Final = {
+    PaidBy.SOUL: "SOUL_MAX_USD_A_DAY",
+    PaidBy.PERSON: "SOUL_MAX_USD_A_DAY_PERSON",
+    PaidBy.ROOM: "SOUL_MAX_USD_A_DAY_ROOM",
+}
+"""The setting of each cap."""
+
+_SAID_OF: Final = {PaidBy.SOUL: "for the soul", PaidBy.PERSON: "for each person", PaidBy.ROOM: "for each room"}

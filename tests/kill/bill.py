@@ -1,0 +1,99 @@
+"""A vendor that keeps its own bill: what each call was charged, also when the daemon that made it was killed.
+
+A call whose caller is gone is charged as if it had been read to its end.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Final
+
+from daemon.core.perception import Audience
+from daemon.core.ports import Clock, Completion, ModelRole, Prompt
+from daemon.core.spending import PaidBy
+from daemon.core.working_memory import estimate_tokens
+from daemon.llm.prices import cost_of
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.transaction import Transaction
+from daemon.memory.spending import reservations
+from tests.kill.mind import KilledMind
+
+_MODELS: Final = {
+    ModelRole.PERSONA: "anthropic/claude-sonnet-5-5",
+    ModelRole.THINKING: "anthropic/claude-mystery-9",  # of no known price: it counts as the dearest
+}
+_HIDDEN: Final = 5_000  # tokens of thinking that each answer is charged for
+
+
+class BilledMind:
+    """The model of the daemons that are killed, at a price; one line of `bill` for each call that begins or ends."""
+
+    def __init__(self, clock: Clock, pace: float, bill: Path) -> None:
+        self._mind = KilledMind(clock, pace)
+        self._bill = bill
+
+    def model_for(self, role: ModelRole) -> str:
+        """See `LLM.model_for`."""
+        return _MODELS[role]
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`: none stands by."""
+        return (_MODELS[role],)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`."""
+        model, id_, sent = prompt.model, secrets.token_hex(8), ""
+        asked = estimate_tokens("".join((*(one.text for one in prompt.system), *(one.text for one in prompt.messages))))
+        self._charge(id_, Completion(model, asked, tokens_out=prompt.max_output_tokens))
+        charged = Completion(model, asked)  # until something is sent
+        try:
+            async for piece in self._mind.stream(prompt):
+                if isinstance(piece, Completion):
+                    charged = Completion(model, asked, tokens_out=estimate_tokens(sent) + _HIDDEN)
+                    yield charged
+                else:
+                    sent += piece
+                    charged = Completion(model, asked, tokens_out=estimate_tokens(sent))
+                    yield piece
+        finally:
+            self._charge(id_, charged)
+
+    async def aclose(self) -> None:
+        """Holds no connections."""
+
+    def _charge(self, id_: str, used: Completion) -> None:
+        cost = cost_of(used)
+        line = json.dumps([id_, cost.usd]) + "\n"
+        file = os.open(self._bill, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(file, line.encode())
+        finally:
+            os.close(file)
+
+
+def charged(bill: Path) -> float:
+    """What the vendor charged in US dollars, for all calls together."""
+    lines = bill.read_text(encoding="utf-8").splitlines() if bill.exists() else []
+    return sum(dict(json.loads(line) for line in lines).values())
+
+
+def forget_what_is_reserved() -> None:
+    """The negative control: a call is held against what was spent alone."""
+    counted = reservations._counted
+
+    async def careless(transaction: Transaction, wanted: reservations.WantedCall, paid_by: PaidBy) -> tuple[int, int]:
+        spent, _ = await counted(transaction, wanted, paid_by)
+        return spent, 0
+
+    reservations._counted = careless
+
+
+def paid_by_each(connection: sqlite3.Connection, whose: str) -> list[float]:
+    """What each person or room was charged on each day, by memory.db."""
+    assert whose in {"soul", "person", "room"}
+    rows = connection.execute(
+        f"SELECT sum(cost_usd) FROM llm_calls WHERE {whose} <> '' GROUP BY day, {whose}"  # a column
+    )
+    return [float(usd or 0.0) for (usd,) in rows]
