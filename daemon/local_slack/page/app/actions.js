@@ -89,6 +89,12 @@ export class Actions {
     this.store.changed();
   }
 
+  /** Press a button of the home tab; the app then publishes the tab anew. @param {string} actionId */
+  async pressHome(actionId) {
+    const answer = await this.#try("press_home", { action_id: actionId });
+    if (answer && !answer.delivered) this.notify("Not delivered: the soul is not connected.");
+  }
+
   /** Open a thread of the open conversation; an empty ts closes it. */
   openThread(thread) {
     goTo(this.store.view.channel, thread);

@@ -86,7 +86,7 @@ export class Room {
     const { store, view } = { store: this.store, view: this.store.view };
     const unread = [...store.channels.values()].some((room) => room.unread && room.id !== channel.id);
     const other = store.people.get(channel.user);
-    const tabs = store.isSoulDm(channel) && Boolean(store.homeView);
+    const tabs = store.isSoulDm(channel);
     const facts = [channel.id, name, channel.members.length, channel.is_shared, other?.active, tabs, view.home, unread];
     this.header.show([
       {
@@ -149,8 +149,9 @@ export class Room {
 
   #showHome() {
     const { homeView } = this.store;
+    const press = (actionId) => this.actions.pressHome(actionId);
     const build = () =>
-      el("div", {}, ...viewBlocks(homeView?.blocks ?? [], { names: namesOf(this.store), chosen: "", press: () => {} }));
+      el("div", {}, ...viewBlocks(homeView?.blocks ?? [], { names: namesOf(this.store), chosen: "", press }));
     this.home.show([{ key: "home", signature: JSON.stringify(homeView), build }]);
   }
 
