@@ -24,6 +24,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "outbox": "List, show, retry or drop posts: the parts of replies on their way to the channel.",
         "jobs": "List, retry or drop background jobs.",
         "trace": "Show the path of a conversation through the mental processes, with reasons.",
+        "feedback": "Show which replies people called good or bad, and what was wrong.",
         "people": "Show what the soul knows about users, per audience, and how it changed.",
         "memory": "Show what is remembered, how it is found, and why.",
         "passport": "Write all memories into files, bring such files back, or check them.",

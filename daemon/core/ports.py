@@ -247,7 +247,10 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A user judged a reply, by `how`: a `button` under it or a `reaction`; `value` is `good` or `bad`."""
+    """A user judged a reply, by `how`: a `button` under it or a `reaction`; `value` is `good` or `bad`.
+
+    `taken_back`: the user removed that reaction again.
+    """
 
     event_id: str
     soul: str
@@ -257,6 +260,7 @@ class Feedback:
     author: str
     value: str
     how: str = "button"
+    taken_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -408,7 +408,7 @@ def test_unreported_scopes_are_a_warning() -> None:
     assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
     optional = {"assistant:write", "chat:write.customize", "im:write", "files:read", "files:write", "commands"}
-    optional.add("usergroups:read")
+    optional |= {"usergroups:read", "reactions:read"}
     everything = identity.scopes | optional
     assert scopes(replace(identity, scopes=everything)).verdict is Verdict.OK
     assert scopes(replace(identity, scopes=frozenset())).verdict is Verdict.WARN

@@ -1,5 +1,7 @@
 """What people say of a reply: thanked for, asked about once, kept once."""
 
+import json
+
 from daemon.channels.slack.incoming.dialogs import COMPLAINT
 from daemon.local_slack.model import Json
 from tests.journeys.house import House
@@ -92,3 +94,75 @@ async def test_where_no_dialog_can_be_opened_it_is_thanked_for(house: House) -> 
     await press(house, "Ada", "bad")
     [said] = await house.until(lambda: shown(house, "Ada"))
     assert said.startswith("Thank you for telling me.")
+
+
+async def test_a_thumb_at_a_reply_is_feedback_and_goes_when_it_is_removed(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    post = await house.reply("D0ADA")
+    await house.idle()
+    await house.people.react("Ada", "dm", post["ts"], "+1::skin-tone-2")
+    assert await house.until(lambda: shown(house, "Ada")) == ["Thank you, that helps me."]
+    assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "good", "reaction", "")]
+    await house.people.react("Ada", "dm", post["ts"], "+1::skin-tone-2", remove=True)
+    await house.when(lambda: _none_left(house))
+
+
+async def _none_left(house: House) -> bool:
+    return not await house.rows(KEPT)
+
+
+async def test_a_thumb_down_offers_the_dialog_by_a_button(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    post = await house.reply("D0ADA")
+    await house.idle()
+    await house.people.react("Ada", "dm", post["ts"], "thumbsdown")
+    await house.until(lambda: shown(house, "Ada"))
+    [offer] = await house.people.ephemerals("Ada", "dm")
+    [button] = offer["blocks"][1]["elements"]
+    payload = {
+        "type": "block_actions",
+        "trigger_id": house.workspace.workspace.interactions.new_trigger("U0ADA"),
+        "team": {"id": "T0LOCAL"},
+        "user": {"id": "U0ADA", "team_id": "T0LOCAL"},
+        "channel": {"id": "D0ADA"},
+        "container": {"message_ts": offer["ts"], "channel_id": "D0ADA", "is_ephemeral": True},
+        "actions": [{**button, "action_ts": "9.1"}],
+    }
+    await house.people.emit_envelope({"type": "interactive", "envelope_id": "e-offer", "payload": payload})
+    asked = await dialog(house, "Ada")
+    await house.people.submit("Ada", asked["id"], **{COMPLAINT: "Too curt."})
+    await house.when(lambda: _said_why(house))
+    assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "bad", "button", "Too curt.")]
+
+
+async def _said_why(house: House) -> bool:
+    return bool(await house.rows("SELECT 1 FROM feedback WHERE why <> ''"))
+
+
+async def test_other_emoji_other_posts_and_guests_judge_nothing(house: House) -> None:
+    await house.people.join("Gus", "general")
+    mine = await house.say("Ada", "general", "@soul hello")
+    post = await house.reply("C0GENERAL")
+    await house.idle()
+    await house.people.react("Ada", "general", post["ts"], "tada")
+    await house.people.react("Ben", "general", mine, "+1")
+    await house.people.react("Gus", "general", post["ts"], "-1")
+    await house.events.until("slack.feedback_refused", reason="guest")
+    await house.acknowledged()
+    assert await house.rows(KEPT) == []
+
+
+async def test_the_admin_reads_what_was_wrong(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await press(house, "Ada", "bad")
+    asked = await dialog(house, "Ada")
+    await house.people.submit("Ada", asked["id"], **{COMPLAINT: "Too curt."})
+    await house.when(lambda: _said_why(house))
+    [found] = json.loads(await house.command("feedback", "--bad", "--json"))
+    assert (found["author"], found["value"], found["why"], found["reply"]) == (
+        "U0ADA",
+        "bad",
+        "Too curt.",
+        "Echo: hello",
+    )
+    assert "Too curt." in await house.command("feedback")

@@ -13,6 +13,7 @@ from daemon.channels.slack.api.manifest import (
     FILES_SCOPE,
     GROUPS_SCOPE,
     OPEN_DM_SCOPE,
+    REACTIONS_SCOPE,
     REQUIRED_SCOPES,
     SHARE_SCOPE,
     manifest,
@@ -159,7 +160,7 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
     scopes = [*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, FILES_SCOPE, SHARE_SCOPE, COMMANDS_SCOPE]
-    scopes.append(GROUPS_SCOPE)
+    scopes += [GROUPS_SCOPE, REACTIONS_SCOPE]
     assert app["oauth_config"] == {"scopes": {"bot": scopes}}
     assert set(scopes) <= SCOPES
 

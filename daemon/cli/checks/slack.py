@@ -12,6 +12,7 @@ from daemon.channels.slack.api.manifest import (
     FILES_SCOPE,
     GROUPS_SCOPE,
     OPEN_DM_SCOPE,
+    REACTIONS_SCOPE,
     REQUIRED_SCOPES,
     SHARE_SCOPE,
 )
@@ -30,6 +31,7 @@ _OPTIONAL_SCOPES = {
     FILES_SCOPE: "the soul can't read the files that users send it",
     SHARE_SCOPE: "the soul can't send a user the file that `export my memory` asks for",
     GROUPS_SCOPE: "a mention of a user group that holds the soul is none of the soul",
+    REACTIONS_SCOPE: "a thumb at a reply of the soul is not heard as feedback",
     COMMANDS_SCOPE: "Slack shows no slash command, and no shortcut such as `Why did you say that?` at messages",
 }
 

@@ -12,6 +12,8 @@ _OF_MESSAGE = f"""
 
 async def store_feedback(transaction: Transaction, feedback: Feedback, now: int) -> tuple[Acceptance, str]:
     """Keep what a person thinks of a reply; the last word counts, and the same word again is known."""
+    if feedback.taken_back:
+        return await _take_back(transaction, feedback)
     values = {"author": feedback.author, "value": feedback.value, "now": now, "how": feedback.how}
     where = {"soul": feedback.soul, "workspace": feedback.workspace, "ts": feedback.ts, "channel": feedback.channel}
     row = await transaction.one(
@@ -29,6 +31,24 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
         return Acceptance.ACCEPTED, feedback.value
     known = await transaction.one(f"SELECT 1 FROM ({_OF_MESSAGE})", **values, **where)  # noqa: S608 - as above
     return (Acceptance.DUPLICATE, "said before") if known else (Acceptance.IGNORED, "no reply of the soul there")
+
+
+async def _take_back(transaction: Transaction, feedback: Feedback) -> tuple[Acceptance, str]:
+    """Forget a reaction that was removed; a press of a button since then stays."""
+    rows = await transaction.rows(
+        """
+        DELETE FROM feedback WHERE author = :author AND value = :value AND how = 'reaction' AND outbox IN (
+          SELECT o.id FROM outbox o JOIN conversations c ON c.id = o.conversation
+          WHERE o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts)
+        RETURNING outbox
+        """,
+        author=feedback.author,
+        value=feedback.value,
+        workspace=feedback.workspace,
+        channel=feedback.channel,
+        ts=feedback.ts,
+    )
+    return (Acceptance.ACCEPTED, "taken back") if rows else (Acceptance.IGNORED, "it was not given")
 
 
 async def may_ask_why(transaction: Transaction, feedback: Feedback, now: int) -> bool:

@@ -33,6 +33,8 @@ COMMANDS_SCOPE: Final = "commands"
 """Gives each soul its slash command and each message the shortcuts; without it people say the same words."""
 GROUPS_SCOPE: Final = "usergroups:read"
 """Lets the soul know which user groups hold it; without it the mention of a group is for the others in it."""
+REACTIONS_SCOPE: Final = "reactions:read"
+"""Lets people judge a reply by a thumb at it; without it the buttons below are the only way."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "agent_session_stopped",  # the stop button of a reply that grows
     "app_mention",
@@ -53,6 +55,8 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "group_deleted",
     "group_left",
     "group_unarchive",
+    "reaction_added",  # thumbs at the soul's posts
+    "reaction_removed",
     "subteam_created",  # which user groups hold the soul
     "subteam_members_changed",
     "subteam_updated",
@@ -93,6 +97,7 @@ def manifest(
         SHARE_SCOPE,
         COMMANDS_SCOPE,
         GROUPS_SCOPE,
+        REACTIONS_SCOPE,
     ]
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},

@@ -109,7 +109,9 @@ class EventReader:
         event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_FIELD_LENGTH] or value))
         where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
         if _text(action, "action_id") == FEEDBACK_ACTION:
-            return Feedback(*where, value) if value in {"good", "bad"} else None
+            judged, _, reply = value.partition(":")  # a button beside the reply names it
+            where = (*where[:4], reply, author) if _TS.fullmatch(reply) else where
+            return Feedback(*where, judged) if judged in {"good", "bad"} else None
         act, _, approval = value.partition(":")
         if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
             return None

@@ -1,0 +1,63 @@
+"""Thumbs at the soul's posts: read from users of our workspace alone, and never broken by what a payload holds."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.reactions import thumb_given
+from daemon.core.ports import Feedback
+from tests.slack.parts import OURS, TS
+
+READER = EventReader("minoan", OURS)
+
+
+def reacted(**changes: object) -> dict[str, Any]:
+    """A payload as Slack sends it, with these fields of its event changed."""
+    event = {
+        "type": "reaction_added",
+        "user": "U1",
+        "reaction": "-1",
+        "item": {"type": "message", "channel": "C1", "ts": TS},
+        "item_user": OURS.user,
+        "event_ts": "9.1",
+    }
+    return {"type": "event_callback", "team_id": "T1", "event_id": "Ev1", "event": event | changes}
+
+
+def test_a_thumb_at_a_post_of_ours_is_feedback() -> None:
+    given = Feedback("Ev1", "minoan", "T1", "C1", TS, "U1", "bad", how="reaction")
+    assert thumb_given(READER, reacted()) == given
+    removed = thumb_given(READER, reacted(type="reaction_removed", reaction="thumbsup::skin-tone-3"))
+    assert removed is not None
+    assert (removed.value, removed.taken_back) == ("good", True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reaction": "x"},
+        {"reaction": None},
+        {"item_user": "U2"},
+        {"user": OURS.user},
+        {"user": "U/1"},
+        {"user_team": "T9"},
+        {"item": {"type": "file", "file": "F1"}},
+        {"item": {"channel": "C1", "ts": "now"}},
+        {"item": "C1"},
+        {"type": "message"},
+    ],
+)
+def test_other_reactions_are_nothing(changes: dict[str, object]) -> None:
+    assert thumb_given(READER, reacted(**changes)) is None
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8), st.lists)
+
+
+@given(st.sampled_from(["type", "user", "reaction", "item", "item_user", "user_team"]), JSON)
+def test_no_payload_breaks_the_reader(field: str, value: object) -> None:
+    found = thumb_given(READER, reacted(**{field: value}))
+    assert found is None or isinstance(found, Feedback)
