@@ -248,9 +248,9 @@ class SlackDelivery:
 
     async def _close(self, post: Post, ts: str) -> str:
         """End a draft as it stands, with the post's text below it; where that is not possible, it is posted alone."""
-        channel, body = post.conversation.channel, inert(post.body)
+        channel = post.conversation.channel
         shown = self._drafts.text(channel, ts) or ""
-        text = f"{close_fence(shown)[len(shown.rstrip()) :]}\n\n{body}" if body else ""
+        text = f"{close_fence(shown)[len(shown.rstrip()) :]}\n\n{inert(post.body)}" if post.body else ""
         forms = self._drafts.forms(channel, ts, text)
         self._drafts.forget(channel, ts)
         for form in forms:
@@ -264,7 +264,7 @@ class SlackDelivery:
             else:
                 return ts
         await self._sessions.end(channel, post.reply_to)
-        return await self._post(post) if body else ts
+        return await self._post(post) if post.body else ts
 
     async def _rewrite(self, post: Post, ts: str, *, over: bool = False) -> str:
         """End a stream that may still be open, then replace its text; doing it twice does no harm."""
