@@ -24,6 +24,7 @@ _ANSWERS: Mapping[str, str] = {
     "intend": '{"when": "2025-11-22T09:00", "what": "look at the valve", "drop": []}',
     "liaise": '{"session": "ada-api", "words": "welche Migration tenant_id umbenennt?", "task": false}',
     "close_episode": '{"content": "Ada leads the pump team.", "pending_items": ["draw the plan by Monday"]}',
+    "digest": "- Ben orders two more valves by Friday.\n- Open: who pays.",
     "distil": '{"claims": [{"text": "Ada read the counter of pump two for a week.", "notes": [1, 8]}]}',
     "find_quotations": '{"found": []}',
     "same_lines": '{"same": []}',

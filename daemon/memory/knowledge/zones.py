@@ -20,18 +20,6 @@ class Zones(WorkerStore):
         workspace, now = self._worker.workspace, self._clock.now_ms()
         await self._database.write(lambda transaction: keep_zones(transaction, workspace, zones, now))
 
-    async def of_those_reminded(self) -> Mapping[str, str]:
-        """The people for whom something repeats, each with the zone in which it was reckoned last."""
-        rows = await self._database.rows(
-            """
-            SELECT behalf, min(zone) AS zone FROM intentions
-            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> 'idle' AND every <> ''
-              AND number > 0 GROUP BY behalf
-            """,
-            **self._worker.scope,
-        )
-        return {str(row["behalf"]): str(row["zone"]) for row in rows}
-
 
 async def zone_in(transaction: Transaction, workspace: str, person: str) -> str:
     """The zone that a person was last known to live in; empty if it never was."""

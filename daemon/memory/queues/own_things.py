@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from daemon.core.phrases import Command
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.intentions import IDLE
@@ -65,10 +66,11 @@ class OwnThings(WorkerStore):
         rows = await self._database.rows(
             """
             SELECT tool, decided_ms FROM approvals WHERE soul = :soul AND workspace = :workspace
-              AND decided_by = :person AND state IN ('approved', 'using', 'used', 'unknown') AND tool <> 'forget me'
+              AND decided_by = :person AND state IN ('approved', 'using', 'used', 'unknown') AND tool <> :forgetting
             ORDER BY decided_ms DESC LIMIT 10
             """,
             person=person,
+            forgetting=Command.FORGET_ME,
             **self._worker.scope,
         )
         return tuple((row["tool"], row["decided_ms"] or 0) for row in rows)

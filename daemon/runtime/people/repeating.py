@@ -111,7 +111,9 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     services, claim, soul = cycle.services, cycle.claim, cycle.services.soul()
     now = services.clock.now_ms()
     since = due.covers_to or platform_time(due.created_ms)
-    said = await services.channel.said_since(cycle.newest, since)
+    there = await services.channel.said_since(cycle.newest, since)
+    forgotten = await services.standing.forgotten([(one.author, one.ts) for one in there])
+    said = [one for one in there if (one.author, one.ts) not in forgotten]
     if not said:
         return await _commit(cycle)
     texts = [one.text for one in said]
