@@ -32,8 +32,9 @@ channel, thread}` -> `{event_id}`; `close {person, view}`; `read {person, channe
 event_id}`; `open_home {person}` -> `{view, event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`;
 `convert {person, channel, kind}`, to `group` or `channel`.
 
-Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?}` -> `{person}`; `channel
-{name?, kind?, members?, shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` -> `{usergroup}`; `share
+Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?, enterprise?}` -> `{person}`;
+`channel {name?, kind?, members?, shared?, org_shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` ->
+`{usergroup}`; `organisation {enterprise}`: the workspace and its users are of an Enterprise Grid organisation; `share
 {channel, end?}`: with another organisation; `standing {person, standing}`: a user becomes a guest, a member, …;
 `clock {advance}` -> `{now}`; `limits {profile}`; `scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit
 {event, channel?}`, `{envelope}` or `{repeat: event_id}`; `fault` (see `daemon.local_slack.fault_orders`). A refusal

@@ -51,6 +51,7 @@ class ControlOrders:
             "person": self._person,
             "channel": self._channel,
             "group": self._group,
+            "organisation": self._organisation,
             "clock": self._clock,
             "limits": self._limits,
             "scopes": self._scopes,
@@ -223,9 +224,11 @@ class ControlOrders:
             app_id=f"A{user[1:]}" if bot else "",
             **({"tz": args.text("zone")} if args.text("zone") else {}),
             locale=args.text("locale") or "en-US",
+            enterprise=args.text("enterprise"),
         )
         self._workspace.add_person(person)
-        if standing is Standing.MEMBER and (general := state.channel_named("general")):
+        ours = standing is Standing.MEMBER and person.team == state.team.id
+        if ours and (general := state.channel_named("general")):
             state.join(general.id, user)
         return {"person": person_json(person)}
 
@@ -243,9 +246,20 @@ class ControlOrders:
             int(self._workspace.clock.now()),
             shared=args.flag("shared"),
             archived=args.flag("archived"),
+            org_shared=args.flag("org_shared"),
         )
         self._workspace.add_channel(room)
         return {"channel": channel_json(state, room, state.app.user)}
+
+    def _organisation(self, args: ControlArgs) -> Json:
+        """Make the workspace one of an Enterprise Grid organisation; its users are of it, too."""
+        state, enterprise = self._workspace.state, args.text("enterprise")
+        if not enterprise:
+            raise NotPossible("invalid_arguments", "an organisation needs an id, as `enterprise`")
+        state.team = replace(state.team, enterprise=enterprise)
+        for person in [one for one in state.people.values() if one.team == state.team.id]:
+            self._workspace.add_person(replace(person, enterprise=enterprise))
+        return {"team": state.team.id}
 
     def _group(self, args: ControlArgs) -> Json:
         """A user group with these members; one of the same handle gets them instead of its own."""

@@ -161,14 +161,14 @@ def payload(state: WorkspaceState, event: Json, channel: str, now: float) -> Jso
         "type": "event_callback",
         "team_id": state.team.id,
         "context_team_id": state.team.id,
-        "context_enterprise_id": None,
+        "context_enterprise_id": state.team.enterprise or None,
         "api_app_id": state.app.app_id,
         "event": event,
         "event_id": f"Ev0{secrets.token_hex(5).upper()}",
         "event_time": int(now),
         "authorizations": [
             {
-                "enterprise_id": None,
+                "enterprise_id": state.team.enterprise or None,
                 "team_id": state.team.id,
                 "user_id": state.app.user,
                 "is_bot": True,

@@ -99,7 +99,7 @@ def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
         "container": container,
         "trigger_id": press.trigger,
         "team": {"id": state.team.id, "domain": state.team.domain},
-        "enterprise": None,
+        "enterprise": _organisation(state),
         "is_enterprise_install": False,
         "channel": {"id": press.channel.id, "name": press.channel.name or "directmessage"},
         "message": message_json(state, message, url),
@@ -136,7 +136,7 @@ def message_action(state: WorkspaceState, press: Press, callback_id: str, url: s
         "user": _user(press.person),
         "channel": {"id": press.channel.id, "name": press.channel.name or "directmessage"},
         "is_enterprise_install": False,
-        "enterprise": None,
+        "enterprise": _organisation(state),
         "callback_id": callback_id,
         "trigger_id": press.trigger,
         "response_url": press.response_url,
@@ -166,3 +166,8 @@ def slash_command(
 
 def _user(person: WorkspaceUser) -> Json:
     return {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team}
+
+
+def _organisation(state: WorkspaceState) -> Json | None:
+    enterprise = state.team.enterprise
+    return {"id": enterprise, "name": "Local organisation"} if enterprise else None

@@ -38,16 +38,17 @@ class Streaming(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The workspace as Slack names it."""
+    """The workspace as Slack names it; `enterprise` is the id of its Enterprise Grid organisation, empty for none."""
 
     id: str
     name: str
     domain: str
+    enterprise: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUser:
-    """A user; `team` is the id of their workspace, `bot_id` and `app_id` are set for bots."""
+    """A user; `team` is the id of their workspace, `enterprise` of its organisation; bots have the others."""
 
     id: str
     name: str
@@ -59,6 +60,7 @@ class WorkspaceUser:
     app_id: str = ""
     tz: str = "Europe/Athens"
     locale: str = "en-US"
+    enterprise: str = ""
 
     @property
     def is_bot(self) -> bool:
@@ -83,7 +85,10 @@ class Posting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceChannel:
-    """A channel or DM; `members` in order of joining, `shared`: Slack Connect, `created`: seconds since the epoch."""
+    """A channel or DM; `members` in order of joining, `created`: seconds since the epoch.
+
+    `shared`: with another organisation (Slack Connect), `org_shared`: with other workspaces of our own.
+    """
 
     id: str
     name: str
@@ -92,6 +97,7 @@ class WorkspaceChannel:
     created: int
     shared: bool = False
     archived: bool = False
+    org_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

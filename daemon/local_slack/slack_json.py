@@ -39,6 +39,7 @@ def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
         "is_stranger": person.standing is Standing.STRANGER,
         "updated": 0,
         **({"locale": person.locale} if locale else {}),
+        **({"enterprise_user": _in_organisation(person)} if person.enterprise else {}),
         "profile": {
             "display_name": person.display_name,
             "display_name_normalized": person.display_name,
@@ -47,6 +48,18 @@ def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
             "team": person.team,
             **({"api_app_id": person.app_id, "bot_id": person.bot_id} if person.is_bot else {}),
         },
+    }
+
+
+def _in_organisation(person: WorkspaceUser) -> Json:
+    """A user of an Enterprise Grid organisation (Slack: enterprise_user)."""
+    return {
+        "id": person.id,
+        "enterprise_id": person.enterprise,
+        "enterprise_name": "Local organisation",
+        "is_admin": False,
+        "is_owner": False,
+        "teams": [person.team],
     }
 
 
@@ -78,9 +91,9 @@ def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str, 
         "is_member": viewer in channel.members,
         "is_archived": channel.archived,
         "is_general": channel.name == "general",
-        "is_shared": channel.shared,
+        "is_shared": channel.shared or channel.org_shared,
         "is_ext_shared": channel.shared,
-        "is_org_shared": False,
+        "is_org_shared": channel.org_shared,
         **({"num_members": len(channel.members)} if count else {}),
         "context_team_id": state.team.id,
         "topic": {"value": "", "creator": "", "last_set": 0},

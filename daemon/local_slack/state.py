@@ -70,11 +70,16 @@ class WorkspaceState:
         return self.app.user in channel.members
 
     def sees(self, person: str, channel: WorkspaceChannel) -> bool:
-        """Whether a user may read a channel: its members may, and every full member reads public channels."""
+        """Whether a user may read a channel: its members may, and every full member reads public channels.
+
+        Members of other workspaces of the organisation read those that are shared with them.
+        """
         if person in channel.members:
             return True
         known = self.people.get(person)
-        return channel.kind is ChannelKind.PUBLIC and known is not None and not known.is_guest
+        if channel.kind is not ChannelKind.PUBLIC or known is None or known.is_guest:
+            return False
+        return known.team == self.team.id or (channel.org_shared and known.enterprise == self.team.enterprise)
 
     def dm_of(self, person: str) -> WorkspaceChannel | None:
         """The DM between a user and the app, None before it is first opened."""

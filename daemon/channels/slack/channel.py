@@ -242,7 +242,7 @@ class SlackChannel:
         target = StreamTarget(
             conversation.channel,
             thread,
-            recipient_team=conversation.workspace if named else "",
+            recipient_team=self._home_of(perception) if named else "",
             recipient=perception.author if named else "",
             appearance=self._appearances.arguments_for(conversation.soul),
             status=status,
@@ -251,6 +251,11 @@ class SlackChannel:
             words=words,
         )
         return SlackSpeech(self._client, target, drafts, self._drafts, self._clock, self._emit)
+
+    def _home_of(self, perception: Perception) -> str:
+        """The workspace of an author, whom the gate has just looked up."""
+        user = self._directory.known_user(perception.author)
+        return (user.home if user else "") or perception.conversation.workspace
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; each part fits into a stream with cards and into a markdown block.
@@ -375,6 +380,7 @@ class SlackChannel:
                 members=frozenset(settings.members),
                 places=KnownPlaces(self._clock),
                 own_groups=self._own_groups.ids,
+                colleagues=bool(identity.enterprise) and settings.allow_organisation,
                 soul_for_channel=self._soul_for_channel,
                 other_souls=settings.souls,
             )

@@ -134,6 +134,9 @@ class SettingsFields(BaseSettings):
         (), description="Bot ids or bot user ids that may talk to the soul, comma-separated."
     )
     allow_strangers: bool = Field(False, description="Let users of other workspaces (Slack Connect) talk to the soul.")
+    allow_organisation: bool = Field(
+        True, description="Let users of the other workspaces of our Enterprise Grid organisation talk to the soul."
+    )
     allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
 
     # What may be linked to

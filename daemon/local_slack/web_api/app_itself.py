@@ -19,6 +19,7 @@ def auth_test(call: Call) -> Json:
         "user_id": state.app.user,
         "bot_id": state.app.bot_id,
         "is_enterprise_install": False,
+        **({"enterprise_id": state.team.enterprise} if state.team.enterprise else {}),
     }
 
 

@@ -28,7 +28,8 @@ def start_stream(call: Call) -> Json:
         for name in ("recipient_team_id", "recipient_user_id"):
             if not call.text(name):
                 raise SlackError(f"missing_{name}")
-        if call.text("recipient_user_id") not in call.workspace.state.people:
+        recipient = call.workspace.state.people.get(call.text("recipient_user_id"))
+        if recipient is None or recipient.team != call.text("recipient_team_id"):
             raise SlackError("user_not_found")
     if call.text("task_display_mode") not in _DISPLAYS:
         raise SlackError("invalid_arguments")

@@ -67,8 +67,8 @@ class SlackGate:
         settings = self._settings
         if user.deactivated:
             return _no("deactivated", user.name)
-        if not settings.allow_strangers and (user.stranger or identity.team not in user.teams):
-            return _no("stranger", user.name)
+        if (user.stranger or identity.team not in user.teams) and (refusal := self._of_outsider(user, identity)):
+            return refusal
         if user.bot:
             allowed = {user.id, user.bot_id} & set(settings.allow_bots)
             return GateDecision(admitted=True, name=user.name) if allowed else _no("bot", user.name)
@@ -77,6 +77,12 @@ class SlackGate:
         if settings.members and user.id not in settings.members:
             return _no("not_listed", user.name, _TO_UNLISTED)
         return GateDecision(admitted=True, name=user.name)
+
+    def _of_outsider(self, user: SlackUser, identity: SlackIdentity) -> GateDecision | None:
+        """Why a user of another workspace is not admitted; None for one whom the settings let in like our own."""
+        if user.is_colleague(identity.enterprise):
+            return None if self._settings.allow_organisation else _no("other_workspace", user.name, _TO_GUESTS)
+        return None if self._settings.allow_strangers else _no("stranger", user.name)
 
     def _of_id(self, author: str) -> GateDecision:
         if not author.startswith("B"):

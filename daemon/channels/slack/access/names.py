@@ -43,4 +43,4 @@ class Names:
     async def _room(self, id_: str) -> str:
         """The name of a public channel of this workspace alone."""
         room = await self._directory.room(id_)
-        return room.name if room and room.place is Place.PUBLIC_CHANNEL and not room.shared else ""
+        return room.name if room and room.place is Place.PUBLIC_CHANNEL and not room.open_to_others else ""

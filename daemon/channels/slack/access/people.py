@@ -29,7 +29,8 @@ class SlackUser:
     """What is needed of a user (Slack: users.info); `teams` are all workspaces that the user belongs to.
 
     `language` is Slack's `locale`, the language in which the user reads Slack, and `zone` the IANA name of their time
-    zone; empty if Slack didn't say.
+    zone; empty if Slack didn't say. `home` is the workspace that the account belongs to, `enterprise` the
+    Enterprise Grid organisation of that, empty for none.
     """
 
     id: str
@@ -42,9 +43,15 @@ class SlackUser:
     teams: frozenset[str]
     language: str = ""
     zone: str = ""
+    home: str = ""
+    enterprise: str = ""
+
+    def is_colleague(self, enterprise: str) -> bool:
+        """Whether this is a user of the same organisation; `enterprise` is ours, empty for none."""
+        return bool(enterprise) and self.enterprise == enterprise and not self.stranger
 
     def is_outsider(self, team: str) -> bool:
-        """Whether this is a guest, or a user or bot of another workspace than `team`."""
+        """Whether this is a guest, or a user or bot of another workspace than `team`, of our organisation or not."""
         return self.guest or self.stranger or team not in self.teams
 
 
@@ -55,8 +62,8 @@ _NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset(
 class SlackRoom:
     """What decides who reads in a channel (Slack: conversations.info).
 
-    `shared`: other organisations are in it. `members` is how many users are, 0 if Slack doesn't say, and `name` what it
-    is called, empty for a DM.
+    `shared`: other organisations are in it, `org_shared`: other workspaces of our own one. `members` is how many users
+    are, 0 if Slack doesn't say, and `name` what it is called, empty for a DM.
     """
 
     id: str
@@ -64,6 +71,12 @@ class SlackRoom:
     shared: bool
     members: int
     name: str = ""
+    org_shared: bool = False
+
+    @property
+    def open_to_others(self) -> bool:
+        """Whether users of other workspaces may read here who are not among its members."""
+        return self.shared or self.org_shared
 
 
 class Directory:
@@ -189,7 +202,8 @@ class Directory:
         count = record.get("num_members")
         shared = bool(record.get("is_ext_shared"))
         name = label(str(record.get("name") or ""))
-        return SlackRoom(channel, place_of(record), shared, count if isinstance(count, int) else 0, name)
+        members, among_us = count if isinstance(count, int) else 0, bool(record.get("is_org_shared"))
+        return SlackRoom(channel, place_of(record), shared, members, name, among_us)
 
     async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
         """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""
@@ -218,5 +232,7 @@ def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUse
         stranger=bool(record.get("is_stranger")),
         teams=frozenset(team for team in teams if isinstance(team, str) and team),
         language=str(record.get("locale") or (known.language if known else "")),
+        home=home if isinstance(home := record.get("team_id"), str) else "",
+        enterprise=str(grid.get("enterprise_id") or "") if isinstance(grid, dict) else "",
         zone=zone if isinstance(zone := record.get("tz"), str) and zone_of(zone) else "",
     )

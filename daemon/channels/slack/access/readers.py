@@ -94,10 +94,12 @@ class RoomReaders:
         reader, where = self._reader(), perception.conversation
         if reader is None:
             return False
-        members_alone = room.shared and room.place is not Place.DM
+        members_alone = room.open_to_others and room.place is not Place.DM
         audience = Audience(AudienceKind.CHANNEL, room.id) if members_alone else reader.audience_in(room.place, room.id)
         asks_alone = readers.audience.kind is AudienceKind.DM and room.place is Place.PRIVATE_CHANNEL
-        is_in = asks_alone and not room.shared and await self._private.holds(perception.author, where.soul, room.id)
+        is_in = (
+            asks_alone and not room.open_to_others and await self._private.holds(perception.author, where.soul, room.id)
+        )
         return may_quote(Origin(audience, room.id), where, readers, asker_is_in=is_in)
 
     async def has_member(self, channel: str, user: str) -> bool:
@@ -205,7 +207,7 @@ class RoomReaders:
             room = await self._directory.room(channel, anew=True)
             if room:
                 reader.places[channel] = room.place
-        if room and room.shared:
+        if room and room.open_to_others:
             reader.shared.add(channel)
         if room:
             await self._private.compare(reader.identity.team, room)
@@ -213,7 +215,7 @@ class RoomReaders:
 
     async def _are_members(self, reader: EventReader, room: SlackRoom, perception: Perception) -> bool:
         """Whether every reader is known to be a full member. Raises NotDelivered where Slack can't be asked now."""
-        if room.shared:
+        if room.open_to_others:
             return False
         ids: tuple[str, ...] | None = (perception.author,)
         if room.place is not Place.DM:
@@ -234,7 +236,7 @@ class RoomReaders:
         if room.members != _PAIR:
             return False
         now = await self._directory.room(room.id, anew=True)
-        return now is not None and now.members == _PAIR and not now.shared
+        return now is not None and now.members == _PAIR and not now.open_to_others
 
     async def _fetch_members(self, channel: str) -> tuple[str, ...] | None:
         """The ids of all members; None if they are too many or Slack refuses to list them. Raises NotDelivered."""

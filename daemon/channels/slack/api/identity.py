@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class SlackIdentity:
     """Our own ids in one workspace (Slack: auth.test); `app` is empty if the app token doesn't contain it.
 
-    `scopes` are those of the bot token, empty if Slack didn't list them; `url` is the workspace's address.
+    `scopes` are those of the bot token, empty if Slack didn't list them; `url` is the workspace's address. `enterprise`
+    is the id of the Enterprise Grid organisation that the workspace belongs to, empty for none.
     """
 
     team: str
@@ -16,3 +17,4 @@ class SlackIdentity:
     app: str = ""
     scopes: frozenset[str] = frozenset()
     url: str = ""
+    enterprise: str = ""

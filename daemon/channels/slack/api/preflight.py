@@ -70,7 +70,8 @@ async def _ask_identity(client: SlackClient, app_token: str) -> SlackIdentity:
     if not (team and user and bot):
         raise ConfigError("SLACK_BOT_TOKEN does not belong to a bot user", hint=_BOT_HINT)
     scopes = frozenset(scope.strip() for scope in headers.get("x-oauth-scopes", "").split(",") if scope.strip())
-    return SlackIdentity(team, user, bot, _app_id(app_token), scopes, str(answer.get("url") or ""))
+    url, enterprise = (str(answer.get(name) or "") for name in ("url", "enterprise_id"))
+    return SlackIdentity(team, user, bot, _app_id(app_token), scopes, url, enterprise)
 
 
 async def _check_app_token(client: SlackClient, app_token: str) -> None:

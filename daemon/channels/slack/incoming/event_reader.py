@@ -55,6 +55,7 @@ class EventReader:
     `soul` gets DMs, and every channel that `soul_for_channel` doesn't give to one of the `other_souls`. `places` holds
     the kinds of channels, since an app_mention names none; a channel of unknown kind counts as private, the narrower
     audience. `shared` are channels that other organisations are in. `bots` are ids of bots whose messages are read.
+    `colleagues`: users of other workspaces of our organisation are read too, and the gate has to be asked about them.
     `members` are the users whose button presses count, empty for all users of the workspace. `own_groups` are the user
     groups that hold the soul.
     """
@@ -66,6 +67,7 @@ class EventReader:
     places: MutableMapping[str, Place] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     own_groups: Collection[str] = ()
+    colleagues: bool = False
     soul_for_channel: Callable[[str], str] | None = None
     other_souls: tuple[str, ...] = ()
 
@@ -131,11 +133,15 @@ class EventReader:
         return WhyAsked(event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
 
     def user_of(self, interaction: Mapping[str, object]) -> str:
-        """Who pressed, chose or sent something: a user of our workspace whose presses count; else empty."""
-        user, team = _mapping(interaction.get("user")), _mapping(interaction.get("team"))
-        author, home = _text(user, "id"), _text(user, "team_id") or _text(team, "id")
-        ours = _ID.fullmatch(author) and home in {"", self.identity.team}
+        """Who pressed, chose or sent something: a user of our workspace whose presses count, or a colleague; or ''."""
+        author = _text(_mapping(interaction.get("user")), "id")
+        ours = _ID.fullmatch(author) and (self.colleagues or not self.is_from_elsewhere(interaction))
         return author if ours and not self._is_unlisted(author) else ""
+
+    def is_from_elsewhere(self, interaction: Mapping[str, object]) -> bool:
+        """Whether a press is of a user of another workspace; whether they are a colleague, Slack has to be asked."""
+        user, team = _mapping(interaction.get("user")), _mapping(interaction.get("team"))
+        return (_text(user, "team_id") or _text(team, "id")) not in {"", self.identity.team}
 
     def is_unlisted(self, payload: object) -> bool:
         """Whether a payload is a press of one of our buttons or our shortcut by a user whose presses don't count."""

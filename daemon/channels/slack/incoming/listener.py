@@ -48,7 +48,10 @@ _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
 _IGNORED: Final[Mapping[type[Arrival], str]] = {Decision: "press_void", WhyAsked: "because_not_mine"}
-_REFUSED: Final = {Feedback: "feedback_refused", Complaint: "feedback_refused", Stop: "stop_refused"}
+_REFUSED: Final = {
+    **{Feedback: "feedback_refused", Complaint: "feedback_refused", Stop: "stop_refused"},
+    **{Decision: "press_refused", WhyAsked: "press_refused"},
+}
 _TOO_LONG: Final = "it took too long"
 _ENDED: Final[Mapping[str, str]] = {
     "app_uninstalled": "Slack says that the app was removed from the workspace",
@@ -112,7 +115,9 @@ class Listener:
         if arrival is None:
             self._tell_of_end(body)
             return "press_void" if self._reader.is_unlisted(body) else ""
-        if isinstance(arrival, Feedback | Complaint | Stop) and not await self._is_admitted(arrival):
+        judges = isinstance(arrival, Feedback | Complaint | Stop)
+        presses = isinstance(arrival, Decision | WhyAsked) and self._reader.is_from_elsewhere(body)
+        if (judges or presses) and not await self._is_admitted(arrival):
             return ""
         if isinstance(arrival, NewMessage) and says_stop(arrival):
             arrival = replace(arrival, stops=await self._is_admitted(_stop_of(arrival)))
@@ -145,8 +150,10 @@ class Listener:
         """Wait until no arrival is being stored."""
         await self._idle.wait()
 
-    async def _is_admitted(self, arrival: Feedback | Complaint | Stop) -> bool:
+    async def _is_admitted(self, arrival: Arrival) -> bool:
         """Whether the gate admits the author of what no cycle asks it about; False where it can't decide in time."""
+        if not isinstance(arrival, Feedback | Complaint | Stop | Decision | WhyAsked):
+            return True
         place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
         place = Place.DM if arrival.channel.startswith("D") else place
         try:
