@@ -59,6 +59,8 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await _tell_of_memory(cycle, motor)
     if came_up := await line_of(cycle, motor.words):
         motor.show_below(came_up)
+    named = await services.names.in_reply(motor.reply)
+    motor.rewrite(lambda _: named)
     motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))
     motor.rewrite(lambda reply: with_refusals(reply, cycle.files, motor.words))
     motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))

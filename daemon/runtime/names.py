@@ -30,6 +30,11 @@ class PromptNames:
         while len(self._names) > _KEPT:
             self._names.popitem(last=False)
 
+    async def in_reply(self, reply: str) -> str:
+        """A reply in which plain names stand for the ids that a model wrote: they read well, and call no one."""
+        await self.learn((reply,))
+        return with_names(reply, self._names)
+
     def shown(self, prompt: Prompt) -> Prompt:
         """A prompt in which names stand for ids."""
         return replace(

@@ -1,6 +1,7 @@
 """What the soul hears of a message that isn't plain text: forwarded messages, alerts of bots, words about oneself."""
 
 from daemon.channels.slack.api.manifest import GROUPS_SCOPE, manifest
+from tests.given import tagged
 from tests.journeys.house import House, said
 
 ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
@@ -48,6 +49,15 @@ async def test_a_model_reads_names_where_slack_wrote_ids(house: House) -> None:
     await house.answered("Ada", "dm", "ask @Ben about #general, please")
     assert "ask @Ben about #general, please" in house.last_prompt()
     assert "U0BEN" not in house.last_prompt()
+
+
+async def test_ids_that_a_model_writes_are_shown_as_names_that_call_no_one(house: House) -> None:
+    house.model.replies.append(tagged("Ask <@U0BEN> in <#C0GENERAL>, not <@U0NOBODY> or <!channel>."))
+    answer = await house.answered("Ada", "general", "@soul whom do I ask?")
+    assert answer.replace("\u2060", "") == "Ask @Ben in #general, not <@U0NOBODY> or <!channel>."
+    assert not [
+        call for call in await house.posting_calls() if "<@U0" in str(call["args"]) or "<!" in str(call["args"])
+    ]
 
 
 async def test_a_private_channel_has_no_name_for_those_who_are_not_in_it(house: House) -> None:
