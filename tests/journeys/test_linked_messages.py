@@ -140,6 +140,20 @@ async def test_another_workspace_is_named_and_any_other_site_is_not(house: House
     assert "could not read" not in await asked(house, "Ada", other)
 
 
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("acme.slack.com/docs/T1/F2", "link_canvas"),
+        ("acme.slack.com/lists/T1/F2", "link_list"),
+        ("acme.slack.com/files/U1/F2/plan.pdf", "link_file"),
+        ("app.slack.com/huddle/T1/C2", "link_huddle"),
+    ],
+)
+async def test_what_it_can_not_read_at_all_it_says(house: House, path: str, why: str) -> None:
+    link = f"https://{path}"
+    assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES[why]))
+
+
 async def test_what_slack_does_not_show_now_is_named(house: House) -> None:
     link = await secret(house, "general", GENERAL)
     await house.people.fault("conversations.replies", status=429, headers={"Retry-After": "30"})

@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.file_fetcher import FileFetcher
+from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST, FileFetcher
 from daemon.core.config import Settings
 from daemon.core.errors import FileRefused, NotDelivered
 from daemon.core.ports import SharedFile
@@ -121,6 +121,14 @@ async def test_what_is_no_file_within_bounds_is_refused(fetcher: FileFetcher, ho
     with pytest.raises(FileRefused) as refused:
         await fetcher.fetch(at(f"{host.url}/{name}"))
     assert refused.value.args[0].key == key
+
+
+@pytest.mark.parametrize(("media", "key"), [(CANVAS, "file_canvas"), (LIST, "file_list")])
+async def test_a_page_of_slack_s_is_not_even_asked_for(fetcher: FileFetcher, host: Host, media: str, key: str) -> None:
+    with pytest.raises(FileRefused) as refused:
+        await fetcher.fetch(SharedFile("F1", "Plan", media, url=f"{host.url}/whole"))
+    assert refused.value.args[0].key == key
+    assert host.tokens == []
 
 
 async def test_a_claimed_size_over_the_bound_is_not_even_asked_for(fetcher: FileFetcher, host: Host) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
 from daemon.channels.slack.incoming.quoted import quoted
 from daemon.core.ports import Edit, NewMessage
 from tests.slack.parts import OURS
@@ -197,7 +198,44 @@ def test_an_alert_without_anything_to_read_says_so() -> None:
     assert alert(attachments=[{"image_url": "https://x/y.png"}]) == "> [it holds nothing that can be read as text]"
 
 
-FIELDS = ("text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")
+TABLE = {
+    "type": "table",
+    "rows": [
+        [{"type": "raw_text", "text": "host"}, {"type": "raw_text", "text": "disk\nfree"}],
+        [
+            {"type": "raw_text", "text": "web-1"},
+            {"type": "rich_text", "elements": [{"type": "s", "elements": [{"type": "text", "text": "9 %"}]}]},
+        ],
+    ],
+}
+
+
+def test_a_table_is_heard_row_by_row_in_an_alert_and_from_a_person() -> None:
+    rows = ["> host | disk free", "> web-1 | 9 %"]
+    assert alert(blocks=[TABLE]).splitlines() == rows
+    assert words("look", attachments=[{"blocks": [TABLE]}]).splitlines() == ["look", *rows]
+
+
+def test_blocks_of_an_unknown_kind_are_named() -> None:
+    known = {"type": "header", "text": {"type": "plain_text", "text": "Build 17"}}
+    assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == [
+        "> Build 17",
+        "> [a part of it is of a kind that can't be read here: hologram]",
+    ]
+
+
+def test_a_person_s_message_of_blocks_alone_is_no_bare_mention() -> None:
+    assert words(blocks=[{"type": "hologram"}]) == "> [a part of it is of a kind that can't be read here: hologram]"
+    assert words(blocks=[{"type": "divider"}]) == "> [it holds nothing that can be read as text]"
+
+
+@pytest.mark.parametrize(("kind", "media"), [("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")])
+def test_a_canvas_and_a_list_are_known_as_such(kind: str, media: str) -> None:
+    file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
+    assert [one.media_type for one in read("look", files=[file]).files] == [media]
+
+
+FIELDS = ("rows", "text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
     lambda inner: (

@@ -1,5 +1,7 @@
 """Reads the messages whose addresses stand in a message, where its author and everybody who reads the answer may.
 
+Of an address of Slack's that leads to something else, a canvas or a huddle, it says what that is, which it can't read.
+
 Whose room it is, is asked before a word of it is read. Of what may not be read it tells no more than
 of what isn't there.
 """
@@ -34,6 +36,16 @@ _ADDRESS: Final = re.compile(
     r"https?://(?P<host>[A-Za-z0-9.:-]{1,120})/archives/(?P<channel>[CDG][A-Z0-9]{2,23})"
     r"/p(?P<seconds>[0-9]{10})(?P<micros>[0-9]{6})(?:\?(?P<query>[A-Za-z0-9_=&.%-]{0,200}))?(?![A-Za-z0-9/])"
 )
+_ELSE: Final = re.compile(
+    r"https?://(?P<host>[A-Za-z0-9.:-]{1,120})/(?P<kind>docs|canvas|lists|files|huddle)/[A-Za-z0-9/_.-]{3,200}"
+)
+_KINDS: Final[Mapping[str, Sentence]] = {
+    "docs": Sentence("link_canvas"),
+    "canvas": Sentence("link_canvas"),
+    "lists": Sentence("link_list"),
+    "files": Sentence("link_file"),
+    "huddle": Sentence("link_huddle"),
+}
 _THREAD: Final = re.compile(r"(?:^|&)thread_ts=(?P<ts>[0-9]{10}\.[0-9]{6})(?:&|$)")
 _QUOTED: Final = "> "
 _SLACK: Final = ".slack.com"
@@ -90,15 +102,17 @@ class LinkReader:
     async def linked(self, perception: Perception, readers: Readers, own: EventReader) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""
         found = list[LinkedMessages]()
-        addresses = [one for one in addresses_in(perception.content) if _is_slack(one, own)]
+        addresses = [one for one in addresses_in(perception.content) if _is_slack(one.host, own)]
         for number, address in enumerate(addresses[:_NAMED]):
-            if not _is_ours(address, own):
+            if not _is_ours(address.host, own):
                 found.append(LinkedMessages(address.text, refused=Sentence("link_elsewhere")))
             elif number >= MOST_LINKS:
                 found.append(LinkedMessages(address.text, refused=Sentence("link_one_too_many", most=MOST_LINKS)))
             else:
                 found.append(await self._follow(address, perception, readers, own))
-        return tuple(found)
+        others = {one[0]: one for one in _ELSE.finditer(perception.content) if _is_slack(one["host"], own)}
+        found += [LinkedMessages(text, refused=_KINDS[one["kind"]]) for text, one in others.items()]
+        return tuple(found[:_NAMED])
 
     async def _follow(
         self, address: MessageAddress, perception: Perception, readers: Readers, own: EventReader
@@ -167,14 +181,14 @@ class LinkReader:
         return (user.name if user else "") or label(str(message.get("username") or named or "")) or author
 
 
-def _is_slack(address: MessageAddress, own: EventReader) -> bool:
-    """Whether an address is one of Slack's at all; any other site may have a path like that."""
-    return _is_ours(address, own) or address.host.lower().endswith(_SLACK)
+def _is_slack(host: str, own: EventReader) -> bool:
+    """Whether a host is one of Slack's at all; any other site may have a path like that."""
+    return _is_ours(host, own) or host.lower().endswith(_SLACK)
 
 
-def _is_ours(address: MessageAddress, own: EventReader) -> bool:
-    """Whether an address is one of our own workspace's."""
+def _is_ours(host: str, own: EventReader) -> bool:
+    """Whether a host is our own workspace's."""
     try:
-        return address.host.lower() == URL(own.identity.url).authority.lower()
+        return host.lower() == URL(own.identity.url).authority.lower()
     except ValueError:
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
 from daemon.channels.slack.incoming.quoted import forwarded_files, quoted
 from daemon.channels.slack.incoming.text import clean, for_others, groups_in, people_in, readable
 from daemon.core.pairing import CHOICES
@@ -43,6 +44,7 @@ _ENVELOPE_FIELDS: Final = (
 _FIELD_LENGTH: Final = 64
 _FILES: Final = 10
 _NOT_SHOWN: Final = frozenset({"tombstone", "hidden_by_limit"})
+_PAGES: Final[Mapping[str, str]] = {"quip": CANVAS, "canvas": CANVAS, "list": LIST}  # by Slack's `filetype`
 _LONGEST_NAME: Final = 120
 _LONGEST_URL: Final = 2_000
 _OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values()})
@@ -292,7 +294,7 @@ def _files(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
             SharedFile(
                 id_ if _ID.fullmatch(id_) else f"file {len(found)}",
                 name.replace("`", "'") or "unnamed",
-                visible_line(_text(shared, "mimetype"))[:_FIELD_LENGTH],
+                visible_line(_PAGES.get(_text(shared, "filetype"), _text(shared, "mimetype")))[:_FIELD_LENGTH],
                 size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else 0,
                 url if len(url) <= _LONGEST_URL else "",
             )

@@ -19,6 +19,12 @@ _CHUNK: Final = 64 * 1024
 _PAGE: Final = "text/html"  # what Slack sends instead of a file that the token may not see
 _NOT_NOW: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT})
 _MB: Final = 1_000_000
+CANVAS: Final = "application/vnd.slack-docs"
+LIST: Final = "application/vnd.slack-list"
+_NO_FILES: Final = {
+    CANVAS: Sentence("file_canvas"),
+    LIST: Sentence("file_list"),
+}  # shown as files, and pages of Slack's
 
 
 class FileFetcher:
@@ -30,6 +36,8 @@ class FileFetcher:
 
     async def fetch(self, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""
+        if file.media_type in _NO_FILES:
+            raise FileRefused(_NO_FILES[file.media_type])
         if file.size > MOST_FILE_BYTES:
             raise _too_large(file.size)
         url = self._allowed(file.url)

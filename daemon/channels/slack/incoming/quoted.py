@@ -16,6 +16,11 @@ _BLOCKS: Final = 50  # blocks, fields or elements of one attachment
 _LINES: Final = 200
 _LONGEST: Final = 8_000  # characters of all that one message carries
 _LEFT_OUT: Final = "[more of it was left out here]"
+_UNKNOWN: Final = "[a part of it is of a kind that can't be read here: {kind}]"
+_KNOWN: Final = frozenset(
+    {"actions", "context", "context_actions", "divider", "file", "header", "image", "input", "markdown", "section"}
+    | {"video", "alert", "card", "carousel", "plan", "task_card"}
+)  # blocks whose words stand in fields that are read, or that have none
 _EMPTY: Final = "[it holds nothing that can be read as text]"
 
 Json = Mapping[str, object]
@@ -35,8 +40,12 @@ def quoted(message: Json, own: str, *, alert: bool) -> str:
             lines += _forwarded(attachment, own, 1)
         elif alert:
             lines += _of_alert(attachment, own)
-    carries = bool(message.get("attachments") or message.get("blocks"))
-    if alert and carries and not lines and not _text(message, "text"):
+        elif not _is_preview(attachment):
+            lines += _tables(attachment, own)
+    if not alert and not lines and not _text(message, "text"):
+        lines += _of_blocks(message.get("blocks"), own)
+    carries = bool((alert and message.get("attachments")) or message.get("blocks"))
+    if carries and not lines and not _text(message, "text") and not message.get("files"):
         lines = [f"> {_EMPTY}"]
     return clean(_cut(lines))
 
@@ -122,9 +131,12 @@ def _of_blocks(blocks: object, own: str) -> list[str]:
     """The text of Block Kit blocks, a line for each piece; buttons and pictures tell their labels."""
     pieces = list[str]()
     for block in map(_mapping, blocks[:_BLOCKS] if isinstance(blocks, list) else ()):
-        if block.get("type") == "rich_text":
-            pieces += _rich(block, own)
+        kind = label(_text(block, "type"))
+        if kind in {"rich_text", "table"}:
+            pieces += _rich(block, own) if kind == "rich_text" else _rows(block, own)
             continue
+        if kind not in _KNOWN:
+            pieces.append(_UNKNOWN.format(kind=kind or "no kind"))
         for part in (block.get("text"), block.get("title"), *_list(block, "fields"), *_list(block, "elements")):
             pieces.append(_piece(part, own))
         pieces.append(readable(_text(block, "alt_text"), own))
@@ -150,6 +162,24 @@ def _rich(block: Json, own: str) -> list[str]:
         else:
             lines.append(_run(parts, own))
     return lines
+
+
+def _tables(attachment: Json, own: str) -> list[str]:
+    """The tables that a person pasted, which Slack keeps in the blocks of an attachment."""
+    blocks = [one for one in map(_mapping, _list(attachment, "blocks")) if one.get("type") == "table"]
+    return _of_blocks(blocks, own)
+
+
+def _rows(block: Json, own: str) -> list[str]:
+    """The rows of a table, their cells parted by bars."""
+    rows = [row[:_BLOCKS] if isinstance(row, list) else [] for row in _list(block, "rows")]
+    return [" | ".join(" ".join(_cell(_mapping(cell), own)) for cell in row) for row in rows]
+
+
+def _cell(cell: Json, own: str) -> list[str]:
+    return (
+        _rich(cell, own) if cell.get("type") == "rich_text" else [" ".join(readable(_text(cell, "text"), own).split())]
+    )
 
 
 def _run(parts: Sequence[object], own: str) -> str:
