@@ -14,6 +14,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perc
 from daemon.core.ports import (
     Acceptance,
     Arrival,
+    AttachedReply,
     DraftLog,
     Feedback,
     FoundPost,
@@ -30,6 +31,7 @@ from daemon.core.ports import (
     Task,
     ThreadMessage,
 )
+from daemon.core.sentences import Words
 from tests.fake_catch_up import FakeCatchUpLog
 
 TIMEOUT = 180.0  # seconds after which a wait has failed; only a test that fails waits so long
@@ -425,6 +427,10 @@ class FakeChannel:
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """One part."""
         return (reply,)
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """All is text."""
+        return reply, ()
 
     def reply_to(self, perception: Perception) -> str:
         """No thread."""

@@ -5,12 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.home import HomePage
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import LinkedMessages, Offers, Room, SharedFile, ThreadMessage
-from daemon.core.sentences import Sentence
+from daemon.core.ports import AttachedReply, LinkedMessages, Offers, Room, SharedFile, ThreadMessage
+from daemon.core.sentences import Sentence, Words
 
 
 class BareChannel:
     """The part of the `Channel` port for which there is nothing here."""
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """See `Channel.attach`; all is text."""
+        return reply, ()
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; those who read here read everything."""

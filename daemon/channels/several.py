@@ -9,6 +9,7 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import (
+    AttachedReply,
     Channel,
     DraftLog,
     FoundPost,
@@ -22,6 +23,7 @@ from daemon.core.ports import (
     Speech,
     ThreadMessage,
 )
+from daemon.core.sentences import Words
 
 
 class SeveralChannels:
@@ -84,6 +86,10 @@ class SeveralChannels:
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`."""
         return self._of(conversation).split(reply, conversation, trusted)
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """See `Channel.attach`."""
+        return self._of(conversation).attach(reply, key, conversation, words)
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""

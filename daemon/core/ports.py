@@ -587,9 +587,9 @@ class Post:
     lost. `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
     `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
     nothing more. `words` are those of its buttons. `file`: the body is sent as a file of this name, which no
-    other post has. `closes`: the draft is kept as it stands, and the body, which may be empty, comes below it.
-    `dates` are times as they read in the body, with their moments (ms, UTC): each reader may see them on their own
-    clock.
+    other post has; where it can't be, what stands in it as markdown is posted. `closes`: the draft is kept as it
+    stands, and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their
+    moments (ms, UTC): each reader may see them on their own clock.
     """
 
     key: str
@@ -608,6 +608,18 @@ class Post:
     file: str = ""
     closes: bool = False
     dates: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFile:
+    """A part of a reply that is sent as a file: its name, which no other post has, and the markdown that it was."""
+
+    name: str
+    body: str
+
+
+AttachedReply = tuple[str, tuple[ReplyFile, ...]]
+"""The words of a reply, and what is sent as files behind them."""
 
 
 class TaskState(StrEnum):
@@ -766,6 +778,12 @@ class Channel(Gate, Protocol):
         """Cut a reply into messages that the conversation's channel takes whole, in order.
 
         Hostile markup is inert, and so are links to hosts that are not trusted.
+        """
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """A reply without those parts that read better as files, and those files; all of it where none can be sent.
+
+        `key` is the reply's own, `words` say what stands in their place.
         """
 
     def reply_to(self, perception: Perception) -> str:

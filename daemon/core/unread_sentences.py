@@ -6,6 +6,7 @@ from typing import Final
 
 ABOUT_WHAT_IS_UNREAD: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "file_below": "(It stands below, as `{name}`.)",
         "file_refused": "(I could not read {names}: {why}.)",
         "file_too_large": "it has {size} MB, and {most} MB are the most that I take",
         "file_one_too_many": "I read {most} files of one message",

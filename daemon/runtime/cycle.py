@@ -5,7 +5,7 @@ import unicodedata
 
 from daemon.core.errors import MalformedReply
 from daemon.core.perception import Modality, Place
-from daemon.core.ports import DraftLog, Speech
+from daemon.core.ports import DraftLog, ReplyFile, Speech
 from daemon.memory.records import Delivery
 from daemon.mind.extended import processes_of
 from daemon.mind.motor import Motor
@@ -59,19 +59,19 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await _tell_of_memory(cycle, motor)
     if came_up := await line_of(cycle, motor.words):
         motor.show_below(came_up)
-    named = await services.names.in_reply(motor.reply)
-    motor.rewrite(lambda _: named)
+    await services.names.learn((motor.reply,))
+    motor.rewrite(services.names.in_reply)
     motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))
     motor.rewrite(lambda reply: with_refusals(reply, cycle.files, motor.words))
     motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))
-    parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
+    parts, files = await _in_parts(cycle, motor)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality not in _MAY_BE_SILENT):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
     for rule in motor.broken:
         services.emit(f"rule_broken.{rule}", trace=cycle.trace_id)
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
-    effect = effect_of_cycle(cycle, thinking, parts)
+    effect = effect_of_cycle(cycle, thinking, parts, files)
     delivery = await services.commits.commit(effect)
     tell_others(cycle, effect, changed=motor.shared)
     services.emit(
@@ -83,6 +83,14 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     )
     _log_run(cycle, run, motor)
     return delivery
+
+
+async def _in_parts(cycle: Cycle, motor: Motor) -> tuple[tuple[str, ...], tuple[ReplyFile, ...]]:
+    """The reply as messages of the channel's size, and as files; one that is cut may be gone on with where it stops."""
+    channel, where = cycle.services.channel, cycle.claim.conversation
+    whole = (motor.reply, ())
+    words, files = whole if motor.cut else channel.attach(motor.reply, cycle.claim.key(0), where, motor.words)
+    return await asyncio.to_thread(channel.split, words, where, cycle.hosts), files
 
 
 async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import LLMCall, ModelRole
+from daemon.core.ports import LLMCall, ModelRole, ReplyFile
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
@@ -47,8 +47,10 @@ class Thinking:
     visit: Visit
 
 
-def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) -> CycleEffect:
-    """The effect of a cycle that thought; `parts` are its reply, cut to the channel's size."""
+def effect_of_cycle(
+    cycle: Cycle, thinking: Thinking, parts: tuple[str, ...], files: tuple[ReplyFile, ...] = ()
+) -> CycleEffect:
+    """The effect of a cycle that thought; `parts` are its reply, cut to the channel's size, `files` come behind."""
     soul, motor, claim, newest = thinking.soul, thinking.motor, cycle.claim, cycle.newest
     turns = turns_of(cycle)
     if turns and newest.modality is Modality.WORDS:
@@ -92,6 +94,7 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
         lulls={"models_the_visitor": timing.learning_lull_ms},
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
+        files=() if among_souls(cycle) else files,
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
     )

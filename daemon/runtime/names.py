@@ -30,9 +30,8 @@ class PromptNames:
         while len(self._names) > _KEPT:
             self._names.popitem(last=False)
 
-    async def in_reply(self, reply: str) -> str:
-        """A reply in which plain names stand for the ids that a model wrote: they read well, and call no one."""
-        await self.learn((reply,))
+    def in_reply(self, reply: str) -> str:
+        """A reply in which known names stand for the ids that a model wrote: they read well, and call no one."""
         return with_names(reply, self._names)
 
     def shown(self, prompt: Prompt) -> Prompt:

@@ -17,6 +17,7 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
+    AttachedReply,
     DraftLog,
     FoundPost,
     GateDecision,
@@ -31,6 +32,7 @@ from daemon.core.ports import (
     TaskState,
     ThreadMessage,
 )
+from daemon.core.sentences import Words
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import CLOSING, OPENING
@@ -131,6 +133,10 @@ class Main:
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         return tuple(reply.split())
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """All is text."""
+        return reply, ()
 
     def reply_to(self, perception: Perception) -> str:
         return "the main thread"

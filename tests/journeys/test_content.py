@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+from daemon.channels.slack.api.manifest import SHARE_SCOPE, manifest
 from tests.given import tagged
 from tests.journeys.house import House, said
 
+ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 _CODE = "```python\n" + "".join(f"print({number})  # line of code\n" for number in range(400)) + "```\n"
 
 
@@ -16,9 +18,16 @@ def _long_reply() -> str:
     return "\n\n".join([prose, _CODE, prose, _CODE]).strip()
 
 
+async def _without_files(house: House) -> None:
+    """The app may send no files, so that long code stays in the messages."""
+    await house.people.scopes(*(one for one in ALL_SCOPES if one != SHARE_SCOPE))
+    await house.restart()
+
+
 async def test_a_reply_of_thirty_thousand_characters_arrives_whole_in_order_with_its_code_closed(house: House) -> None:
     reply = _long_reply()
     assert len(reply) > 29_000
+    await _without_files(house)
     house.model.replies.append(tagged(reply))
     await house.say("Ada", "dm", "everything, please")
     await house.reply("D0ADA")
@@ -38,6 +47,7 @@ async def test_a_reply_of_thirty_thousand_characters_arrives_whole_in_order_with
 
 
 async def test_a_part_that_fails_on_the_way_is_sent_once_and_in_its_place(house: House) -> None:
+    await _without_files(house)
     house.model.replies.append(tagged(_long_reply()))
     for mode in ("answer", "accept_then_drop", "reset_before"):
         await house.people.fault("chat.postMessage", mode=mode)

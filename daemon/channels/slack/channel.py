@@ -20,7 +20,7 @@ from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import COMMANDS_SCOPE, FILES_SCOPE
+from daemon.channels.slack.api.manifest import COMMANDS_SCOPE, FILES_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import NO_ACCESS
 from daemon.channels.slack.incoming.after_ack import AfterAck
@@ -40,6 +40,7 @@ from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.feedback_answers import FeedbackAnswers
 from daemon.channels.slack.outgoing.home_tab import HomeTab, home_view
 from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.reply_files import with_files
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.splitting import split
@@ -55,6 +56,7 @@ from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
 from daemon.core.ports import (
+    AttachedReply,
     Clock,
     DraftLog,
     Emit,
@@ -264,6 +266,11 @@ class SlackChannel:
         """
         guard = self._guard(trusted)
         return tuple(inert(part, guard) for part in split(inert(reply, guard)))
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """See `Channel.attach`; without the scope for files all is text."""
+        scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
+        return (reply, ()) if scopes and SHARE_SCOPE not in scopes else with_files(self._redact(reply), key, words)
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`; any message can begin a thread, in DMs too (Slack: agent view)."""

@@ -125,8 +125,27 @@ class Commits(WorkerStore):
                 **conversation_columns(claim.conversation),
             )
 
+        await self._store_files(transaction, effect, now)
         if effect.away is not None:
-            await _store_away_note(transaction, claim, len(effect.parts), effect.away, now)
+            await _store_away_note(transaction, claim, len(effect.parts) + len(effect.files), effect.away, now)
+
+    async def _store_files(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
+        for part, file in enumerate(effect.files, len(effect.parts)):
+            await transaction.insert(
+                "outbox",
+                id=effect.claim.key(part),
+                part=part,
+                last=0,
+                body=file.body,
+                file=file.name,
+                reply_to=effect.reply_to,
+                recipient=effect.recipient,
+                newer_than_ts=effect.newer_than_ts,
+                audience=str(effect.claim.audience),
+                state="pending",
+                created_ms=now,
+                **conversation_columns(effect.claim.conversation),
+            )
 
     async def _record_encounters(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         names = {turn.author: turn.name for turn in effect.turns if _by_person(turn)}

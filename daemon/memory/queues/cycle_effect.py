@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.ports import LLMCall, Passage
+from daemon.core.ports import LLMCall, Passage, ReplyFile
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.approvals import NewApproval
@@ -41,7 +41,7 @@ class CycleEffect:
     people that stood in its prompt. `dates` are times in its parts, each as it reads there with its moment (ms, UTC),
     so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
     ends a reply that a person stopped, so that its draft is kept as it stands. `cap_shown_day` is the day of
-    a cap of which the conversation reads now, if it does.
+    a cap of which the conversation reads now, if it does. `files` are sent behind the parts.
     """
 
     claim: Claim
@@ -80,3 +80,4 @@ class CycleEffect:
     known_facts: tuple[str, ...] = ()
     stops: bool = False
     cap_shown_day: str = ""
+    files: tuple[ReplyFile, ...] = ()

@@ -6,7 +6,8 @@ the last form is raised.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import Json, SlackClient
@@ -28,6 +29,7 @@ from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, pie
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.file_sharing import FileSharing
 from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.reply_files import is_markdown
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports import Emit, FoundPost, Post
@@ -61,7 +63,7 @@ class SlackDelivery:
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; returns the message's ts."""
         if post.file:
-            return await self._files.share(post)
+            return await self._share(post)
         if post.revises is not None:
             return await self._revise(post, post.revises)
         if post.draft is None:
@@ -74,6 +76,16 @@ class SlackDelivery:
             self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
             return await self._replace(post, post.draft)
 
+    async def _share(self, post: Post) -> str:
+        """Send a post as a file; a part of a reply that Slack takes as none is posted as the text that it was."""
+        try:
+            return await self._files.share(post)
+        except ChannelRefused as error:
+            if not is_markdown(post) or error.code in _FINAL | DEAD_TOKEN:
+                raise
+            self._emit("slack.file_refused", channel=post.conversation.channel, reason=error.code)
+            return await self._post(replace(post, file="", last=False))
+
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; a draft is our message without a key: the known one or, if `draft_lost`, the newest.
 
@@ -84,10 +96,10 @@ class SlackDelivery:
         reader = self._reader()
         if reader is None:
             raise DeliveryUncertain("our own Slack ids are not known yet")
-        if post.file:
-            return await self._find_file(post, reader)
         channel = post.conversation.channel
         ours, whole = await self._ours(post, reader)
+        if post.file and (shared := _shared(ours, post.file)):
+            return FoundPost(shared, finished=True)
         unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if standing := {pieces_of(message): message["ts"] for message in ours if key_of(message) == post.key}:
             (_, of), ts = min(standing.items())
@@ -99,16 +111,6 @@ class SlackDelivery:
         if post.draft in unkeyed:
             return FoundPost(str(post.draft), finished=False)
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
-
-    async def _find_file(self, post: Post, reader: EventReader) -> FoundPost | None:
-        """A file that was shared before, by its name, which no other post has."""
-        ours, whole = await self._ours(post, reader)
-        for message in ours:
-            if any(isinstance(one, dict) and one.get("name") == post.file for one in message.get("files") or ()):
-                return FoundPost(message["ts"], finished=True)
-        if whole:
-            return None
-        raise DeliveryUncertain(f"there is too much history in {post.conversation.channel} to find a file")
 
     async def _ours(self, post: Post, reader: EventReader) -> tuple[list[Json], bool]:
         """Our messages that can include the post, and whether there are no others."""
@@ -320,6 +322,14 @@ def _with_blocks(post: Post) -> tuple[Json, ...]:
     """The forms with blocks, the richest first. Called in a thread: hostile markdown takes long enough to be felt."""
     more = (sectioned(post),) if post.approval is not None and post.revises is None else ()
     return (rich(post), *more)
+
+
+def _shared(messages: Sequence[Json], name: str) -> str:
+    """The ts of the message that shows a file, by its name, which no other post has; empty if none does."""
+    for message in messages:
+        if any(isinstance(one, dict) and one.get("name") == name for one in message.get("files") or ()):
+            return str(message["ts"])
+    return ""
 
 
 def _younger(message: dict[str, Any], post: Post) -> bool:

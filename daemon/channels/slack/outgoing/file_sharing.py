@@ -1,6 +1,7 @@
 """Sends a post as a file: its bytes first, which no user sees, and then one call that shows it in the conversation."""
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.outgoing.reply_files import content_of
 from daemon.core.errors import ChannelRefused
 from daemon.core.ports import Post
 
@@ -16,7 +17,7 @@ class FileSharing:
 
         Raises what `Channel.deliver` raises; without the scope `files:write` Slack refuses it.
         """
-        content = post.body.encode()
+        content = content_of(post)
         reserved = await self._client.call("files.getUploadURLExternal", filename=post.file, length=len(content))
         url, file = reserved.get("upload_url"), reserved.get("file_id")
         if not (isinstance(url, str) and isinstance(file, str)):
