@@ -4,6 +4,7 @@ import { el, icon } from "./dom.js";
 import { editor } from "./editor.js";
 import { emoji } from "./emoji.js";
 import { ICONS } from "./icons.js";
+import { attachments } from "./render/attachments.js";
 import { avatar, messageAvatar } from "./render/avatar.js";
 import { messageBody } from "./render/blocks.js";
 import { inline } from "./render/inline.js";
@@ -73,11 +74,8 @@ function content(row, setting) {
   const { store, actions } = setting;
   if (store.editing === message.ts) return [editor(message, setting)];
   const press = (actionId, value) => actions.press(message, actionId, value);
-  const body = el(
-    "div",
-    { class: "body" },
-    ...messageBody(message, { names: namesOf(store), chosen: chosen(store, message), press }),
-  );
+  const shown = { names: namesOf(store), chosen: chosen(store, message), press };
+  const body = el("div", { class: "body" }, ...messageBody(message, shown), ...attachments(message, shown));
   if (message.edited) body.append(el("span", { class: "edited", title: whole(message.edited.ts) }, "(edited)"));
   return [
     message.is_ephemeral ? el("p", { class: "only-you" }, icon(ICONS.eye), "Only visible to you") : null,
