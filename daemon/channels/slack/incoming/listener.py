@@ -49,8 +49,11 @@ _NOTE_LENGTH: Final = 300
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
 _IGNORED: Final[Mapping[type[Arrival], str]] = {Decision: "press_void", WhyAsked: "because_not_mine"}
 _REFUSED: Final = {
-    **{Feedback: "feedback_refused", Complaint: "feedback_refused", Stop: "stop_refused"},
-    **{Decision: "press_refused", WhyAsked: "press_refused"},
+    Feedback: "feedback_refused",
+    Complaint: "feedback_refused",
+    Stop: "stop_refused",
+    Decision: "press_refused",
+    WhyAsked: "press_refused",
 }
 _TOO_LONG: Final = "it took too long"
 _ENDED: Final[Mapping[str, str]] = {
