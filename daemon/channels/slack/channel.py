@@ -45,11 +45,7 @@ from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
-<<<<<<< HEAD
 from daemon.channels.slack.outgoing.status_only import StatusOnly
-=======
-from daemon.channels.slack.outgoing.status_speech import StatusSpeech
->>>>>>> 2b0a878 (What is said without a stream has a module of its own)
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
@@ -244,11 +240,7 @@ class SlackChannel:
         words = self._words_of(conversation.soul, perception.language)
         allowed = not named or (self._settings.slack_streaming == "everywhere" and perception.author.startswith(_USERS))
         if not thread or not allowed:
-<<<<<<< HEAD
             return StatusOnly(status, words)
-=======
-            return StatusSpeech(status, words)
->>>>>>> 2b0a878 (What is said without a stream has a module of its own)
         target = StreamTarget(
             conversation.channel,
             thread,
