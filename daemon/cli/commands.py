@@ -19,6 +19,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "chat": "Talk to the soul in the terminal.",
         "status": "Show running daemons, waiting work and today's costs.",
         "logs": "Print the log of the installed service, of one reply or of one person.",
+        "costs": "Show what model calls have cost, by day, model, step, room or person.",
         "doctor": "Check everything the daemon needs and say how to fix each fault.",
         "inbox": "List, show, retry or drop messages that arrived.",
         "outbox": "List, show, retry or drop posts: the parts of replies on their way to the channel.",

@@ -7,6 +7,7 @@ from daemon.cli.checks.installation import namesake, start_files
 from daemon.cli.checks.machine import data_folder, http_api, python_version
 from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls
+from daemon.cli.checks.money import money
 from daemon.cli.checks.service import whose_settings
 from daemon.cli.checks.slack import slack
 from daemon.cli.checks.tools import tools
@@ -50,7 +51,7 @@ def examine(*, offline: bool) -> list[Finding]:
     findings += [*whose_settings(), *data_folder(settings), *http_api(settings)]
     findings += memory(settings, SystemClock())
     findings += vectors(settings, offline=offline)
-    findings += [*souls(settings), *models(settings), *research(settings), *tools(settings)]
+    findings += [*souls(settings), *models(settings), *money(settings), *research(settings), *tools(settings)]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)
     return [Finding(one.name, one.verdict, redact(one.found), redact(one.fix)) for one in findings]

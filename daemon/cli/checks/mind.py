@@ -1,6 +1,7 @@
 """Checks the settings, the souls' files, the models and their keys."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from daemon.app.known_names import known_names
@@ -45,12 +46,9 @@ def _extended(soul: Soul) -> Finding:
 
 def souls(settings: Settings) -> list[Finding]:
     """Whether the souls' files are valid and each further soul has channels; a fault names file and line."""
-
-    def find(name: str) -> Path:
-        return find_souls_directory(settings.souls_dir, settings.home, name)
-
+    find = partial(find_souls_directory, settings.souls_dir, settings.home)
     try:
-        main, *others = load_souls(find, (settings.name, *settings.souls), known_names())
+        main, *others = souls_of(settings)
     except SoulError as error:
         return [fail("soul", error.message, error.hint)]
     findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]
@@ -64,6 +62,12 @@ def souls(settings: Settings) -> list[Finding]:
             finding = f"{soul.display_name} has no channels and never answers"
             findings.append(warn("soul", finding, f"list channels in {find(soul.name) / soul.name}/soul.toml"))
     return findings
+
+
+def souls_of(settings: Settings) -> tuple[Soul, ...]:
+    """The souls that the settings name, the main one first. Raises SoulError."""
+    find = partial(find_souls_directory, settings.souls_dir, settings.home)
+    return tuple(load_souls(find, (settings.name, *settings.souls), known_names()))
 
 
 def _crowded(soul: Soul) -> Finding:

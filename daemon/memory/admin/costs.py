@@ -1,0 +1,76 @@
+"""What model calls have cost, by what an admin asks for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from daemon.memory.database import Database
+from daemon.memory.records import read_row
+
+_DAY: Final = "CASE day WHEN '' THEN date(started_ms / 1000, 'unixepoch') ELSE day END"
+BY: Final[Mapping[str, str]] = MappingProxyType(
+    {"day": _DAY, "model": "model", "step": "step", "room": "room", "person": "person"}
+)
+"""What costs can be summed by, as SQL on `llm_calls`."""
+
+_NAMELESS: Final = ("room", "person")  # days that are kept as sums alone know neither
+_SUMS: Final = """
+    sum(calls) AS calls, sum(failed) AS failed, sum(tokens_in) AS tokens_in, sum(tokens_cached) AS tokens_cached,
+    sum(tokens_out) AS tokens_out, sum(cost_usd) AS cost_usd, sum(unpriced) AS unpriced
+    """
+_NAME_OF: Final = "SELECT name FROM user_models m WHERE m.person = {} AND name <> '' ORDER BY seen_ms DESC LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class CostSum:
+    """The sum of some calls; `unpriced` of them count with the most that they can have cost.
+
+    `key` is a date, a model, a step, or the id of a room or a person, empty where a call was made for none of them;
+    `name` is that of a person, and of the person in a direct message.
+    """
+
+    key: str
+    name: str
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_cached: int
+    tokens_out: int
+    cost_usd: float
+    unpriced: int
+
+
+async def sums_of_costs(database: Database, by: str, since_ms: int) -> tuple[CostSum, ...]:
+    """What calls since a moment have cost, the dearest first; by day the newest first. `by` is a key of BY.
+
+    Days that are kept as sums alone count by day, model and step, and in no sum by room or person.
+    """
+    order = "key DESC" if by == "day" else "cost_usd DESC, key"
+    older = f"""
+        UNION ALL SELECT {by}, '', calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced
+        FROM llm_days WHERE day >= date(:since / 1000, 'unixepoch')
+        """  # noqa: S608 - a key of BY
+    rows = await database.rows(
+        f"""
+        SELECT s.*, {_name(by)} AS name FROM (
+          SELECT key, max(person) AS somebody, {_SUMS} FROM (
+            SELECT {BY[by]} AS key, person, 1 AS calls, outcome <> 'ok' AS failed, tokens_in, tokens_cached, tokens_out,
+                   coalesce(cost_usd, 0.0) AS cost_usd,
+                   (cost_bound OR (cost_usd IS NULL AND outcome = 'ok')) AS unpriced
+            FROM llm_calls WHERE started_ms >= :since {"" if by in _NAMELESS else older})
+          GROUP BY key) s
+        ORDER BY {order}
+        """,  # noqa: S608 - constants of this module
+        since=since_ms,
+    )
+    return tuple(read_row(CostSum, row) for row in rows)
+
+
+def _name(by: str) -> str:
+    """The name beside a key, in SQL; the person of a direct message is the one who speaks in it."""
+    if by == "person":
+        return f"coalesce(({_NAME_OF.format('s.key')}), '')"
+    if by == "room":
+        return f"CASE WHEN s.key LIKE 'D%' THEN coalesce(({_NAME_OF.format('s.somebody')}), '') ELSE '' END"
+    return "''"
