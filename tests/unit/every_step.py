@@ -78,7 +78,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(decision(words, [f"{words} yes", f"{words} no"])),
             _made(brainstorm(words, count=3)),
             _made(summarize("Kothar")),
-            _made(digest("Kothar")),
+            _made(digest(soul())),
             _made(visitor_notes([words, "Likes tea"], person=words, focus=words)),
             _made(visitor_whispers(words, words)),
             _made(choose_actions([f"Do {words}", "Respond"])),

@@ -37,7 +37,7 @@ def said(step: Step[Any], answer: str) -> str:
 
 def test_every_step_whose_words_are_said_is_found_by_listing() -> None:
     assert set(STEPS) == FAMILY
-    assert sorted(ALOUD) == ["external_dialog", "instruction", "poetic_composition", "respond"]
+    assert sorted(ALOUD) == ["digest", "external_dialog", "instruction", "poetic_composition", "respond"]
     for name, step in STEPS.items():
         if name not in ALOUD:
             assert step.form is AnswerForm.THOUGHT or step.json_schema is not None, f"{name} says its words aloud"

@@ -1,13 +1,15 @@
 """Tell the members of a channel in short what was said there since the last time."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
 from daemon.core.ports import ThreadMessage
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
+from daemon.mind.steps.external_dialog import read_spoken, spoken_text
+from daemon.soul import Soul
 from daemon.soul_engine import TURNS, heading, with_notes
 
 _COMMAND = """\
@@ -32,18 +34,13 @@ def talk_of_room(name: str, said: Sequence[ThreadMessage]) -> WorkingMemory:
     return with_notes(WorkingMemory(name), TURNS, "\n".join(reversed(lines)))
 
 
-def _read(answer: str) -> str:
-    if not (said := answer.strip()):
-        raise MalformedReply("the digest is empty", reply=answer, hint="write the digest")
-    return said
-
-
-def digest(name: str, *, words: int = 180) -> Step[str]:
-    """The digest as it is posted; leaves no memory."""
+def digest(soul: Soul, *, words: int = 180) -> Step[str]:
+    """The digest as it is posted; an answer that begins as a private thought is malformed. Leaves no memory."""
     return Step(
         name="digest",
-        command=_COMMAND.format(name=name, turns=heading(TURNS), words=words),
-        read=_read,
+        command=_COMMAND.format(name=soul.display_name, turns=heading(TURNS), words=words),
+        read=partial(read_spoken, soul),
+        visible=partial(spoken_text, soul),
         remember=lambda _: (),
         creativity=0.3,
         max_output_tokens=words * 6,

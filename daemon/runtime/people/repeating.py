@@ -121,7 +121,7 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     cycle.nonce = cycle.nonce.kept_or_drawn(now, (*texts, *(one.name for one in said)))
     await services.names.learn(texts)
     mind = await services.mind(soul, cycle.calls.append, cycle.charge, (cycle.readers.audience,), cycle.nonce.code)
-    _, told = await mind.run(talk_of_room(soul.display_name, said), digest(soul.display_name))
+    _, told = await mind.run(talk_of_room(soul.display_name, said), digest(soul))
     shown = time_in(int(float(since) * 1000), cycle.newest.zone)
     cycle.dates[shown] = int(float(since) * 1000)
     text = f"_{cycle.words.say('digest_head', since=shown)}_\n\n{told}"
