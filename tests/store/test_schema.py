@@ -40,7 +40,9 @@ def test_the_newest_step_matches_the_schema_version() -> None:
     assert [int(step.name[:4]) for step in steps] == list(range(1, migrate.SCHEMA + 1))
 
 
-@pytest.mark.parametrize(("schema", "digest"), [(4, "6b54ca931ae93bcf"), (5, "38cdf34b4e482ce1")])
+@pytest.mark.parametrize(
+    ("schema", "digest"), [(4, "6b54ca931ae93bcf"), (5, "38cdf34b4e482ce1"), (9, "20fac504b48d7e5b")]
+)
 def test_a_step_that_files_have_taken_is_never_changed(
     path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, digest: str
 ) -> None:
