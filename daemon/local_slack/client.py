@@ -103,8 +103,8 @@ class WorkspaceClient:
         """Press a button on a user's home tab; false when no socket is open."""
         return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])
 
-    async def submit(self, person: str, view: str, **values: str) -> bool:
-        """Send a dialog, by its id, with the value of each input by its action_id; false when no socket is open."""
+    async def submit(self, person: str, view: str, **values: str | Sequence[str]) -> bool:
+        """Send a dialog, by its id, with the value or values of each input by its action_id; false without a socket."""
         return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])
 
     async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:

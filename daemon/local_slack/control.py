@@ -16,8 +16,8 @@ Reading (GET). `person` is an id or a name; a named person gets only what Slack 
   message}`, `message_deleted {channel, ts, thread_ts}`, `thread {channel, ts, reply_count, latest_reply}`, `status
   {channel, thread_ts, status, loading_messages}` (empty status: cleared), `prompts {channel, title, prompts}`,
   `session`, `presence {person, active}`, `channel {channel}`, `person {person}`, `home {view}`, `modal {view}`,
-  `modal_answered {view_id, errors?, view?}`, `reset` (changes were lost: reload everything). Without a person also
-  `call`, `delivery`, `acknowledged`, `socket`, `clock`.
+  `modal_answered {view_id, errors?, view?, trouble?}`, `reset` (changes were lost: reload everything). Without a
+  person also `call`, `delivery`, `acknowledged`, `socket`, `clock`.
 - `calls?method=&after=` -> `{calls: [{number, method, args, at, status, answer}]}`: Web API calls, oldest first.
   `deliveries?event_id=` -> `{deliveries: [{envelope_id, event_id, type, event_type, attempt, reason, socket, sent_at,
   acked_at, ack_payload}]}`: attempts to deliver envelopes, oldest first. `sockets` -> `{sockets: [number]}`.

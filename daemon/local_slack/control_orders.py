@@ -120,7 +120,8 @@ class ControlOrders:
     def _submit(self, args: ControlArgs) -> Json:
         """Send the dialog `view` with `values` by the action_id of each input."""
         person = self._people.person(args.text("person"))
-        values = {name: str(value) for name, value in args.object("values").items()}
+        given = args.object("values").items()
+        values = {name: [str(one) for one in value] if isinstance(value, list) else str(value) for name, value in given}
         return {"delivered": self._people.submit(person, args.text("view"), values)}
 
     def _close(self, args: ControlArgs) -> Json:

@@ -45,6 +45,10 @@ class Interactions:
         person, until = self._triggers.pop(trigger, (None, 0.0))
         return person if person is None or self._clock.now() < until else ""
 
+    def new_hash(self) -> str:
+        """What names one version of a view (Slack: views.update)."""
+        return f"{self._clock.now():.0f}.{secrets.token_hex(4)}"
+
     def new_response_url(self, url: str, person: str, channel: str, ts: str = "") -> str:
         """A URL below the workspace's `url` at which the app may answer the user."""
         key = secrets.token_urlsafe(12)
@@ -88,7 +92,8 @@ def choice(element: Json, value: str) -> Json | None:
 def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
     """The `block_actions` payload of a click (Slack: interaction payloads)."""
     message = press.message
-    container = {"type": "message", "message_ts": message.ts, "channel_id": message.channel, "is_ephemeral": False}
+    container: Json = {"type": "message", "message_ts": message.ts, "channel_id": message.channel}
+    container["is_ephemeral"] = state.message(message.channel, message.ts) is None
     if message.thread_ts:
         container["thread_ts"] = message.thread_ts
     return {

@@ -1,18 +1,16 @@
-"""Dialogs that the app has opened: what people may fill in, and the `view_submission` that carries it to the app."""
+"""Dialogs that the app has opened: what Slack takes as one, and the `view_submission` that carries it to the app."""
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.local_slack.dialog_inputs import input_fault
 from daemon.local_slack.model import Json, WorkspaceUser
 from daemon.local_slack.state import WorkspaceState
 
-_LONGEST_INPUT: Final = 3_000  # characters of a text, where the element names no fewer
 _TITLE: Final = 24
 _METADATA: Final = 3_000
 _IDENTIFIER: Final = 255
-_CHOICES: Final = frozenset({"static_select", "radio_buttons"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +21,10 @@ class Modal:
     view: Json
 
 
-class NotFilledIn(Exception):
-    """Slack's client would not send the dialog: an input is missing, unknown or too long."""
-
-
 def fault_of(view: Json) -> str:
     """What is wrong with a modal view; empty for nothing (Slack: modal view)."""
-    inputs = any(block.get("type") == "input" for block in view["blocks"] if isinstance(block, dict))
+    blocks = [block for block in view["blocks"] if isinstance(block, dict)]
+    inputs = any(block.get("type") == "input" for block in blocks)
     for name in ("title", "submit", "close"):
         text = view.get(name)
         if text is None and name != "title" and not (name == "submit" and inputs):
@@ -40,39 +35,17 @@ def fault_of(view: Json) -> str:
     for name, most in (("private_metadata", _METADATA), ("callback_id", _IDENTIFIER)):
         if len(str(view.get(name) or "")) > most:
             return f"must be no more than {most} characters [json-pointer:/view/{name}]"
-    return ""
+    ids = [str(block["block_id"]) for block in blocks if block.get("block_id")]
+    if len(set(ids)) < len(ids):
+        return "block_id already exists in this view [json-pointer:/view/blocks]"
+    faults = (input_fault(block, f"/view/blocks/{place}") for place, block in enumerate(blocks))
+    return next(filter(None, faults), "")
 
 
-def filled_in(view: Json, values: Mapping[str, str]) -> Json:
-    """`state.values` of a dialog by the `action_id` of each input. Raises NotFilledIn."""
-    state: dict[str, Json] = {}
-    left = dict(values)
-    for place, block in enumerate(view["blocks"]):
-        if block.get("type") != "input":
-            continue
-        element = block.get("element") or {}
-        action = str(element.get("action_id") or "")
-        given = left.pop(action, "")
-        if not given and not block.get("optional"):
-            raise NotFilledIn(f"{action!r} has to be filled in")
-        state[str(block.get("block_id") or f"block-{place}")] = {action: _value(element, given)}
-    if left:
-        raise NotFilledIn(f"the dialog has no input {', '.join(sorted(left))}")
-    return state
-
-
-def _value(element: Json, given: str) -> Json:
-    kind = str(element.get("type"))
-    if kind in _CHOICES:
-        options = [one for one in element.get("options") or () if one.get("value") == given]
-        if given and not options:
-            raise NotFilledIn(f"{given!r} is not offered")
-        return {"type": kind, "selected_option": options[0] if options else None}
-    most = int(element.get("max_length") or _LONGEST_INPUT)
-    least = int(element.get("min_length") or 0)
-    if given and not least <= len(given) <= most:
-        raise NotFilledIn(f"{least} to {most} characters are needed")
-    return {"type": kind, "value": given or None}
+def with_ids(view: Json) -> Json:
+    """A view whose blocks all have an id, as Slack gives one to each that came without."""
+    named = [block | {"block_id": block.get("block_id") or secrets.token_urlsafe(4)} for block in view["blocks"]]
+    return view | {"blocks": named}
 
 
 def view_submission(state: WorkspaceState, person: WorkspaceUser, view: Json, values: Json, trigger: str) -> Json:
@@ -86,7 +59,6 @@ def view_submission(state: WorkspaceState, person: WorkspaceUser, view: Json, va
         "trigger_id": trigger,
         "view": {
             **view,
-            "hash": f"1.{secrets.token_hex(4)}",
             "state": {"values": values},
             "private_metadata": str(view.get("private_metadata") or ""),
             "callback_id": str(view.get("callback_id") or ""),

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from daemon.local_slack.dialog_inputs import Filled, NotFilledIn
 from daemon.local_slack.forwarding import forwarded
 from daemon.local_slack.interactions import (
     Press,
@@ -15,8 +16,9 @@ from daemon.local_slack.interactions import (
     message_action,
     slash_command,
 )
-from daemon.local_slack.modals import NotFilledIn, filled_in, view_submission
+from daemon.local_slack.modals import Modal
 from daemon.local_slack.model import File, Json, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
+from daemon.local_slack.sending_dialogs import end_dialogs, send_dialog
 from daemon.local_slack.text import rich_text, typed
 from daemon.local_slack.workspace import Workspace
 
@@ -75,6 +77,11 @@ class PeopleActing:
         if message is None or message.subtype == "tombstone":
             raise NotPossible("message_not_found", f"no message {ts!r} in {room.id}")
         return message
+
+    def _shown_alone(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str) -> WorkspaceMessage | None:
+        """An ephemeral message that the user got in a channel, None for any other."""
+        shown = self._workspace.state.ephemerals.get(person.id, ())
+        return next((one for one in shown if (one.channel, one.ts) == (room.id, ts)), None)
 
     def say(
         self,
@@ -144,7 +151,7 @@ class PeopleActing:
     def click(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, action_id: str, value: str) -> bool:
         """Click a button; false when no socket is open."""
         workspace = self._workspace
-        message = self.message(room, ts)
+        message = self._shown_alone(person, room, ts) or self.message(room, ts)
         found = find_element(message.blocks, action_id)
         if found is None:
             raise NotPossible("action_not_found", f"the message has no element with the action_id {action_id!r}")
@@ -227,39 +234,24 @@ class PeopleActing:
 
         return workspace.deliveries.once("slash_commands", payload, answered)
 
-    def submit(self, person: WorkspaceUser, view_id: str, values: Mapping[str, str]) -> bool:
-        """Send a dialog that the user has open; it closes as the app acknowledges it. False when no socket is open."""
-        workspace = self._workspace
-        modal = workspace.modals.get(view_id)
-        if modal is None or modal.person != person.id:
+    def submit(self, person: WorkspaceUser, view_id: str, values: Mapping[str, Filled]) -> bool:
+        """Send a dialog that the user has open; the app's acknowledgement ends it. False when no socket is open."""
+        modal = self._open(person, view_id)
+        if modal is None:
             raise NotPossible("view_not_found", f"{person.display_name} has no dialog {view_id!r} open")
         try:
-            state = filled_in(modal.view, values)
+            return send_dialog(self._workspace, person, modal, values)
         except NotFilledIn as missing:
             raise NotPossible("invalid_arguments", str(missing)) from missing
-        trigger = workspace.interactions.new_trigger(person.id)
-
-        def answered(answer: Json | None) -> None:
-            """Errors stay in the dialog, another view takes its place, anything else closes it (Slack: modals)."""
-            action = (answer or {}).get("response_action")
-            about: Json = {"view_id": view_id}
-            if action == "errors":
-                about["errors"] = (answer or {}).get("errors") or {}
-            elif action == "update":
-                workspace.modals[view_id] = replace(modal, view=modal.view | (answer or {})["view"])
-                about["view"] = workspace.modals[view_id].view
-            else:
-                workspace.modals.pop(view_id, None)
-            workspace.feed.publish("modal_answered", about, person=person.id)
-
-        payload = view_submission(workspace.state, person, modal.view, state, trigger)
-        return workspace.deliveries.once("interactive", payload, answered)
 
     def close(self, person: WorkspaceUser, view_id: str) -> None:
         """Close a dialog without sending it."""
+        if self._open(person, view_id) is not None:
+            end_dialogs(self._workspace, person.id, view_id)
+
+    def _open(self, person: WorkspaceUser, view_id: str) -> Modal | None:
         modal = self._workspace.modals.get(view_id)
-        if modal is not None and modal.person == person.id:
-            del self._workspace.modals[view_id]
+        return modal if modal is not None and modal.person == person.id else None
 
     def _typed(self, text: str) -> str:
         state = self._workspace.state

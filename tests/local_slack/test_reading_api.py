@@ -17,14 +17,30 @@ DIALOG = {
     "title": {"type": "plain_text", "text": "One"},
     "submit": {"type": "plain_text", "text": "Send"},
     "blocks": [
-        {"type": "input", "element": {"type": "plain_text_input", "action_id": "words", "max_length": 5}},
+        {
+            "type": "input",
+            "label": {"type": "plain_text", "text": "Words"},
+            "element": {"type": "plain_text_input", "action_id": "words", "max_length": 5},
+        },
         {
             "type": "input",
             "optional": True,
-            "element": {"type": "static_select", "action_id": "kind", "options": [{"value": "a"}]},
+            "label": {"type": "plain_text", "text": "Kind"},
+            "element": {
+                "type": "static_select",
+                "action_id": "kind",
+                "options": [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}],
+            },
         },
     ],
 }
+_OPTIONS = [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}]
+
+
+def _input(element: dict[str, object]) -> dict[str, object]:
+    return {"type": "input", "label": {"type": "plain_text", "text": "Words"}, "element": element}
+
+
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 
@@ -200,6 +216,13 @@ async def test_views_are_published_and_opened(
         {"submit": None},
         {"private_metadata": "x" * 3_001},
         {"callback_id": "x" * 256},
+        {"blocks": [{"type": "input", "element": {"type": "plain_text_input"}}]},
+        {"blocks": [_input({"type": "plain_text_input", "max_length": 3_001})]},
+        {"blocks": [_input({"type": "radio_buttons", "options": _OPTIONS * 11})]},
+        {"blocks": [_input({"type": "checkboxes", "options": [{"value": "a"}]})]},
+        {"blocks": [_input({"type": "static_select", "options": _OPTIONS, "initial_option": {"value": "b"}})]},
+        {"blocks": [_input({"type": "slider"})]},
+        {"blocks": [_input({"type": "plain_text_input"}) | {"block_id": "same"}] * 2},
     ],
 )
 async def test_a_dialog_beyond_slacks_sizes_is_refused(

@@ -1,5 +1,6 @@
 """A connected app whose replies the test writes piece by piece, so that it can check the page after each piece."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -55,7 +56,11 @@ class ManualApp:
         self.api = self._stock.client
         self.clicks: list[tuple[str, str]] = []
         self.shortcuts: list[Json] = []
+        self.dialogs: list[Json] = []
+        self.answers: list[Json] = []
+        """How the next dialogs that are sent are acknowledged; without one they close."""
         self._stock.app.shortcut(WHY_SHORTCUT)(self._shortcut)
+        self._stock.app.view("order")(self._sent)
         for action in ("feedback", "allow", "refuse"):
             self._stock.app.action(action)(self._click)
 
@@ -67,6 +72,14 @@ class ManualApp:
         await ack()
         self.shortcuts.append(shortcut)
         await respond("Because the lamps are lit.", response_type="ephemeral")
+
+    async def _sent(self, ack: AsyncAck, view: Json) -> None:
+        self.dialogs.append(view)
+        await ack(**(self.answers.pop(0) if self.answers else {}))
+
+    def hear_commands(self, command: str, answer: Callable[..., Awaitable[None]]) -> None:
+        """Have a slash command answered by a Bolt listener."""
+        self._stock.app.command(command)(answer)
 
     async def connect(self) -> "ManualApp":
         await self._stock.connect()

@@ -4,8 +4,9 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.modals import Modal, fault_of
+from daemon.local_slack.modals import Modal, fault_of, with_ids
 from daemon.local_slack.model import Json
+from daemon.local_slack.sending_dialogs import replace_dialog
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
 
@@ -29,12 +30,27 @@ def open_view(call: Call) -> Json:
         raise SlackError("invalid_trigger_id")
     if not person:
         raise SlackError("expired_trigger_id")
-    view = _view(call, "modal")
-    if fault := fault_of(view):
-        raise SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] {fault}"]})
+    view = with_ids(_dialog(call)) | {"hash": call.workspace.interactions.new_hash()}
     call.workspace.modals[view["id"]] = Modal(person, view)
     call.workspace.feed.publish("modal", {"view": view}, person=person)
     return {"view": view}
+
+
+def update_view(call: Call) -> Json:
+    """views.update: another view in the place of an open one, named by its id; `hash`: only if it is this version."""
+    modal = call.workspace.modals.get(call.needed("view_id"))
+    if modal is None:
+        raise SlackError("not_found")
+    if call.text("hash") not in {"", modal.view["hash"]}:
+        raise SlackError("hash_conflict")
+    return {"view": replace_dialog(call.workspace, modal.view["id"], _dialog(call))}
+
+
+def _dialog(call: Call) -> Json:
+    view = _view(call, "modal")
+    if fault := fault_of(view):
+        raise SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] {fault}"]})
+    return view
 
 
 def _view(call: Call, kind: str) -> Json:
@@ -50,5 +66,6 @@ METHODS: Final = MappingProxyType(
     {
         "views.publish": WebApiMethod(publish_view, (), Tier.FOUR),
         "views.open": WebApiMethod(open_view, (), Tier.FOUR),
+        "views.update": WebApiMethod(update_view, (), Tier.FOUR),
     }
 )

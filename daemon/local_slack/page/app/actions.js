@@ -53,6 +53,32 @@ export class Actions {
     if (answer) this.notify("Not delivered: the soul is not connected.");
   }
 
+  /** Type a slash command in a conversation; false when it failed. @param {string} channel @param {string} typed */
+  async command(channel, typed) {
+    const [command, text] = typed.trim().split(/\s+(.*)/s);
+    if (!this.store.commands.some((each) => each.command === command)) {
+      this.notify(`${command} is not a valid command.`);
+      return false;
+    }
+    const answer = await this.#try("command", { channel, command, text: text ?? "" });
+    if (answer && !answer.delivered) this.notify(`${command} failed: the soul is not connected.`);
+    return Boolean(answer?.delivered);
+  }
+
+  /** Send what was filled into a dialog; its answer comes with the event stream. False when it failed. */
+  async submit(view, values) {
+    const answer = await this.#try("submit", { view, values });
+    if (answer && !answer.delivered) this.notify("Not delivered: the soul is not connected.");
+    return Boolean(answer?.delivered);
+  }
+
+  /** Close a dialog without sending it. @param {string} view the id of it */
+  async closeDialog(view) {
+    this.store.dialogs.delete(view);
+    this.store.changed();
+    await this.#try("close", { view });
+  }
+
   /** Move the workspace's clock forward. @param {number} seconds */
   async moveClock(seconds) {
     await this.#try("clock", { advance: seconds });
@@ -117,8 +143,9 @@ export class Actions {
 
   /** Reload users, channels and statuses; gives the cursor of their state. */
   async refresh() {
-    const state = await this.api.get("state");
+    const [state, { views }] = await Promise.all([this.api.get("state"), this.api.get("modals")]);
     this.store.takeState(state);
+    this.store.takeDialogs(views);
     return state.cursor;
   }
 

@@ -1,23 +1,61 @@
-/** Completes `@names` in a text box: a list above it, used with the arrow keys (WAI-ARIA: combobox with list). */
+/** Completes names and commands in a text box: a list above it, used with the arrow keys (WAI-ARIA: combobox with list). */
 
 import { el } from "./dom.js";
 import { avatar } from "./render/avatar.js";
 
-const BEGUN = /(?:^|[\s(])@([\p{L}\p{N}._-]{0,30})$/u;
+const NAME_BEGUN = /(?:^|[\s(])(@[\p{L}\p{N}._-]{0,30})$/u;
+const COMMAND_BEGUN = /^(\/[\p{L}\p{N}_-]{0,30})$/u;
 const MOST = 8;
+
+/**
+ * @typedef {object} Source
+ * @property {RegExp} begun matches what may be completed, at the end of the text before the caret
+ * @property {(begun: string) => any[]} found what fits, likeliest first
+ * @property {(one: any) => string} text what takes the place of what was begun
+ * @property {(one: any) => (Node | string)[]} shown the content of a row
+ */
+
+/** Completes `@names`. @param {() => any[]} people the users to offer, likeliest first @returns {Source} */
+export function names(people) {
+  return {
+    begun: NAME_BEGUN,
+    found: (begun) => people().filter((each) => fits(each, begun.slice(1))),
+    text: (person) => `@${person.display_name}`,
+    shown: (person) => {
+      const real = person.real_name === person.display_name ? "" : person.real_name;
+      const both = [el("bdi", { class: "name" }, person.display_name), el("bdi", { class: "quiet" }, real)];
+      return [avatar(person, "small"), ...both];
+    },
+  };
+}
+
+/** Completes `/commands`. @param {() => any[]} commands those of the app @returns {Source} */
+export function slashes(commands) {
+  return {
+    begun: COMMAND_BEGUN,
+    found: (begun) => commands().filter(({ command }) => command.startsWith(begun.toLowerCase())),
+    text: ({ command }) => command,
+    shown: ({ command, description, usage_hint: usage }) => [
+      el("span", { class: "name" }, `${command} ${usage}`),
+      el("span", { class: "quiet" }, description),
+    ],
+  };
+}
 
 export class Completion {
   /**
    * @param {HTMLTextAreaElement} box
    * @param {HTMLElement} list an empty element above the box
-   * @param {() => any[]} people the users to offer, likeliest first
+   * @param {Source[]} sources what can be completed
    */
-  constructor(box, list, people) {
-    Object.assign(this, { box, list, people });
+  constructor(box, list, sources) {
+    Object.assign(this, { box, list, sources });
+    this.source = sources[0];
+    this.begun = "";
     this.found = [];
     this.at = 0;
     list.id = `names-${box.id}`;
-    for (const [name, value] of Object.entries({ role: "listbox", "aria-label": "People", hidden: "" })) {
+    for (const [name, value] of Object.entries({ role: "listbox", "aria-label": "Suggestions", hidden: "" })) {
       list.setAttribute(name, value);
     }
     box.setAttribute("aria-autocomplete", "list");
@@ -26,16 +64,16 @@ export class Completion {
     box.addEventListener("blur", () => this.close());
   }
 
-  /** Offer the users that match the text before the caret. */
+  /** Offer what fits the text before the caret. */
   look() {
-    const begun = BEGUN.exec(this.box.value.slice(0, this.box.selectionStart))?.[1];
-    this.found =
-      begun === undefined
-        ? []
-        : this.people()
-            .filter((each) => fits(each, begun))
-            .slice(0, MOST);
-    if (this.found.length === 1 && this.found[0].display_name.toLowerCase() === begun.toLowerCase()) this.found = [];
+    const before = this.box.value.slice(0, this.box.selectionStart);
+    this.found = [];
+    for (const source of this.sources) {
+      const begun = source.begun.exec(before)?.[1];
+      if (begun !== undefined) Object.assign(this, { source, begun, found: source.found(begun).slice(0, MOST) });
+    }
+    const [only, more] = this.found;
+    if (only && !more && this.source.text(only).toLowerCase() === this.begun.toLowerCase()) this.found = [];
     this.at = 0;
     this.#show();
   }
@@ -61,10 +99,9 @@ export class Completion {
     return true;
   }
 
-  #choose(person) {
+  #choose(one) {
     const caret = this.box.selectionStart;
-    const start = this.box.value.lastIndexOf("@", caret - 1);
-    this.box.setRangeText(`@${person.display_name} `, start, caret, "end");
+    this.box.setRangeText(`${this.source.text(one)} `, caret - this.begun.length, caret, "end");
     this.close();
     this.box.focus();
     this.box.dispatchEvent(new Event("input"));
@@ -73,15 +110,13 @@ export class Completion {
   #show() {
     this.list.hidden = !this.found.length;
     this.list.replaceChildren(
-      ...this.found.map((person, at) => {
+      ...this.found.map((one, at) => {
         const choose = (event) => {
           event.preventDefault();
-          this.#choose(person);
+          this.#choose(one);
         };
         const attributes = { id: `${this.list.id}-${at}`, role: "option", "aria-selected": String(at === this.at) };
-        const real = person.real_name === person.display_name ? "" : person.real_name;
-        const names = [el("bdi", { class: "name" }, person.display_name), el("bdi", { class: "quiet" }, real)];
-        return el("div", { ...attributes, on: { mousedown: choose } }, avatar(person, "small"), ...names);
+        return el("div", { ...attributes, on: { mousedown: choose } }, ...this.source.shown(one));
       }),
     );
     if (this.found.length) this.box.setAttribute("aria-activedescendant", `${this.list.id}-${this.at}`);

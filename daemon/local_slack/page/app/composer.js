@@ -1,6 +1,6 @@
 /** The message box: Enter sends, Shift+Enter breaks the line, and drafts are kept per conversation. */
 
-import { Completion } from "./completion.js";
+import { Completion, names, slashes } from "./completion.js";
 import { el, icon, iconButton } from "./dom.js";
 import { ICONS } from "./icons.js";
 
@@ -11,10 +11,11 @@ export class Composer {
    * @param {object} parts
    * @param {string} parts.id of the text box
    * @param {() => any[]} parts.people the users to mention
+   * @param {() => any[]} [parts.commands] the slash commands to type
    * @param {(text: string, files: File[]) => Promise<unknown>} parts.send gives a false value when it failed
    * @param {() => void} [parts.editLast] called for an arrow up in the empty box
    */
-  constructor({ id, people, send, editLast = () => {} }) {
+  constructor({ id, people, commands = () => [], send, editLast = () => {} }) {
     Object.assign(this, { send, editLast });
     this.place = "";
     this.drafts = new Map();
@@ -37,7 +38,7 @@ export class Composer {
     );
     const bar = el("div", { class: "composer-bar" }, ...this.tools, this.picker, this.hint, this.button);
     this.root = el("div", { class: "composer" }, this.names, this.box, this.chosen, bar);
-    this.completion = new Completion(this.box, this.names, people);
+    this.completion = new Completion(this.box, this.names, [names(people), slashes(commands)]);
     this.files = [];
     this.able = false;
     this.#listen();

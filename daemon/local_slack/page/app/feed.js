@@ -13,6 +13,8 @@ const KINDS = [
   "channel",
   "person",
   "home",
+  "modal",
+  "modal_answered",
   "clock",
 ];
 const SHORTEST = 250;

@@ -59,6 +59,16 @@ const FOLDS = {
   home(store, { view }) {
     store.homeView = view;
   },
+  modal(store, { view }) {
+    store.dialogs.set(view.id, { view, errors: {}, trouble: "" });
+  },
+  modal_answered(store, { view_id: id, view, errors, trouble }) {
+    const open = store.dialogs.get(id);
+    if (!open) return;
+    if (view) store.dialogs.set(id, { view, errors: {}, trouble: "" });
+    else if (errors || trouble) store.dialogs.set(id, { ...open, errors: errors ?? {}, trouble: trouble ?? "" });
+    else store.dialogs.delete(id);
+  },
   clock(_store, { now }) {
     setNow(now);
   },

@@ -2,6 +2,7 @@
 
 import { Actions } from "./actions.js";
 import { Api } from "./api.js";
+import { Dialogs } from "./dialogs.js";
 import { Feed } from "./feed.js";
 import { fold } from "./fold.js";
 import { Notices } from "./notices.js";
@@ -33,6 +34,7 @@ class Page {
     const places = { header: byId("room-header"), body: byId("room-body") };
     this.room = new Room(places, this.store, this.actions, () => this.showMenu(true));
     this.thread = new Thread(byId("thread"), this.store, this.actions);
+    this.dialogs = new Dialogs(byId("dialogs"), this.store, this.actions);
     this.store.subscribe(() => this.show());
     byId("scrim").addEventListener("click", () => this.showMenu(false));
     addEventListener("hashchange", () => this.follow());
@@ -131,6 +133,7 @@ class Page {
     this.notices.show();
     this.room.show();
     this.thread.show();
+    this.dialogs.show();
     const unread = [...store.channels.values()].reduce((sum, room) => sum + (room.unread ?? 0), 0);
     const news = unread ? `(${unread}) ` : "";
     document.title = `${news}${store.titleOf(store.channel)} – ${store.nameOf(store.me.id)}, ${store.team.name}`;

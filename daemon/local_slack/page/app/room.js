@@ -24,9 +24,11 @@ export class Room {
     this.composer = new Composer({
       id: "composer",
       people: () => peopleIn(store),
+      commands: () => store.commands,
       send: async (text, files) => {
         const { channel } = store.view;
         this.scroller.atEnd = true;
+        if (isCommand(text) && !files.length) return actions.command(channel, text);
         return actions.say(channel, text, { files: await actions.pack(files) });
       },
       editLast: () => this.#editLast(),
@@ -176,6 +178,11 @@ export class Room {
     const last = own.filter((message) => !message.thread_ts || message.thread_ts === message.ts).at(-1);
     if (last) this.actions.startEditing(last.ts);
   }
+}
+
+/** Whether a text is a slash command, not a message; `/me` is one. @param {string} text */
+export function isCommand(text) {
+  return text.startsWith("/") && !text.startsWith("/me ");
 }
 
 /** The users to mention: the soul first, then members of the open conversation, then all others. */

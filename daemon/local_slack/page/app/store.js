@@ -22,6 +22,10 @@ export class Store {
     this.choices = new Map();
     /** @type {{callback_id: string, name: string}[]} shortcuts of the app at each message */
     this.shortcuts = [];
+    /** @type {{command: string, description: string, usage_hint: string}[]} slash commands of the app */
+    this.commands = [];
+    /** @type {Map<string, {view: any, errors: Record<string, string>, trouble: string}>} open dialogs, the newest last */
+    this.dialogs = new Map();
     this.note = "";
     this.homeView = null;
     this.live = false;
@@ -49,12 +53,22 @@ export class Store {
   }
 
   /** Store a `state` answer; messages are loaded per channel. @param {any} state */
-  takeState({ team, me, bot, people, channels, statuses, shortcuts, note, now }) {
+  takeState({ team, me, bot, people, channels, statuses, shortcuts, commands, note, now }) {
     setNow(now);
-    Object.assign(this, { team, me, bot, shortcuts, note });
+    Object.assign(this, { team, me, bot, shortcuts, commands, note });
     this.people = new Map(people.map((person) => [person.id, person]));
     this.channels = new Map(channels.map((channel) => [channel.id, channel]));
     this.statuses = new Map(statuses.map((line) => [`${line.channel}/${line.thread_ts}`, line]));
+    this.changed();
+  }
+
+  /** Store the dialogs that are open; one that is known in this version keeps what was said of it. @param {any[]} views */
+  takeDialogs(views) {
+    const known = (view) => {
+      const before = this.dialogs.get(view.id);
+      return before?.view.hash === view.hash ? before : { view, errors: {}, trouble: "" };
+    };
+    this.dialogs = new Map(views.map((view) => [view.id, known(view)]));
     this.changed();
   }
 

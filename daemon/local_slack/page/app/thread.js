@@ -3,7 +3,7 @@
 import { Composer } from "./composer.js";
 import { el, iconButton } from "./dom.js";
 import { ICONS } from "./icons.js";
-import { peopleIn } from "./room.js";
+import { isCommand, peopleIn } from "./room.js";
 import { Scroller } from "./scroller.js";
 import { threadRows } from "./selectors.js";
 
@@ -29,6 +29,7 @@ export class Thread {
       send: async (text, files) => {
         const { channel, thread } = store.view;
         this.scroller.atEnd = true;
+        if (isCommand(text)) return this.#noCommands(text);
         return actions.say(channel, text, { thread, files: await actions.pack(files) });
       },
     });
@@ -50,6 +51,11 @@ export class Thread {
     this.scroller.show(`${channel}/${thread}`, threadRows(store));
     this.composer.turnTo(`${channel}/${thread}`, "Reply…");
     this.composer.enable(store.live && store.channel.is_member && !store.channel.is_archived);
+  }
+
+  #noCommands(text) {
+    this.actions.notify(`${text.split(/\s/)[0]} is not supported in threads. Sorry!`);
+    return false;
   }
 
   /** Go back to the conversation alone. */

@@ -2,6 +2,7 @@
 
 import { el, icon } from "../dom.js";
 import { ICONS } from "../icons.js";
+import { confirmed } from "../confirming.js";
 import { decoded, link } from "./inline.js";
 import { plan } from "./plan.js";
 import { prose } from "./prose.js";
@@ -75,7 +76,7 @@ function button(element, { press }) {
   if (element.type !== "button") return null;
   if (element.url) return link(element.url, name);
   const kind = ["primary", "danger"].includes(element.style) ? `button ${element.style}` : "button";
-  const on = { click: () => press(element.action_id, String(element.value ?? "")) };
+  const on = { click: () => confirmed(element.confirm, () => press(element.action_id, String(element.value ?? ""))) };
   const label = element.accessibility_label ?? null;
   const attributes = { type: "button", class: kind, "aria-label": label, title: label };
   return el("button", { ...attributes, data: { focus: element.action_id ?? "" }, on }, name);

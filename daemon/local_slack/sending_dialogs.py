@@ -1,0 +1,69 @@
+"""A dialog on its way to the app, and what the app's acknowledgement does with it (Slack: modals, response_action)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from daemon.local_slack.dialog_inputs import Filled, filled_in
+from daemon.local_slack.modals import Modal, fault_of, view_submission, with_ids
+from daemon.local_slack.model import Json, WorkspaceUser
+from daemon.local_slack.workspace import Workspace
+
+_TROUBLE = "We had some trouble connecting. Try again?"
+"""What Slack says in a dialog whose acknowledgement it can't use."""
+
+
+def send_dialog(workspace: Workspace, person: WorkspaceUser, modal: Modal, values: Mapping[str, Filled]) -> bool:
+    """Send a dialog with what was filled in; false when no socket is open. Raises NotFilledIn."""
+    state = filled_in(modal.view, values)
+    trigger = workspace.interactions.new_trigger(person.id)
+    payload = view_submission(workspace.state, person, modal.view, state, trigger)
+    return workspace.deliveries.once(
+        "interactive", payload, lambda answer: _answered(workspace, modal.view["id"], answer or {})
+    )
+
+
+def end_dialogs(workspace: Workspace, person: str, *views: str) -> None:
+    """Close dialogs of a user."""
+    for view in views:
+        workspace.modals.pop(view, None)
+        workspace.feed.publish("modal_answered", {"view_id": view}, person=person)
+
+
+def replace_dialog(workspace: Workspace, view_id: str, view: Json) -> Json:
+    """Put another view in the place of an open one; gives what is shown then."""
+    modal = workspace.modals[view_id]
+    kept = {name: modal.view[name] for name in ("id", "team_id", "app_id")}
+    shown = with_ids(view) | kept | {"hash": workspace.interactions.new_hash()}
+    workspace.modals[view_id] = replace(modal, view=shown)
+    workspace.feed.publish("modal_answered", {"view_id": view_id, "view": shown}, person=modal.person)
+    return shown
+
+
+def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
+    """Errors stay in the dialog, another view takes its place, anything else closes it."""
+    modal = workspace.modals.get(view_id)
+    if modal is None:
+        return
+    action = answer.get("response_action")
+    if action == "update" and isinstance(view := answer.get("view"), dict) and not fault_of(view):
+        replace_dialog(workspace, view_id, view)
+    elif action == "errors" and _fits(modal.view, errors := answer.get("errors")):
+        workspace.feed.publish("modal_answered", {"view_id": view_id, "errors": errors}, person=modal.person)
+    elif action == "clear":
+        end_dialogs(
+            workspace, modal.person, *(key for key, one in workspace.modals.items() if one.person == modal.person)
+        )
+    elif action is None:
+        end_dialogs(workspace, modal.person, view_id)
+    else:
+        workspace.feed.publish("modal_answered", {"view_id": view_id, "trouble": _TROUBLE}, person=modal.person)
+
+
+def _fits(view: Json, errors: object) -> bool:
+    """Whether errors are sentences for inputs that the dialog has."""
+    inputs = {str(block["block_id"]) for block in view["blocks"] if block.get("type") == "input"}
+    return (
+        isinstance(errors, dict)
+        and bool(errors)
+        and all(name in inputs and isinstance(text, str) and text for name, text in errors.items())
+    )
