@@ -21,7 +21,7 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminders_digest": "a digest",
         "reminders_paused": "{line}: paused, *resume reminder {number}* goes on with it",
         "reminders_waits": "waits until {when} for what you named",
-        "reminder_set": "{when}: {what}. *my reminders* lists yours.",
+        "reminder_set": "{when}: {what}. `my reminders` lists yours.",
         "reminder_no_number": "You have no reminder {number}; *my reminders* lists yours.",
         "reminder_cancelled": "Reminder {number} is cancelled.",
         "reminder_moved": "Reminder {number} is due {when}.",

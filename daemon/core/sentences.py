@@ -114,9 +114,9 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "directly.",
         **ABOUT_LIMITS,
         # -- what is known of a person, and what they decide of it ------------------------------------------------
-        "own_notice": "I remember what we talk about. *what do you know about me* shows it, *pause remembering* "
+        "own_notice": "I remember what we talk about. `what do you know about me` shows it, `pause remembering` "
         "stops it.",
-        "own_way": "Write me a direct message with *what do you know about me*: there you see, correct and erase it.",
+        "own_way": "Write me a direct message with `what do you know about me`: there you see, correct and erase it.",
         "own_in_private": "I have answered you in a direct message.",
         "own_known": "This is what I know about you:",
         "own_nothing": "I have noted nothing about you.",

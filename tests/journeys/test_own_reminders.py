@@ -41,7 +41,7 @@ async def until_due(house: House, number: int) -> None:
 async def test_a_daily_reminder_comes_at_nine_where_its_person_lives_over_a_restart(house: House) -> None:
     answer = await set_in(house, "dm", "Erinnere mich täglich um neun ans Stand-up", wish(every="daily 09:00"))
     assert "Noted." in answer
-    assert "daily at 09:00: stand-up. my reminders lists yours." in answer.replace("_", "").replace("*", "")
+    assert "daily at 09:00: stand-up. `my reminders` lists yours." in answer
     assert "You have set a reminder for" in shown(house.prompts[-1])
     room = await house.people.open_dm("Ada")
     for number in (1, 2):

@@ -24,6 +24,7 @@ _SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
     ("external_dialog", "no thoughts, no stage directions, no name in front"),
     ("visitor_whispers", "the quiet voice within"),
     ("summarize", "Write one new summary"),
+    ("digest", "Write a digest of it"),
     ("instruction", "Do just this and answer with the result alone"),
     ("respond", "<stimulus_verb"),
 )

@@ -9,7 +9,6 @@ from daemon.core.errors import ChannelError
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.phrases import USAGE, Phrase
 from daemon.core.text import one_line, shortened
-from daemon.core.timetable import moment_in
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.queues.memory_acts import Asker, Corrected, Forgotten, MemoryAct, Paused, Shown
 from daemon.memory.queues.own_reminders import ReminderCancelled
@@ -20,6 +19,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.helping import status_of_person
 from daemon.runtime.people.own_memory import day_in
+from daemon.runtime.people.own_reminders import lines_of
 
 _PAGE: Final = 8  # facts at a time
 _MOST: Final = 10  # reminders, keys
@@ -120,13 +120,11 @@ def _fact(cycle: Cycle, number: int, fact: Fact) -> HomeItem:
 
 
 async def _reminders(cycle: Cycle) -> HomeSection:
-    waiting = await cycle.services.capabilities.own_things.reminders(cycle.newest.author)
+    waiting = (await cycle.services.capabilities.own_things.reminders(cycle.newest.author))[:_MOST]
+    cancel = cycle.words.say("home_cancel")
     items = [
-        HomeItem(
-            f"{moment_in(one.due_ms, cycle.newest.zone)}: {shortened(one_line(one.content), _LONGEST) or '…'}",
-            (HomeButton(cycle.words.say("home_cancel"), f"cancel {one.id}"),),
-        )
-        for one in waiting[:_MOST]
+        HomeItem(line, (HomeButton(cancel, f"cancel {one.id}"),))
+        for one, line in zip(waiting, await lines_of(cycle, waiting), strict=True)
     ]
     return HomeSection(cycle.words.say("home_reminders"), _or(items, cycle.words.say("reminders_none")))
 

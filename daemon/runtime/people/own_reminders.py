@@ -4,6 +4,7 @@ A person sees and changes their own alone. Where others read along, what is answ
 """
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.core.errors import ChannelError
@@ -63,14 +64,19 @@ async def reminders_of_person(cycle: Cycle) -> str:
     own = await cycle.services.capabilities.own_things.reminders(cycle.newest.author)
     if not own:
         return say("reminders_none")
-    names = await cycle.services.channel.names_of([_channel(one) for one in own[:_SHOWN]])
-    lines = [_line(cycle, one, names.get(_channel(one), "")) for one in own[:_SHOWN]]
+    lines = await lines_of(cycle, own[:_SHOWN])
     more = [say("help_more", count=len(own) - _SHOWN)] if len(own) > _SHOWN else []
     return "\n".join((say("reminders_head"), *lines, *more, say("reminders_how", number=own[0].number)))
 
 
+async def lines_of(cycle: Cycle, own: Sequence[Intention]) -> list[str]:
+    """A line for each of a person's reminders: its number, its time on their clock, what it is, and where."""
+    names = await cycle.services.channel.names_of([_channel(one) for one in own])
+    return [_line(cycle, one, names.get(_channel(one), "")) for one in own]
+
+
 def _line(cycle: Cycle, one: Intention, room: str) -> str:
-    """One line of the list, with its time on the person's own clock; `room` is the name of its channel, if known."""
+    """`room` is the name of its channel, if known."""
     say, zone = cycle.words.say, cycle.newest.zone
     moment = time_in(one.due_ms, zone)
     if one.cue:

@@ -21,11 +21,12 @@ export function timelineRows(store) {
   const replies = Map.groupBy(everything.filter(isReply), (message) => message.thread_ts);
   const unfolded = store.channel?.kind === "im";
   const rows = [];
-  let before = null;
+  let [before, day] = [null, ""];
   for (const message of everything) {
     if (isReply(message) && message.subtype !== "thread_broadcast") continue;
-    if (!before || dayKey(before.ts) !== dayKey(message.ts)) {
-      rows.push({ type: "day", key: `day ${dayKey(message.ts)}`, message });
+    if (dayKey(message.ts) !== day) {
+      day = dayKey(message.ts);
+      rows.push({ type: "day", key: `day ${day}`, message });
       before = null;
     }
     rows.push(messageRow(message, before));
