@@ -27,6 +27,7 @@ class Command(StrEnum):
     STATUS = "status"
     REMINDERS = "reminders"
     HOME = "home"
+    INTRODUCE = "introduce"
     KNOWN = "known"
     WHY = "why"
     WHY_SAID = "why said"
@@ -70,6 +71,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "was kannst du hier",
         ),
         Command.HOME: (),  # no words mean it; it is opened and pressed
+        Command.INTRODUCE: (),  # nor this: the soul is invited to a channel
         Command.STATUS: ("your status", "show your status", "dein status", "zeig deinen status"),
         Command.REMINDERS: (
             "my reminders",

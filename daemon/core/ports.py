@@ -357,7 +357,33 @@ class AskedAbout:
     words: str
 
 
-Arrival = NewMessage | Edit | Deletion | Feedback | Complaint | Decision | Stop | WhyAsked | TypedCommand | AskedAbout
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The soul was invited to a channel by `inviter`, at `at_ms`; what is said there, its `audience` may know."""
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    place: Place
+    audience: Audience
+    inviter: str
+    at_ms: int
+
+
+Arrival = (
+    NewMessage
+    | Edit
+    | Deletion
+    | Feedback
+    | Complaint
+    | Decision
+    | Stop
+    | WhyAsked
+    | TypedCommand
+    | AskedAbout
+    | Joined
+)
 
 
 class Acceptance(StrEnum):

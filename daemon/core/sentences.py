@@ -17,6 +17,7 @@ from daemon.core.answer_sentences import ABOUT_ANSWERS
 from daemon.core.clock_sentences import ABOUT_CLOCKS
 from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.limit_sentences import ABOUT_LIMITS
+from daemon.core.room_sentences import ABOUT_ROOMS
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 
@@ -274,6 +275,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "came_up_private": "in a private channel",
         "came_up_elsewhere": "in another conversation",
         **ABOUT_WHAT_IS_UNREAD,
+        **ABOUT_ROOMS,
         # -- what came to nothing ---------------------------------------------------------------------------------
         "away_you": "I was away until {now} (UTC) and did not answer what you wrote before {before}; say it again if "
         "it still matters.",

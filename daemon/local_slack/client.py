@@ -116,9 +116,9 @@ class WorkspaceClient:
         """Open a user's DM with the app (raises app_home_opened); gives the channel's id."""
         return str((await self.post("open_dm", person=person))["channel"])
 
-    async def join(self, person: str, channel: str) -> None:
-        """Add a user, or the app, to a channel."""
-        await self.post("join", person=person, channel=channel)
+    async def join(self, person: str, channel: str, *, inviter: str = "") -> None:
+        """Add a user, or the app, to a channel; invited by somebody, or by nobody whom Slack names."""
+        await self.post("join", person=person, channel=channel, inviter=inviter)
 
     async def leave(self, person: str, channel: str) -> None:
         """Remove a user, or the app, from a channel."""

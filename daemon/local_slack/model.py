@@ -167,6 +167,7 @@ class WorkspaceMessage:
     recipient: str = ""
     in_chunks: bool | None = None
     custom_author: CustomAuthor | None = None
+    inviter: str = ""
 
     @property
     def in_timeline(self) -> bool:

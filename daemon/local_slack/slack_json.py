@@ -149,6 +149,7 @@ def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, 
         shape |= _by_bot(author)
     optional: dict[str, object] = {
         "subtype": message.subtype,
+        "inviter": message.inviter,
         "client_msg_id": message.client_msg_id,
         "blocks": list(message.blocks),
         "attachments": list(message.attachments),

@@ -210,7 +210,8 @@ class Workspace:
         room = self.state.join(channel.id, person)
         self.feed.publish("channel", {"channel": room.id}, channel=room.id)
         self._raise(events.joined_event(self.state, room, person, inviter, self.new_ts(room.id)), room.id)
-        self.post(WorkspaceMessage(room.id, person, f"<@{person}> has joined the channel", subtype="channel_join"))
+        line = WorkspaceMessage(room.id, person, f"<@{person}> has joined the channel", subtype="channel_join")
+        self.post(replace(line, inviter=inviter))
         return room
 
     def leave(self, channel: WorkspaceChannel, person: str) -> None:

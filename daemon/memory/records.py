@@ -297,7 +297,7 @@ class Delivery:
     since when. `faults` counts failures that were not foreseen, `draft_tries` the tries to finish its draft that the
     platform answered but did not do. `note`: it is a line of the daemon's own about another post. `emptied`: it lost
     its words while it waited, so that it can be found, and never sent. `halted`: a person stopped its reply, so that no
-    more of it is sent.
+    more of it is sent. `unasked`: nobody waits for it, so that where it can't be posted nobody is told.
     """
 
     post: Post
@@ -312,6 +312,7 @@ class Delivery:
     note: bool = False
     emptied: bool = False
     halted: bool = False
+    unasked: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
@@ -345,4 +346,5 @@ class Delivery:
             note=bool(row["note"]),
             emptied=bool(row["cleared"]),
             halted=row["stopped"] == "halted",
+            unasked=bool(row["unasked"]),
         )

@@ -128,7 +128,7 @@ class Courier:
         if _changes_a_message(post):
             return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
         if self._age(delivery) > (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after):
-            await self._outbox.give_up(delivery, "expired", "too old to be sent", Note.EXPIRED)
+            await self._give_up(delivery, "expired", "too old to be sent", Note.EXPIRED)
             self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None
         return post
@@ -177,7 +177,7 @@ class Courier:
             await self._anew(delivery, post, refusal.message)
             await self._outbox.postpone(delivery, 0, doubtful=False, reason=refusal.message)
             return False
-        await self._outbox.give_up(delivery, "dead", refusal.message, Note.DEAD)
+        await self._give_up(delivery, "dead", refusal.message, Note.DEAD)
         self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
         if delivery.note and post.recipient:  # its thread may be gone or locked: then outside it, to the user alone
             said = await self._channel.whisper(post.conversation, post.recipient, post.body)
@@ -205,9 +205,16 @@ class Courier:
                 delivery, 0 if closed else pause, doubtful=delivery.doubtful, reason=doubt.message
             )
             return False
-        await self._outbox.give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}", Note.UNKNOWN)
+        await self._give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}", Note.UNKNOWN)
         self._emit("outbox.unknown", key=delivery.post.key, reason=doubt.message, hint="soul outbox show KEY")
         return True
+
+    async def _give_up(self, delivery: Delivery, state: str, reason: str, note: Note) -> None:
+        """Settle a post that won't be sent, with a note in its place; without one where nobody waits for it."""
+        if delivery.unasked:
+            await self._outbox.drop(delivery, reason)
+        else:
+            await self._outbox.give_up(delivery, state, reason, note)
 
     async def _anew(self, delivery: Delivery, post: Post, reason: str) -> Post:
         """The post without the draft that it can't finish, or the earlier post that it can't revise."""

@@ -173,6 +173,7 @@ class SpeakingFirst(SoulSection):
 
     speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
     says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
+    introduces_itself: bool = Field(True, description="Whether it says who it is in a channel that it is invited to.")
 
 
 class IsmLimits(SoulSection):

@@ -40,6 +40,9 @@ _MORE = {
 """Phrases that hold a name, a code or words, so that no list of words makes them."""
 
 
+_WORDLESS = (Command.HOME, Command.INTRODUCE)
+
+
 def phrase_reference() -> str:
     """The text of the document."""
     return "\n".join(
@@ -48,7 +51,7 @@ def phrase_reference() -> str:
 
 
 def _rows() -> Iterator[str]:
-    for command in (one for one in Command if one is not Command.HOME):
+    for command in (one for one in Command if one not in _WORDLESS):
         phrases = ", ".join(f"*{one}*" for one in (*PHRASES[command], *_MORE.get(command, ())))
         words = ", ".join(f"`{word}`" for word, meant in WORDS.items() if meant is command)
         yield f"| {command.value} | {phrases} | {words} | {'no' if command in AS_MESSAGE else 'yes'} |"

@@ -121,6 +121,7 @@ class Commits(WorkerStore):
                 approval=effect.approval.id if effect.approval and last else None,
                 state="pending",
                 stopped="closing" if effect.stops else "",
+                unasked=int(effect.unasked),
                 created_ms=now,
                 **conversation_columns(claim.conversation),
             )

@@ -41,7 +41,8 @@ class CycleEffect:
     people that stood in its prompt. `dates` are times in its parts, each as it reads there with its moment (ms, UTC),
     so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
     ends a reply that a person stopped, so that its draft is kept as it stands. `cap_shown_day` is the day of
-    a cap of which the conversation reads now, if it does. `files` are sent behind the parts.
+    a cap of which the conversation reads now, if it does. `files` are sent behind the parts. `unasked`:
+    nobody waits for the parts, which are dropped without a word where they can't be posted.
     """
 
     claim: Claim
@@ -81,3 +82,4 @@ class CycleEffect:
     stops: bool = False
     cap_shown_day: str = ""
     files: tuple[ReplyFile, ...] = ()
+    unasked: bool = False

@@ -19,6 +19,7 @@ from daemon.core.ports import (
     Edit,
     Emit,
     Feedback,
+    Joined,
     NewMessage,
     Source,
     Stop,
@@ -37,6 +38,7 @@ from daemon.memory.queues.edits import delete_message, edit_message
 from daemon.memory.queues.fairness import note_crowd
 from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback
 from daemon.memory.queues.handoffs import at_its_holder
+from daemon.memory.queues.introductions import take_invitation
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
 from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
@@ -46,7 +48,7 @@ from daemon.memory.queues.why_asked import ask_why
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
-_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand | AskedAbout
+_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand | AskedAbout | Joined
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -180,9 +182,11 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
 
 
 async def _store_asked(
-    transaction: Transaction, asked: WhyAsked | TypedCommand | AskedAbout, now: int
+    transaction: Transaction, asked: WhyAsked | TypedCommand | AskedAbout | Joined, now: int
 ) -> tuple[Acceptance, str]:
     """What people ask for without a message."""
+    if isinstance(asked, Joined):
+        return await take_invitation(transaction, asked, now)
     if isinstance(asked, AskedAbout):
         return await take_question(transaction, asked, now)
     if isinstance(asked, TypedCommand):

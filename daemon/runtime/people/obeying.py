@@ -13,6 +13,7 @@ from daemon.core.text import one_line
 from daemon.memory.people.erasure import Spared
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.introductions import JOINED
 from daemon.memory.queues.memory_acts import (
     CONFIRM_MS,
     AskedToForget,
@@ -37,6 +38,7 @@ from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
 from daemon.runtime.people.home import heed_home
+from daemon.runtime.people.introducing import introduce
 from daemon.runtime.people.own_keys import heed_keys
 from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
@@ -94,6 +96,8 @@ def _pressed(cycle: Cycle) -> Phrase | None:
     params = cycle.newest.params
     if HOME in params:
         return Phrase(Command.HOME, words=str(params[HOME]))
+    if JOINED in params:
+        return Phrase(Command.INTRODUCE)
     if TYPED in params:
         return typed(cycle.newest.content)
     if str(params.get("approval", "")).startswith(_BUTTON):
@@ -153,6 +157,7 @@ async def _answer_in(cycle: Cycle, phrase: Phrase, room: _Room) -> _Answer:
 _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Delivery | None]]]] = {
     Command.HELP: show_help,
     Command.HOME: heed_home,
+    Command.INTRODUCE: introduce,
     Command.WHY_SAID: lambda cycle, _: explain(cycle),
     Command.SESSIONS: show_who_works,
     Command.WORKS_ON: show_who_works,

@@ -21,6 +21,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import CORRECTS, opened, pressed
+from daemon.channels.slack.incoming.joins import joined
 from daemon.channels.slack.incoming.reactions import thumb_given
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
@@ -188,7 +189,12 @@ class Listener:
             return self._reader.shortcut(body)
         if body.get("type") == "view_submission":
             return dialog_sent(self._reader, body)
-        return session_stopped(self._reader, body) or thumb_given(self._reader, body) or self._reader.event(body)
+        return (
+            session_stopped(self._reader, body)
+            or thumb_given(self._reader, body)
+            or joined(self._reader, body)
+            or self._reader.event(body)
+        )
 
 
 def _stop_of(message: NewMessage) -> Stop:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, as_ts, in_order, messages_of, read_page
 from daemon.channels.slack.incoming.event_reader import EventReader, channel_type
+from daemon.channels.slack.incoming.joins import joined
 from daemon.core.perception import Place
 from daemon.core.ports import Acceptance, Intake, Source, UnreadPlace
 
@@ -133,7 +134,8 @@ class PlaceReader:
 
     async def _pass_on(self, channel: str, message: Mapping[str, Any]) -> int:
         """Pass a message to the intake; 1 if it was new, else 0."""
-        arrival = self._reader.event(self._payload(channel, message), Source.BACKFILL)
+        payload = self._payload(channel, message)
+        arrival = joined(self._reader, payload) or self._reader.event(payload, Source.BACKFILL)
         if arrival is None:
             return 0
         return int(await self._intake.accept(arrival) is Acceptance.ACCEPTED)

@@ -14,6 +14,19 @@ CHANGES: tuple[str, ...] = (
       seen_ms INTEGER NOT NULL
     ) STRICT
     """,
+    # By which event of the inbox each soul introduced itself in a channel, once for ever.
+    """
+    CREATE TABLE introductions (
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      event TEXT NOT NULL,
+      invited_ms INTEGER NOT NULL,
+      PRIMARY KEY (soul, workspace, channel)
+    ) STRICT
+    """,
+    # Nobody waits for such a post: where it can't be sent, it is dropped without a note.
+    "ALTER TABLE outbox ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0 CHECK (unasked IN (0, 1))",
 )
 
 
