@@ -45,7 +45,7 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "message.groups",
     "message.im",
     "message.mpim",
-    "member_joined_channel",  # who reads in a room, and since when; nothing of these is stored
+    "member_joined_channel",  # who reads in a room, and since when; and that the soul was invited
     "member_left_channel",
     "channel_shared",
     "channel_unshared",
