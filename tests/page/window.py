@@ -122,11 +122,16 @@ class Window:
         await dialog.dismiss()
 
 
-async def ask_why(message: Locator) -> None:
-    """Choose the app's shortcut in the menu of a message."""
+async def use_shortcut(message: Locator, name: str) -> None:
+    """Choose a shortcut of the app in the menu of a message."""
     await message.hover()
     await message.get_by_role("button", name="More actions").click()
     menu = message.get_by_role("dialog", name="More actions")
     await expect(menu.get_by_role("button")).to_have_text(["Why did you say that?", "Ask about this"])
-    await menu.get_by_role("button", name="Why did you say that?").click()
+    await menu.get_by_role("button", name=name).click()
     await expect(menu).to_have_count(0)
+
+
+async def ask_why(message: Locator) -> None:
+    """Choose *Why did you say that?* in the menu of a message."""
+    await use_shortcut(message, "Why did you say that?")

@@ -1,0 +1,153 @@
+"""What a colleague does beside talking, on the page with the whole daemon: Home, dialogs, shortcuts, commands."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Locator, expect
+
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import serve_workspace
+from daemon.memory.knowledge.records.kinds import Topic
+from tests.fakes import TurnableClock
+from tests.given import shown, tagged, wanting
+from tests.journeys.house import House, settings_for
+from tests.journeys.own_memory import note
+from tests.page.conftest import OpenWindow
+from tests.page.window import Window, ask_why, use_shortcut
+from tests.programs import ends_awaited
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]  # two seconds on an idle machine
+
+KILN: Final = "The kiln cracks at 900 degrees."
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    """The workspace with one running daemon; its time stands still, so that no dialog comes too late."""
+    clock = TurnableClock()
+    async with ends_awaited(), serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
+        built = House(workspace, people, clock, settings_for(workspace, tmp_path))
+        try:
+            await built.start()
+            yield built
+        finally:
+            await built.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ada(house: House, new_window: OpenWindow) -> AsyncIterator[Window]:
+    """Ada's window of her direct messages with the soul."""
+    window = await new_window(house.workspace.page_url, "U0ADA", "D0ADA")
+    yield window
+    window.connection_may_break = True
+
+
+async def talked(house: House, window: Window, says: str, reply: str) -> Locator:
+    """Say something in the direct messages; gives the answer, once nothing is in work any more."""
+    house.model.replies.append(tagged(reply))
+    await window.say(says)
+    answer = window.timeline.locator(".message.nested").last
+    await expect(answer).to_contain_text(reply)
+    await expect(answer.locator(".feedback")).to_be_visible()
+    await house.idle()
+    return answer
+
+
+async def home_of(window: Window) -> Locator:
+    await window.page.get_by_role("button", name="Home", exact=True).click()
+    return window.page.get_by_role("region", name="Home")
+
+
+async def test_on_her_home_tab_ada_corrects_and_forgets_what_is_known_and_pauses(house: House, ada: Window) -> None:
+    await talked(house, ada, "I keep bees on the roof", "Noted.")
+    await note(house, "U0ADA", "keeps bees", "keep bees on the roof", topic=Topic.OTHER)
+    home = await home_of(ada)
+    await expect(home).to_contain_text("keeps bees")
+    await home.get_by_role("button", name="Correct", exact=True).click()
+    asks = ada.page.get_by_role("dialog", name="Correct")
+    await asks.get_by_label("What is right?").fill("I keep wasps")
+    await asks.get_by_role("button", name="Correct", exact=True).click()
+    await expect(asks).to_have_count(0)
+    await expect(home).to_contain_text("I keep wasps")
+    await expect(home).not_to_contain_text("keeps bees")
+    await home.get_by_role("button", name="Forget", exact=True).click()
+    sure = ada.page.get_by_role("dialog", name="Forget")
+    await expect(sure).to_contain_text("It can't be undone")
+    await sure.get_by_role("button", name="✕").click()
+    await expect(home).to_contain_text("I keep wasps")
+    await home.get_by_role("button", name="Forget", exact=True).click()
+    await sure.get_by_role("button", name="Forget", exact=True).click()
+    await expect(home).to_contain_text("I have noted nothing about you")
+    await home.get_by_role("button", name="Pause remembering").click()
+    await expect(home).to_contain_text("Remembering is paused")
+    await home.get_by_role("button", name="Resume remembering").click()
+    await expect(home.get_by_role("button", name="Pause remembering")).to_be_visible()
+
+
+async def test_a_bad_answer_is_asked_about_in_a_dialog_and_by_a_button_after_a_thumb(house: House, ada: Window) -> None:
+    alone = ada.page.locator(".message.ephemeral")
+    first = await talked(house, ada, "hello", "Good day.")
+    await first.locator(".feedback").get_by_role("button").last.click()
+    asks = ada.page.get_by_role("dialog", name="What was wrong?")
+    await expect(asks).to_contain_text("my admins can read them")
+    await asks.get_by_role("button", name="Send").click()
+    await expect(asks.get_by_role("alert").filter(has_text="required")).to_be_visible()
+    await asks.get_by_label("What was wrong with this answer?").fill("Too curt.")
+    await asks.get_by_role("button", name="Send").click()
+    await expect(alone.last).to_contain_text("I have noted what was wrong.")
+    second = await talked(house, ada, "hello again", "Good night.")
+    await second.hover()
+    await second.get_by_role("button", name="Add a reaction").first.click()
+    await second.get_by_role("dialog", name="Add a reaction").get_by_role("button", name="-1", exact=True).click()
+    await alone.last.get_by_role("button", name="What was wrong?").click()
+    await asks.get_by_label("What was wrong with this answer?").fill("Curt again.")
+    await asks.get_by_role("button", name="Send").click()
+    await expect(alone).to_have_count(3)
+    kept = await house.rows("SELECT why FROM feedback ORDER BY why")
+    assert [row["why"] for row in kept] == ["Curt again.", "Too curt."]
+
+
+async def test_a_message_of_a_channel_is_asked_about_and_an_answer_explained(
+    house: House, ada: Window, new_window: OpenWindow
+) -> None:
+    await house.people.say("Ben", "general", KILN)
+    ben = await new_window(house.workspace.page_url, "U0BEN", "C0GENERAL")
+    await ada.page.locator('#sidebar a[href="#/C0GENERAL"]').click()
+    await use_shortcut(ada.message(KILN), "Ask about this")
+    asks = ada.page.get_by_role("dialog", name="Ask about this")
+    await expect(asks).to_contain_text(KILN)
+    await asks.get_by_label("What do you want to know about this message?").fill("Is that hot?")
+    house.model.replies.append(tagged("Hot for clay."))
+    await asks.get_by_role("button", name="Ask", exact=True).click()
+    await expect(asks).to_have_count(0)
+    await ada.page.locator('#sidebar a[href="#/D0ADA"]').click()
+    answer = ada.timeline.locator(".message", has_text="Hot for clay.")
+    await expect(answer.locator(".feedback")).to_be_visible()
+    await house.idle()
+    assert KILN in shown(house.prompts[-1])
+    await ask_why(answer)
+    await expect(ada.timeline.locator(".message").last).to_contain_text("Where it comes from")
+    await expect(ben.timeline.locator(".message")).to_have_count(1)
+    ben.connection_may_break = True
+
+
+async def test_the_command_helps_and_a_reminder_is_set_listed_and_comes(house: House, ada: Window) -> None:
+    alone = ada.page.locator(".message.ephemeral")
+    await ada.page.locator('#sidebar a[href="#/C0GENERAL"]').click()
+    await ada.say("/minoan help")
+    await expect(alone.last).to_contain_text("reminders")
+    await ada.page.locator('#sidebar a[href="#/D0ADA"]').click()
+    house.model.replies += [wanting("reminder"), json.dumps({"when": "in 20m", "what": "the tea", "drop": []})]
+    await talked(house, ada, "Remind me in twenty minutes of the tea.", "Noted.")
+    await ada.say("/minoan reminders")
+    await expect(alone.last).to_contain_text("the tea")
+    await expect(await home_of(ada)).to_contain_text("the tea")
+    await ada.page.get_by_role("button", name="Messages", exact=True).click()
+    house.model.replies.append(tagged("The tea is ready!"))
+    house.clock.turn(21 * 60)
+    await expect(ada.timeline).to_contain_text("The tea is ready!")
+    await house.idle()
