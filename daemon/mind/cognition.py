@@ -23,8 +23,8 @@ from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
+from daemon.mind.running_step import Finished, Thought
 from daemon.mind.second_tries import corrected, reopened
-from daemon.mind.thought import Finished, Thought
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from daemon.memory.database import open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.mind.cognition import READ_CAP
 from daemon.mind.motor import Motor
-from daemon.mind.thought import Thought
+from daemon.mind.running_step import Thought
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
 from tests import template

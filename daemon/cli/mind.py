@@ -1,0 +1,74 @@
+"""`soul mind`: the forms of a thought, and whether one keeps them."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+from daemon.cli.options import json_option
+from daemon.cli.output import say, say_json
+from daemon.core.errors import MalformedReply
+from daemon.mind.thought import WIRE_SCHEMA, CognitiveInput, CognitiveOutput, read_input, read_thought
+
+_SCHEMAS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "input": CognitiveInput.model_json_schema(),
+        "output": CognitiveOutput.model_json_schema(),
+        "wire": WIRE_SCHEMA,
+    }
+)
+_LARGEST: Final = 1 << 20  # characters
+
+
+@click.group("mind")
+def command() -> None:
+    """Show the forms of a thought, and check one."""
+
+
+@command.command("schema")
+@click.argument("form", type=click.Choice(tuple(_SCHEMAS)))
+def schema(form: str) -> None:
+    """Print a JSON Schema: of what a thought is given, of what it holds, or of the form in which a model answers."""
+    say_json(dict(_SCHEMAS[form]))
+
+
+@command.command("check")
+@click.argument("form", type=click.Choice(("input", "output")))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@json_option
+def check(form: str, file: Path, as_json: bool) -> None:
+    """Check what a thought is given, or one thought, in FILE (- is the standard input), by its form alone.
+
+    Exit code 1 unless all of it can be read.
+
+    \b
+    JSON keys: valid, refused [field, reason].
+    """
+    text = _words_of(file)
+    try:
+        refused = read_input(text) if form == "input" else read_thought(text).refused
+    except MalformedReply as error:
+        raise click.ClickException(f"{file}: {error}") from error
+    if as_json:
+        say_json({"valid": not refused, "refused": refused})
+    elif refused:
+        for one in refused:
+            say(f"{one.field or 'a part with no known name'}: {one.reason}")
+    else:
+        say("It is valid.")
+    sys.exit(1 if refused else 0)
+
+
+def _words_of(file: Path) -> str:
+    """The text of a file. Raises click.ClickException."""
+    try:
+        with click.open_file(str(file), encoding="utf-8") as opened:
+            text = str(opened.read(_LARGEST + 1))
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{file} can't be read: {error}. Name a file with JSON in UTF-8.") from error
+    if len(text) > _LARGEST:
+        raise click.ClickException(f"{file} is larger than a thought can be, {_LARGEST:,} characters.")
+    return text

@@ -1,0 +1,19 @@
+"""One whole structured thought (seed 002): what it is given, what it holds, and how it is read out of an answer."""
+
+from daemon.mind.thought.cognitive_input import CognitiveInput
+from daemon.mind.thought.cognitive_output import CognitiveOutput
+from daemon.mind.thought.reading import Refused, ThoughtRead, read_input, read_thought, read_thought_cut
+from daemon.mind.thought.speech import SpeechInThought
+from daemon.mind.thought.wire import WIRE_SCHEMA
+
+__all__ = [
+    "WIRE_SCHEMA",
+    "CognitiveInput",
+    "CognitiveOutput",
+    "Refused",
+    "SpeechInThought",
+    "ThoughtRead",
+    "read_input",
+    "read_thought",
+    "read_thought_cut",
+]

@@ -1,0 +1,212 @@
+"""What a thought holds (seed 002, *Output*), and the bounds of each of its parts.
+
+Only `inner_speech` has to be there. `external_speech` None is silence, which is lawful.
+"""
+
+import json
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from daemon.core.turn_fields import EpistemicMode
+
+MOST_PREDICTIONS: Final = 3
+MOST_OF_A_KIND: Final = 8
+"""The most parts of any other list in one thought."""
+LONGEST_ARGUMENTS: Final = 10_000
+"""The most characters of a tool's arguments as JSON."""
+
+Words = Annotated[str, Field(min_length=1, max_length=600)]
+Label = Annotated[str, Field(min_length=1, max_length=80)]
+Maybe = Annotated[str, Field(max_length=600)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Shift = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+def _need(value: object, name: str) -> None:
+    """Raises PydanticCustomError of the type `empty`."""
+    if not value:
+        raise PydanticCustomError("empty", "{name} is needed here", {"name": name})
+
+
+class PredictionCheck(_Part):
+    """What a prediction is scored by: a plain rule over what was perceived, never a model's opinion.
+
+    `reply` waits for words of `who` (anybody if empty), `mention` for any of `words`, `silence` for none; `goal` for
+    the goal `id` to be completed, `tool` and `sense` for what has that `name`; `none` only a person can score.
+    """
+
+    kind: Literal["reply", "mention", "silence", "goal", "tool", "sense", "none"]
+    who: Annotated[str, Field(max_length=80)] = ""
+    words: Annotated[tuple[Label, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    id: Annotated[str, Field(max_length=40)] = ""
+    name: Annotated[str, Field(max_length=80)] = ""
+
+    @model_validator(mode="after")
+    def _names_what_decides(self) -> Self:
+        needed = {"mention": "words", "goal": "id", "tool": "name", "sense": "name"}.get(self.kind)
+        if needed:
+            _need(getattr(self, needed), needed)
+        return self
+
+
+class Prediction(_Part):
+    """What is expected, how sure the soul is of it, by when ("in 2h", "next few exchanges"), and what decides it."""
+
+    what: Words
+    confidence: Share
+    timeframe: Annotated[str, Field(max_length=80)] = ""
+    check: PredictionCheck | None = None
+
+
+class Attention(_Part):
+    """What to look for next, and what to leave aside."""
+
+    focus_on: Annotated[tuple[Words, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    deprioritize: Annotated[tuple[Words, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+
+
+class MemoryOp(_Part):
+    """Something to remember, to look for (`retrieve`, by its `query`), or to do later (`intend`, with its `when`)."""
+
+    type: Literal["write_episodic", "write_semantic", "journal", "intend", "retrieve"]
+    content: Maybe = ""
+    significance: Annotated[int, Field(ge=1, le=10)] | None = None
+    tags: Annotated[tuple[Label, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    query: Maybe = ""
+    when: Annotated[str, Field(max_length=80)] = ""
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        needed = "query" if self.type == "retrieve" else "content"
+        _need(getattr(self, needed), needed)
+        return self
+
+
+class SelfModelUpdates(_Part):
+    """What the soul now holds about itself, in its own words."""
+
+    current_state: Maybe = ""
+    new_uncertainty: Maybe = ""
+    resolved_uncertainty: Maybe = ""
+    recent_growth: Maybe = ""
+    prediction_accuracy_note: Maybe = ""
+
+
+class GoalUpdate(_Part):
+    """A goal that is added, completed, abandoned or given another priority (0 to 1).
+
+    `follow_up` promises the people there words about it by `due`.
+    """
+
+    action: Literal["add", "complete", "reprioritize", "abandon"]
+    goal: Maybe = ""
+    goal_id: Annotated[str, Field(max_length=80)] = ""
+    priority: Share | None = None
+    due: Annotated[str, Field(max_length=80)] = ""
+    follow_up: bool = False
+    why: Maybe = ""
+
+    @model_validator(mode="after")
+    def _names_the_goal(self) -> Self:
+        needed = "goal" if self.action == "add" else "goal_id"
+        _need(getattr(self, needed), needed)
+        return self
+
+
+class ThoughtToolCall(_Part):
+    """A tool to use, with its arguments."""
+
+    tool: Label
+    arguments: dict[str, JsonValue] = {}
+
+    @field_validator("arguments")
+    @classmethod
+    def _is_plain_json(cls, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        try:
+            length = len(json.dumps(arguments, allow_nan=False))
+        except (ValueError, RecursionError):
+            raise PydanticCustomError("finite_number", "a number is not finite") from None
+        if length > LONGEST_ARGUMENTS:
+            raise PydanticCustomError("string_too_long", "the arguments are too long")
+        return arguments
+
+
+class EmotionalReport(_Part):
+    """How the soul feels now, in its own words, and how far that moved it on each axis."""
+
+    felt_quality: Annotated[str, Field(max_length=200)] = ""
+    valence_shift: Shift = 0.0
+    arousal_shift: Shift = 0.0
+    dominance_shift: Shift = 0.0
+    mood: Annotated[str, Field(max_length=40)] = ""
+
+
+class TrainingPair(_Part):
+    """What the soul would have itself learn: in such a case, such an answer."""
+
+    context: Maybe = ""
+    desired_response: Maybe = ""
+
+
+class GrowthReflection(_Part):
+    """Whether this moment is worth learning from; kept with the thought."""
+
+    worth_learning: bool = False
+    what_to_learn: Maybe = ""
+    training_pair_suggestion: TrainingPair | None = None
+
+
+class ValueUpdate(_Part):
+    """A value that is adopted, read in another way, or no longer held; none is ever deleted."""
+
+    action: Literal["adopt", "reinterpret", "deactivate"]
+    value: Label
+    meaning: Maybe = ""
+    why: Words
+
+
+class IdentityUpdate(_Part):
+    """The soul's own text about itself: drafted, put in force, revised, or taken back."""
+
+    action: Literal["draft", "commit", "revise", "withdraw"]
+    text: Annotated[str, Field(max_length=2_000)] = ""
+    why: Words
+
+
+class CycleRate(_Part):
+    """When the soul wishes to think again by itself, in seconds."""
+
+    seconds: Annotated[float, Field(ge=2, le=86_400, allow_inf_nan=False)]
+    why: Maybe = ""
+
+
+class CognitiveOutput(_Part):
+    """One whole thought. `calls_for` is the wish that leads; the seed's names, and below `growth_reflection` ours."""
+
+    calls_for: Annotated[str, Field(max_length=40)] = ""
+    inner_speech: str
+    external_speech: str | None = None
+    predictions: Annotated[tuple[Prediction, ...], Field(max_length=MOST_PREDICTIONS)] = ()
+    attention: Attention = Attention()
+    memory_ops: Annotated[tuple[MemoryOp, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    self_model_updates: SelfModelUpdates = SelfModelUpdates()
+    world_model_updates: Annotated[
+        dict[Label, Annotated[dict[Label, Words], Field(max_length=MOST_OF_A_KIND)]],
+        Field(max_length=MOST_OF_A_KIND),
+    ] = {}
+    goal_updates: Annotated[tuple[GoalUpdate, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    tool_calls: Annotated[tuple[ThoughtToolCall, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    emotional_state: EmotionalReport = EmotionalReport()
+    growth_reflection: GrowthReflection | None = None
+    epistemic_mode: EpistemicMode | None = None
+    confidence: Share | None = None
+    emotion_signal: Annotated[str, Field(max_length=40)] = ""
+    value_updates: Annotated[tuple[ValueUpdate, ...], Field(max_length=MOST_OF_A_KIND)] = ()
+    identity_update: IdentityUpdate | None = None
+    cycle_rate: CycleRate | None = None

@@ -1,0 +1,304 @@
+"""Reads a thought out of a model's answer, part by part.
+
+Speech and inner speech have to be sound. Every other part is judged alone: what is unknown, out of range, too much or
+empty is left out with its reason, and the rest stands.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final, Literal, TypeVar
+
+import jiter
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from daemon.core.errors import MalformedReply
+from daemon.mind.thought.cognitive_input import CognitiveInput
+from daemon.mind.thought.cognitive_output import (
+    MOST_OF_A_KIND,
+    MOST_PREDICTIONS,
+    CognitiveOutput,
+    GoalUpdate,
+    MemoryOp,
+    Prediction,
+    ThoughtToolCall,
+    ValueUpdate,
+)
+
+Reason = Literal["unknown", "empty", "duplicate", "too_many", "too_long", "out_of_range"]
+Part = TypeVar("Part", bound=BaseModel)
+
+_HINT: Final = "answer with one JSON object of the form asked for and nothing else"
+_LISTS: Final[Mapping[str, tuple[type[BaseModel], int]]] = {
+    "predictions": (Prediction, MOST_PREDICTIONS),
+    "memory_ops": (MemoryOp, MOST_OF_A_KIND),
+    "goal_updates": (GoalUpdate, MOST_OF_A_KIND),
+    "tool_calls": (ThoughtToolCall, MOST_OF_A_KIND),
+    "value_updates": (ValueUpdate, MOST_OF_A_KIND),
+}
+_SPOKEN: Final = ("inner_speech", "external_speech")
+_WORLD: Final = "world_model_updates"
+_REASONS: Final[Mapping[str, Reason]] = {
+    "empty": "empty",
+    "missing": "empty",
+    "string_too_short": "empty",
+    "too_long": "too_many",
+    "string_too_long": "too_long",
+    "greater_than_equal": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "finite_number": "out_of_range",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A part that was left out: the field it stood in, and why."""
+
+    field: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtRead:
+    """A thought as it was read, and what of it was left out."""
+
+    output: CognitiveOutput
+    refused: tuple[Refused, ...] = ()
+
+
+def read_thought(answer: str) -> ThoughtRead:
+    """The thought in an answer, in the form of the wire or of the seed.
+
+    Raises MalformedReply where the answer is no JSON object, or its speech or inner speech is not sound.
+    """
+    reader = _Reader()
+    try:
+        found, _ = reader.decoder.raw_decode(answer.lstrip())
+    except (ValueError, RecursionError) as error:  # its message would hold the model's words
+        raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT) from error
+    return reader.thought(found, answer)
+
+
+def read_input(text: str) -> tuple[Refused, ...]:
+    """What in a `CognitiveInput` in JSON has not its form; nothing where it can be read whole.
+
+    Raises MalformedReply where it is no JSON.
+    """
+    try:
+        CognitiveInput.model_validate_json(text)
+    except ValidationError as error:
+        faults = error.errors(include_input=False, include_url=False)
+        if faults[0]["type"] == "json_invalid":
+            raise MalformedReply("it is no JSON", reply=text, hint="write one JSON object") from error
+        known = CognitiveInput.model_fields
+        places = [(str(fault["loc"][0]) if fault["loc"] else "", _reason_of(fault["type"])) for fault in faults]
+        return tuple(Refused(name if name in known else "", reason) for name, reason in places)
+    return ()
+
+
+def read_thought_cut(answer: str) -> ThoughtRead:
+    """The thought in an answer that met the output limit: what is whole of it, and its speech as far as it goes.
+
+    Raises MalformedReply where it was cut off before its speech began.
+    """
+    begun = answer.lstrip().encode("utf-8", "replace")
+    try:
+        spoken = jiter.from_json(begun, partial_mode="trailing-strings", catch_duplicate_keys=True)
+        whole = jiter.from_json(begun, partial_mode="on", catch_duplicate_keys=True)
+    except ValueError as error:
+        raise MalformedReply("it was cut off, and broken before", reply=answer, hint=_HINT) from error
+    if not isinstance(spoken, dict) or not isinstance(spoken.get("external_speech"), str):
+        raise MalformedReply("it was cut off before its speech", reply=answer, hint="be much shorter")
+    said = {name: spoken.get(name) for name in _SPOKEN}
+    return _Reader().thought({**whole, **said}, answer)
+
+
+@dataclass(slots=True)
+class _Reader:
+    refused: list[Refused] = field(default_factory=list)
+
+    @property
+    def decoder(self) -> json.JSONDecoder:
+        """Of a key that stands twice the first counts."""
+        return json.JSONDecoder(object_pairs_hook=self._object, strict=False)
+
+    def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(reversed(pairs))
+        if len(found) < len(pairs):
+            again = [name for name, group in groupby(sorted(name for name, _ in pairs)) if len(list(group)) > 1]
+            for name in again:
+                self._refuse(name, "duplicate")
+        return {name: found[name] for name, _ in pairs}
+
+    def thought(self, found: object, answer: str) -> ThoughtRead:
+        if not isinstance(found, dict):
+            raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT)
+        inner, speech = found.get("inner_speech"), found.get("external_speech")
+        if not isinstance(inner, str) or not isinstance(speech, str | None):
+            raise MalformedReply("its inner_speech or external_speech is not words", reply=answer, hint=_HINT)
+        parts: dict[str, object] = {"inner_speech": inner, "external_speech": (speech or "").strip() or None}
+        for name, value in found.items():
+            if name in _SPOKEN:
+                continue
+            if name not in CognitiveOutput.model_fields:
+                self._refuse("", "unknown")
+            elif (part := self._part(name, _plain(name, value))) is not None:
+                parts[name] = part
+        return ThoughtRead(CognitiveOutput.model_validate(parts), tuple(self.refused))
+
+    def _part(self, name: str, value: object) -> object:
+        """A part as far as it is sound; None for none."""
+        if value is None:
+            return None
+        if name in _LISTS:
+            return self._several(name, value)
+        if name == _WORLD:
+            return self._world(value)
+        if isinstance(value, dict):
+            return self._attributes(name, value)
+        return self._sound(name, value)
+
+    def _several(self, name: str, value: object) -> list[object] | None:
+        model, most = _LISTS[name]
+        if not isinstance(value, list):
+            self._refuse(name, "unknown")
+            return None
+        kept: list[object] = []
+        for item in value:
+            try:
+                part = model.model_validate(_plain_item(name, item))
+            except ValidationError as error:
+                self._refuse(name, _reason(error))
+                continue
+            if part in kept:
+                self._refuse(name, "duplicate")
+            elif len(kept) == most:
+                self._refuse(name, "too_many")
+            else:
+                kept.append(part)
+        return kept
+
+    def _attributes(self, name: str, value: Mapping[str, object]) -> object:
+        """An object without those of its attributes that are not sound; None where nothing of it can stand."""
+        left = dict(value)
+        while True:
+            try:
+                return _ADAPTERS[name].validate_python(left)
+            except ValidationError as error:
+                fault = error.errors(include_input=False, include_url=False)[0]
+            attribute = str(fault["loc"][0]) if fault["loc"] else ""
+            if attribute in left or left == value:  # else it is needed, and was left out before
+                self._refuse(name, _reason_of(fault["type"]))
+            if attribute not in left:
+                return None
+            del left[attribute]
+
+    def _sound(self, name: str, value: object) -> object:
+        try:
+            return _ADAPTERS[name].validate_python(value)
+        except ValidationError as error:
+            self._refuse(name, _reason(error))
+            return None
+
+    def _world(self, value: object) -> dict[str, dict[str, str]]:
+        """Attributes by entity, each judged alone."""
+        kept: dict[str, dict[str, str]] = {}
+        for entity, attribute, words in self._pairs(value):
+            if not isinstance(entity, str) or not isinstance(attribute, str):
+                self._refuse(_WORLD, "unknown")
+                continue
+            try:
+                ((who, held),) = _ENTITIES.validate_python({entity: {attribute: words}}).items()
+            except ValidationError as error:
+                self._refuse(_WORLD, _reason(error))
+                continue
+            ((what, said),) = held.items()
+            known = kept.get(who, {})
+            if what in known:
+                self._refuse(_WORLD, "duplicate")
+            elif len(known) == MOST_OF_A_KIND or (who not in kept and len(kept) == MOST_OF_A_KIND):
+                self._refuse(_WORLD, "too_many")
+            else:
+                kept[who] = {**known, what: said}
+        return kept
+
+    def _pairs(self, value: object) -> Iterable[tuple[object, object, object]]:
+        if isinstance(value, dict):  # the seed's form
+            for entity, held in value.items():
+                if isinstance(held, dict):
+                    yield from ((entity, attribute, words) for attribute, words in held.items())
+                else:
+                    self._refuse(_WORLD, "unknown")
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, dict):
+                    yield item.get("entity"), item.get("attribute"), item.get("value")
+                else:
+                    self._refuse(_WORLD, "unknown")
+        else:
+            self._refuse(_WORLD, "unknown")
+
+    def _refuse(self, name: str, reason: Reason) -> None:
+        """Leave a part out; a name that is the model's own is not repeated."""
+        known = name if name in CognitiveOutput.model_fields else ""
+        self.refused.append(Refused(known, reason))
+
+
+_ADAPTERS: Final[Mapping[str, TypeAdapter[object]]] = {
+    name: TypeAdapter(about.rebuild_annotation()) for name, about in CognitiveOutput.model_fields.items()
+}
+
+
+_ENTITIES: Final[TypeAdapter[dict[str, dict[str, str]]]] = TypeAdapter(
+    CognitiveOutput.model_fields[_WORLD].rebuild_annotation()
+)
+
+
+def _reason(error: ValidationError) -> Reason:
+    return _reason_of(error.errors(include_input=False, include_url=False)[0]["type"])
+
+
+def _reason_of(kind: str) -> Reason:
+    return _REASONS.get(kind, "unknown")
+
+
+def _plain(name: str, value: object) -> object:
+    """A part without what stands for none on the wire: zeros, and objects that say nothing."""
+    if value in ("", 0) and not isinstance(value, bool):
+        return None
+    if not isinstance(value, dict):
+        return value
+    nothing_said = {
+        "identity_update": value.get("action") in (None, "", "none"),
+        "cycle_rate": not value.get("seconds"),
+        "growth_reflection": not _says_anything(value),
+    }
+    if nothing_said.get(name):
+        return None
+    pair = value.get("training_pair_suggestion")
+    return {**value, "training_pair_suggestion": None} if isinstance(pair, dict) and not _says_anything(pair) else value
+
+
+def _plain_item(name: str, item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    zeros: dict[str, object] = {one: None for one in ("significance", "priority") if item.get(one) == 0}
+    if name == "tool_calls" and isinstance(arguments := item.get("arguments"), str):
+        zeros["arguments"] = _arguments(arguments)
+    return {**item, **zeros}
+
+
+def _arguments(text: str) -> object:
+    """Arguments that stand as text; the text itself where it holds no object, which is then refused."""
+    if not text.strip():
+        return {}
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _says_anything(value: Mapping[str, object]) -> bool:
+    """Whether an object, or one within it, holds anything but "", 0 and false."""
+    return any(any(one.values()) if isinstance(one, dict) else bool(one) for one in value.values())

@@ -1,0 +1,53 @@
+"""Lets the speech out of a thought while it streams, and nothing else of it."""
+
+from typing import Final
+
+import jiter
+
+_SPEECH: Final = "external_speech"
+
+
+class SpeechInThought:
+    """A `StreamFilter` over the JSON of a thought: only its first top-level `external_speech` passes, unescaped.
+
+    The answer has to begin with its brace: with chatter in front nothing passes. From a second key of any name, a
+    broken place or another object on nothing more passes, so that what passed is always the beginning of what is
+    read at the end, however the answer is cut into pieces.
+    """
+
+    def __init__(self) -> None:
+        self._answer = ""
+        self._shown = 0
+        self._ended = False
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return the words that are certainly said now, often ""."""
+        if self._ended:
+            return ""
+        self._answer += piece
+        begun = self._answer.lstrip()
+        if not begun.startswith("{"):
+            self._ended = bool(begun)
+            return ""
+        try:
+            found = jiter.from_json(
+                begun.encode(), partial_mode="trailing-strings", catch_duplicate_keys=True, allow_inf_nan=False
+            )
+        except ValueError:  # UnicodeEncodeError of a lone surrogate among them
+            self._ended = True
+            return ""
+        return self._released(found)
+
+    def finish(self) -> str:
+        """End the answer; whatever may be shown has been."""
+        self._ended = True
+        return ""
+
+    def _released(self, found: dict[str, object]) -> str:
+        said = found.get(_SPEECH)
+        if _SPEECH in found and next(reversed(found)) != _SPEECH:  # another key follows, so it is whole
+            self._ended = True
+        if not isinstance(said, str):
+            return ""
+        fresh, self._shown = said[self._shown :], len(said)
+        return fresh

@@ -1,0 +1,260 @@
+"""A thought is read part by part, and only its speech is let out while it streams."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from daemon.core.errors import MalformedReply
+from daemon.llm.strict_schema import can_be_strict, strict
+from daemon.mind.thought import (
+    WIRE_SCHEMA,
+    CognitiveInput,
+    CognitiveOutput,
+    Refused,
+    SpeechInThought,
+    read_thought,
+    read_thought_cut,
+)
+from daemon.mind.thought.cognitive_output import SelfModelUpdates
+
+SAMPLES = Path(__file__).parent
+SECRET = "zqprivate"
+PLAIN: dict[str, object] = {"inner_speech": "They greet me.", "external_speech": "Hello."}
+
+
+def thought(**parts: object) -> str:
+    return json.dumps({**PLAIN, **parts})
+
+
+def reasons(answer: str) -> list[tuple[str, str]]:
+    return [(one.field, one.reason) for one in read_thought(answer).refused]
+
+
+def shown(pieces: list[str]) -> str:
+    stream = SpeechInThought()
+    return "".join([*(stream.feed(piece) for piece in pieces), stream.finish()])
+
+
+def test_both_samples_of_the_seed_are_read_unchanged() -> None:
+    given_ = json.loads((SAMPLES / "cognitive_input.json").read_text())
+    read = CognitiveInput.model_validate(given_)
+    assert json.loads(read.model_dump_json(exclude_unset=True)) == given_
+    held = json.loads((SAMPLES / "cognitive_output.json").read_text())
+    done = read_thought(json.dumps(held))
+    assert done.refused == ()
+    assert json.loads(done.output.model_dump_json(exclude_unset=True)) == held
+
+
+def test_what_stands_for_none_on_the_wire_is_none() -> None:
+    empty = {"check": {"kind": "none", "who": "", "words": [], "id": "", "name": ""}}
+    answer = {
+        "calls_for": "nothing",
+        "inner_speech": "So.",
+        "external_speech": "",
+        "epistemic_mode": "assert",
+        "confidence": 0,
+        "emotion_signal": "",
+        "memory_ops": [],
+        "goal_updates": [],
+        "value_updates": [],
+        "predictions": [{"what": "rain", "confidence": 0.5, "timeframe": "", **empty}],
+        "attention": {"focus_on": [], "deprioritize": []},
+        "self_model_updates": dict.fromkeys(SelfModelUpdates.model_fields, ""),
+        "world_model_updates": [{"entity": "alice", "attribute": "mood", "value": "warm"}],
+        "tool_calls": [{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
+        "growth_reflection": {
+            "worth_learning": False,
+            "what_to_learn": "",
+            "training_pair_suggestion": {"context": "", "desired_response": ""},
+        },
+        "identity_update": {"action": "none", "text": "", "why": ""},
+        "cycle_rate": {"seconds": 0, "why": ""},
+    }
+    read = read_thought(json.dumps(answer))
+    assert read.refused == ()
+    assert read.output.external_speech is None
+    assert (read.output.confidence, read.output.identity_update, read.output.cycle_rate) == (None, None, None)
+    assert read.output.growth_reflection is None
+    assert read.output.world_model_updates == {"alice": {"mood": "warm"}}
+    assert [one.arguments for one in read.output.tool_calls] == [{"a": 1}, {}]
+
+
+def test_the_wires_schema_is_closed_small_and_in_the_order_in_which_it_is_needed() -> None:
+    assert can_be_strict(WIRE_SCHEMA)
+    assert strict(WIRE_SCHEMA) == WIRE_SCHEMA, "nothing optional, nullable or bounded: vendors refuse or ignore it"
+    assert len(json.dumps(WIRE_SCHEMA, default=dict, separators=(",", ":"))) <= 4_608
+    properties = WIRE_SCHEMA["properties"]
+    assert isinstance(properties, dict)
+    assert list(properties)[:3] == ["calls_for", "inner_speech", "external_speech"]
+    assert set(properties) == set(CognitiveOutput.model_fields)
+
+
+@pytest.mark.parametrize("schema", [CognitiveInput.model_json_schema(), CognitiveOutput.model_json_schema()])
+def test_the_schemas_are_schemas(schema: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("parts", "refused"),
+    [
+        ({"predictions": [{"what": "rain", "confidence": 1.5}]}, [("predictions", "out_of_range")]),
+        ({"predictions": [{"what": " ", "confidence": 0.5}]}, [("predictions", "empty")]),
+        ({"predictions": [{"what": "a", "confidence": 0.5, "check": {"kind": "mention"}}]}, [("predictions", "empty")]),
+        ({"predictions": [{"what": "a", "confidence": 0.5}] * 2}, [("predictions", "duplicate")]),
+        ({"predictions": [{"what": f"{n}", "confidence": 0.5} for n in range(4)]}, [("predictions", "too_many")]),
+        ({"predictions": "soon"}, [("predictions", "unknown")]),
+        ({"memory_ops": [{"type": "forget", "content": "x"}]}, [("memory_ops", "unknown")]),
+        ({"memory_ops": [{"type": "retrieve", "content": "x"}]}, [("memory_ops", "empty")]),
+        ({"memory_ops": [{"type": "journal", "content": "x" * 601}]}, [("memory_ops", "too_long")]),
+        ({"goal_updates": [{"action": "complete", "goal": "x"}]}, [("goal_updates", "empty")]),
+        ({"tool_calls": [{"tool": "t", "arguments": "[1]"}]}, [("tool_calls", "unknown")]),
+        ({"emotional_state": {"valence_shift": 7, "felt_quality": "calm"}}, [("emotional_state", "out_of_range")]),
+        ({"world_model_updates": {"alice": "warm"}}, [("world_model_updates", "unknown")]),
+        (
+            {"world_model_updates": [{"entity": [1], "attribute": "a", "value": "b"}]},
+            [("world_model_updates", "unknown")],
+        ),
+        ({"cycle_rate": {"seconds": 0.1}}, [("cycle_rate", "out_of_range")]),
+        ({"confidence": 2}, [("confidence", "out_of_range")]),
+        ({"confidence": float("nan")}, [("confidence", "out_of_range")]),
+        ({"tool_calls": [{"tool": "t", "arguments": {"a": float("inf")}}]}, [("tool_calls", "out_of_range")]),
+        ({"tool_calls": [{"tool": "t", "arguments": '{"a": NaN}'}]}, [("tool_calls", "out_of_range")]),
+        ({SECRET: SECRET}, [("", "unknown")]),
+    ],
+)
+def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stands(
+    parts: dict[str, object], refused: list[tuple[str, str]]
+) -> None:
+    sound = {"goal_updates": [{"action": "add", "goal": "find out"}]} if "goal_updates" not in parts else {}
+    answer = thought(**parts, **sound)
+    assert reasons(answer) == refused
+    output = read_thought(answer).output
+    assert output.external_speech == "Hello."
+    assert bool(output.goal_updates) == bool(sound)
+    assert SECRET not in repr(read_thought(answer))
+
+
+def test_an_attribute_that_is_not_sound_leaves_the_others_of_its_part() -> None:
+    read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
+    assert read.output.emotional_state.felt_quality == "calm"
+    assert read.refused == (Refused("emotional_state", "out_of_range"), Refused("emotional_state", "unknown"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "Hello.",
+        "[]",
+        "Here it is: " + thought(),
+        '{"inner_speech": "a"',
+        json.dumps({"external_speech": "no inner speech"}),
+        json.dumps({"inner_speech": "x", "external_speech": ["a"]}),
+        json.dumps({"inner_speech": None, "external_speech": "a"}),
+        "[" * 100_000,
+        '{"a":' * 100_000,
+    ],
+)
+def test_without_sound_speech_and_inner_speech_an_answer_is_malformed(answer: str) -> None:
+    with pytest.raises(MalformedReply):
+        read_thought(answer)
+
+
+def test_of_a_key_that_stands_twice_the_first_counts() -> None:
+    answer = f'{{"inner_speech": "a", "external_speech": "said", "external_speech": "{SECRET}"}}'
+    read = read_thought(answer)
+    assert read.output.external_speech == "said"
+    assert read.refused == (Refused("external_speech", "duplicate"),)
+    assert shown(list(answer)) == "said"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f'Sure! {{"external_speech": "{SECRET}"}}',
+        f'{{"note": {{"external_speech": "{SECRET}"}}, "inner_speech": "x"}}',
+        f'{{"inner_speech": "\\"external_speech\\": \\"{SECRET}\\""}}',
+        f'[{{"external_speech": "{SECRET}"}}]',
+        f'"external_speech": "{SECRET}"',
+        f'{{"inner_speech": "x"}} {{"external_speech": "{SECRET}"}}',
+        f'{{"external_speech": ["{SECRET}"]}}',
+        f'{{"external_speech": null, "external_speech": "{SECRET}"}}',
+        f'{{"inner_speech": "a" "external_speech": "{SECRET}"}}',
+        f'{{"inner_speech": "a\nb", "external_speech": "{SECRET}"}}',
+    ],
+)
+def test_only_the_first_speech_at_the_top_is_let_out(answer: str) -> None:
+    assert SECRET not in shown(list(answer))
+    assert SECRET not in shown([answer])
+
+
+words = st.text(max_size=40)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=12,
+)
+names = st.sampled_from([*CognitiveOutput.model_fields, "odd"])
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> str:
+    pairs = draw(st.lists(st.tuples(names, values), max_size=12))
+    pairs += [("inner_speech", draw(words)), ("external_speech", draw(words))] if draw(st.booleans()) else []
+    order = draw(st.permutations(pairs))
+    ascii_ = draw(st.booleans())
+    text = ",".join(f"{json.dumps(name)}:{json.dumps(value, ensure_ascii=ascii_)}" for name, value in order)
+    return f"{{{text}}}"[: draw(st.integers(0, 2_000))] + draw(st.sampled_from(["", "}", "}}", " Bye.", '"']))
+
+
+@given(answers(), st.lists(st.integers(0, 2_000), max_size=8))
+def test_no_answer_breaks_the_reader_and_what_was_let_out_begins_what_is_read(answer: str, cuts: list[int]) -> None:
+    edges = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
+    seen = shown([answer[begin:end] for begin, end in pairwise(edges)])
+    assert seen == shown([answer])
+    for read in (read_thought, read_thought_cut):
+        try:
+            found = read(answer)
+        except MalformedReply:
+            continue
+        assert (found.output.external_speech or "").startswith(seen.strip())
+        assert CognitiveOutput.model_validate(found.output.model_dump()) == found.output
+
+
+@given(st.dictionaries(names, values, max_size=8))
+def test_parts_are_judged_each_alone(parts: dict[str, object]) -> None:
+    parts = {name: value for name, value in parts.items() if name not in ("inner_speech", "external_speech")}
+    whole = read_thought(json.dumps({**PLAIN, **parts})).output
+    for name, value in parts.items():
+        alone = read_thought(json.dumps({**PLAIN, name: value})).output
+        assert getattr(alone, name, None) == getattr(whole, name, None)
+
+
+def test_a_cut_answer_keeps_its_speech_as_far_as_it_goes_and_what_is_whole_behind_it() -> None:
+    spoken = read_thought_cut('{"inner_speech": "a", "external_speech": "It is the la')
+    assert spoken.output.external_speech == "It is the la"
+    behind = thought(predictions=[{"what": "rain", "confidence": 0.5}, {"what": "sun", "confidence": 0.5}])
+    kept = read_thought_cut(behind[: behind.index('"sun"') + 2])
+    assert kept.output.external_speech == "Hello."
+    assert [one.what for one in kept.output.predictions] == ["rain"]
+
+
+@pytest.mark.parametrize("answer", ['{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""])
+def test_an_answer_that_is_cut_off_before_its_speech_is_malformed(answer: str) -> None:
+    with pytest.raises(MalformedReply):
+        read_thought_cut(answer)
+
+
+def test_a_speech_cut_inside_an_escape_shows_no_half_of_it() -> None:
+    answer = '{"external_speech": "a\\ud83d\\ude00b"}'
+    stream, seen = SpeechInThought(), list[str]()
+    for mark in answer:
+        seen.append(stream.feed(mark))
+    assert "".join(seen) == "a😀b"
+    assert all(piece in ("", "a", "😀", "b") for piece in seen)
