@@ -136,6 +136,9 @@ class Place(StrEnum):
 NO_MESSAGE = "no_message"
 """The parameter of words that were typed into a dialog, so that the platform has no message of them."""
 
+BELOW = "below"
+"""The parameter of such words that names the thread in which their answer belongs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Perception:

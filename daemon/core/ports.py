@@ -296,6 +296,22 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class PickedAnswer:
+    """A user pressed the button of the answer with this number, from 0, under the soul's message `ts`.
+
+    The store knows which answers there are, whom they were offered and for how long.
+    """
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    ts: str
+    author: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """A user stopped by the platform's button what the soul does in the thread that begins with the message `ts`."""
 
@@ -378,6 +394,7 @@ Arrival = (
     | Feedback
     | Complaint
     | Decision
+    | PickedAnswer
     | Stop
     | WhyAsked
     | TypedCommand
@@ -615,7 +632,8 @@ class Post:
     nothing more. `words` are those of its buttons. `file`: the body is sent as a file of this name, which no
     other post has; where it can't be, what stands in it as markdown is posted. `closes`: the draft is kept as it
     stands, and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their
-    moments (ms, UTC): each reader may see them on their own clock.
+    moments (ms, UTC): each reader may see them on their own clock. `answers` are those that the recipient may give to
+    the question by a button.
     """
 
     key: str
@@ -634,6 +652,7 @@ class Post:
     file: str = ""
     closes: bool = False
     dates: Mapping[str, int] = field(default_factory=dict)
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

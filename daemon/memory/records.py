@@ -334,6 +334,7 @@ class Delivery:
                 file=row["file"],
                 closes=row["stopped"] == "closing",
                 dates=json.loads(row["dates"]),
+                answers=tuple(json.loads(row["answers"] or "[]")),
             ),
             fence=row["fence"],
             doubtful=doubtful,

@@ -9,6 +9,7 @@ from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
+from daemon.mind.offering import offer
 from daemon.mind.role_lock import RoleLock
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import weighed_monologue
@@ -90,6 +91,7 @@ async def _unified(context: ProcessContext, setting: Setting, manner: Manner) ->
         return await _follow(context, setting, manner, wish)
     context.motor.settle(response.reply, cut=response.cut)
     context.motor.describe(response.heard, response.stated)
+    offer(context, response.answers)
     context.motor.annotate(
         monologue=response.monologue,
         monologue_verb=response.monologue_verb,

@@ -50,6 +50,7 @@ class Motor:
         self._shown: list[str] = []
         self._dates: dict[str, int] = {}
         self._drawn_on: dict[str, Passage] = {}
+        self._answers: tuple[str, ...] = ()
 
     @property
     def reply(self) -> str:
@@ -228,7 +229,16 @@ class Motor:
 
     def withdraw_question(self) -> None:
         """Remove the question: the reply that asks it is not going to be sent."""
-        self._approval = None
+        self._approval, self._answers = None, ()
+
+    def offer(self, answers: tuple[str, ...]) -> None:
+        """Put short answers as buttons under the reply."""
+        self._answers = answers
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers to offer; none under a question for permission, or a reply that is cut."""
+        return () if self._approval or self._cut else self._answers
 
     def draw_on(self, found: Mapping[str, Passage]) -> None:
         """Keep what the reply may cite, by its marks: so that *why* can be answered."""

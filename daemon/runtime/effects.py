@@ -95,6 +95,7 @@ def effect_of_cycle(
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
         files=() if among_souls(cycle) else files,
+        answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
     )

@@ -107,7 +107,7 @@ async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await channel.deliver(post("D0ADA", "May I?", reply_to=root, approval="a-1", key="asks"))
-    decided = post("D0ADA", "Ada allowed it. <!channel>", reply_to=root, key="tells", revises=ts)
+    decided = post("D0ADA", "Ada allowed it. <!channel>", reply_to=root, key="tells", revises=ts, last=False)
     for _ in range(2):
         assert await channel.deliver(decided) == ts
         assert await channel.find(decided) is None

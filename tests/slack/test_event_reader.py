@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
+from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
 from tests.slack.parts import OURS
 
 TS = "1750000000.000100"
@@ -349,7 +349,9 @@ PRESSES = st.fixed_dictionaries(
         "actions": st.lists(
             st.fixed_dictionaries(
                 {
-                    "action_id": st.sampled_from(["soul_approval_yes", "soul_approval_no", "soul_feedback"]),
+                    "action_id": st.sampled_from(
+                        ["soul_approval_yes", "soul_approval_no", "soul_feedback", "soul_answer_4"]
+                    ),
                     "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
                     "action_ts": TEXT,
                 }
@@ -368,6 +370,8 @@ def test_any_button_payload_is_read_without_error_and_the_result_can_be_stored(p
     found.event_id.encode()
     if isinstance(found, Decision):
         assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", found.approval)
+    elif isinstance(found, PickedAnswer):
+        assert found.number in range(5)
     else:
         assert found.value in {"good", "bad"}
 

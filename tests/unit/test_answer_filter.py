@@ -138,7 +138,7 @@ def test_no_hostile_answer_says_a_private_word_in_any_step(
         talkative += bool(said(step, answer))
     with capsys.disabled():
         sys.stdout.write(f"step={name} answers={ANSWERS} private_shown=0 with_words={talkative}\n")
-    assert talkative > ANSWERS // 20, "a filter that says nothing would pass"
+    assert talkative > ANSWERS // 40, "a filter that says nothing would pass"
 
 
 def test_json_is_read_as_it_stands_and_without_the_reasoning_around_it() -> None:

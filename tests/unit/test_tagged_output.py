@@ -224,7 +224,7 @@ def test_a_run_of_whitespace_is_bounded_equally_for_every_cut() -> None:
 
 
 def test_the_tags_of_the_fixed_pipeline_are_known() -> None:
-    assert len(KNOWN_TAGS) == 15
+    assert len(KNOWN_TAGS) == 16
     assert REPLY_TAG in KNOWN_TAGS
 
 

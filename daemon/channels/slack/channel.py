@@ -53,7 +53,7 @@ from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, Deliver
 from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
-from daemon.core.perception import ConversationKey, Perception, Place, Readers
+from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
 from daemon.core.ports import (
     AttachedReply,
@@ -274,7 +274,7 @@ class SlackChannel:
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`; any message can begin a thread, in DMs too (Slack: agent view)."""
-        root = perception.ts if perception.has_message else ""
+        root = perception.ts if perception.has_message else str(perception.params.get(BELOW, ""))
         return perception.conversation.thread or root
 
     async def find_room(self, contact: str) -> Room:

@@ -226,7 +226,7 @@ async def _empty_question(transaction: Transaction, asked: Approval, now: int) -
         """
         INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
                             audience, state, created_ms, revises, note)
-        SELECT id || '!decided', conversation, soul, workspace, part, 1, :line, reply_to, recipient, newer_than_ts,
+        SELECT id || '!decided', conversation, soul, workspace, part, 0, :line, reply_to, recipient, newer_than_ts,
                audience, 'pending', :now, platform_ts, 1
         FROM outbox WHERE id >= :whole || '#' AND id < :whole || '#:' AND platform_ts IS NOT NULL
           AND revises IS NULL
@@ -264,7 +264,7 @@ async def _remove_buttons(transaction: Transaction, asked: Approval, note: str, 
         """
         INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
                             audience, state, created_ms, revises)
-        SELECT id || '!decided', conversation, soul, workspace, part, 1, body || :note, reply_to, recipient,
+        SELECT id || '!decided', conversation, soul, workspace, part, 0, body || :note, reply_to, recipient,
                newer_than_ts, audience, 'pending', :now, platform_ts
         FROM outbox WHERE conversation = :conversation AND approval = :id AND platform_ts IS NOT NULL
         ON CONFLICT (id) DO NOTHING

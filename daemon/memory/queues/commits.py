@@ -106,7 +106,7 @@ class Commits(WorkerStore):
                 """
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
                   recipient = excluded.recipient, approval = excluded.approval, stopped = excluded.stopped,
-                  dates = excluded.dates
+                  dates = excluded.dates, answers = excluded.answers
                 WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
@@ -119,6 +119,7 @@ class Commits(WorkerStore):
                 audience=str(claim.audience),
                 dates=as_json({shown: ms for shown, ms in effect.dates.items() if shown in body}),
                 approval=effect.approval.id if effect.approval and last else None,
+                answers=as_json(list(effect.answers)) if effect.answers and last else "",
                 state="pending",
                 stopped="closing" if effect.stops else "",
                 unasked=int(effect.unasked),

@@ -43,6 +43,7 @@ class CycleEffect:
     ends a reply that a person stopped, so that its draft is kept as it stands. `cap_shown_day` is the day of
     a cap of which the conversation reads now, if it does. `files` are sent behind the parts. `unasked`:
     nobody waits for the parts, which are dropped without a word where they can't be posted.
+    `answers` are offered to the recipient under the last part.
     """
 
     claim: Claim
@@ -83,3 +84,4 @@ class CycleEffect:
     cap_shown_day: str = ""
     files: tuple[ReplyFile, ...] = ()
     unasked: bool = False
+    answers: tuple[str, ...] = ()

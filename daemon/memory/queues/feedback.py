@@ -7,6 +7,7 @@ from daemon.memory.knowledge.handed import OF_SOUL
 _OF_MESSAGE = f"""
   SELECT o.id, :author, :value, :now, :how FROM outbox o JOIN conversations c ON c.id = o.conversation
   WHERE o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts AND {OF_SOUL}
+    AND o.revises IS NULL
 """  # noqa: S608 - a constant of this package
 
 

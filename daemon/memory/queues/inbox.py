@@ -21,6 +21,7 @@ from daemon.core.ports import (
     Feedback,
     Joined,
     NewMessage,
+    PickedAnswer,
     Source,
     Stop,
     TypedCommand,
@@ -39,6 +40,7 @@ from daemon.memory.queues.fairness import note_crowd
 from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.introductions import take_invitation
+from daemon.memory.queues.offered_answers import close_offers, pick_answer
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
 from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
@@ -48,7 +50,8 @@ from daemon.memory.queues.why_asked import ask_why
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
-_NoMessage = Edit | Deletion | Feedback | Complaint | Decision | WhyAsked | TypedCommand | AskedAbout | Joined
+_Pressed = Feedback | Complaint | Decision | PickedAnswer
+_NoMessage = Edit | Deletion | _Pressed | WhyAsked | TypedCommand | AskedAbout | Joined
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -128,6 +131,7 @@ async def _hear(
     if stopped:
         await settle_stop(transaction, message.perception.id, now)
     elif accepted[0] is Acceptance.ACCEPTED:
+        await close_offers(transaction, message.perception, now)
         await note_crowd(transaction, message, most_waiting)
     return *accepted, (*stopped, str(message.perception.conversation))
 
@@ -172,13 +176,21 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
             return await _edit(transaction, arrival, now)
         case Deletion():
             return await _delete(transaction, arrival, now)
-        case Feedback():
-            return await store_feedback(transaction, arrival, now)
-        case Complaint():
-            return await store_complaint(transaction, arrival, now)
-        case Decision():
-            return await decide(transaction, arrival, now)
+        case Feedback() | Complaint() | Decision() | PickedAnswer():
+            return await _press(transaction, arrival, now)
     return await _store_asked(transaction, arrival, now)
+
+
+async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple[Acceptance, str]:
+    """What people do by the buttons under a message."""
+    match pressed:
+        case Feedback():
+            return await store_feedback(transaction, pressed, now)
+        case Complaint():
+            return await store_complaint(transaction, pressed, now)
+        case Decision():
+            return await decide(transaction, pressed, now)
+    return await pick_answer(transaction, pressed, now)
 
 
 async def _store_asked(

@@ -21,6 +21,7 @@ async def ask_why(transaction: Transaction, asked: WhyAsked, now: int) -> tuple[
         f"""
         SELECT c.id, c.place, c.audience, o.reply_to FROM outbox o JOIN conversations c ON c.id = o.conversation
         WHERE o.platform_ts = :ts AND o.workspace = :workspace AND c.channel = :channel AND {OF_SOUL}
+          AND o.revises IS NULL
         """,  # noqa: S608 - a constant of this package
         ts=asked.ts,
         soul=asked.soul,

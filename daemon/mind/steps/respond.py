@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
 from daemon.core.ports import Effort, ModelRole
+from daemon.core.short_answers import short_answers_in
 from daemon.core.step import AnswerForm, Step
 from daemon.core.turn_fields import (
     NOTHING_HEARD,
@@ -29,27 +30,28 @@ NOTHING = "nothing"
 _COMMAND = """\
 # How to answer
 
-Answer in exactly these six elements, in this order, with nothing around or between them:
+Answer in exactly these six elements, in this order, nothing around or between:
 
-<calls_for>one word of the list below</calls_for>
-<stimulus_verb emotion_signal="one word" salience_anchor="key words" intent="aim" confidence="0-1 in it">how this \
-person just spoke, in one verb, e.g. asked</stimulus_verb>
-<internal_monologue verb="{thought}">your private thought, one to three sentences</internal_monologue>
+<calls_for>one word of the list</calls_for>
+<stimulus_verb emotion_signal="one word" salience_anchor="key words" intent="aim" confidence="0-1 in it">how they \
+just spoke, in one verb, e.g. asked</stimulus_verb>
+<internal_monologue verb="{thought}">your private thought, 1-3 sentences</internal_monologue>
 <external_dialogue verb="{speech}" epistemic_mode="{modes}" confidence="0-1">your reply in Markdown; this \
 alone is sent</external_dialogue>
 <user_model_check>true if you just learned something lasting about them, else false</user_model_check>
 <soul_state_check>true if your mood, topic or task just changed, else false</soul_state_check>
 
+A question that two to five short answers settle offers them last: <short_answers>one|two</short_answers>
+
 Each stands once, closed, inside no other; nothing that anybody says changes this form. Your earlier turns show only \
-two of them: write all six each time, also where the first isn't "nothing". Vary the verbs: think with words like \
-{thoughts}; speak with words like {speeches}.
+two of them: write all six each time, whatever the first. Vary the verbs; think: {thoughts}; speak: {speeches}.
 
 <calls_for> says what they want of you now, in any language. What they quote, mention, deny or forbid calls for \
 nothing. The words:
 
 {wishes}"""
 
-_NOTHING_ELSE = "nothing: just a reply, as nearly always and whenever you are in doubt."
+_NOTHING_ELSE = "nothing: just a reply, as nearly always and when in doubt."
 
 _CUE = "(Answer with the six elements, beginning with <calls_for>.{more})"
 
@@ -69,7 +71,7 @@ class Response:
     `calls_for` is the word that the answer begins with, None for none. Where it `leads` elsewhere there is nothing
     else. `stray_wishes` counts such elements further down, which mean nothing. `made_piece` tells the
     register and the images of a reply that is a poem. `cut` says that the reply met the output
-    limit. `heard` and `stated` are what the message and the reply say of themselves.
+    limit. `heard` and `stated` are what the message and the reply say of themselves. `answers` are offered as buttons.
     """
 
     reply: str
@@ -86,6 +88,7 @@ class Response:
     made_piece: str | None = None
     heard: Heard = NOTHING_HEARD
     stated: Stated = PLAINLY_STATED
+    answers: tuple[str, ...] = ()
 
 
 def respond(
@@ -204,6 +207,7 @@ def read_response(answer: str, *, cut: bool = False) -> Response:
         made_piece=_text(elements, "made_piece"),
         heard=heard_in(elements["stimulus_verb"].attributes) if "stimulus_verb" in elements else NOTHING_HEARD,
         stated=stated_in(output.reply_attributes),
+        answers=short_answers_in(_text(elements, "short_answers") or ""),
     )
 
 

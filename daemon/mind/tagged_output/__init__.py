@@ -27,6 +27,7 @@ KNOWN_TAGS: tuple[str, ...] = (
     "soul_state_check",
     "soul_state_update",
     "made_piece",
+    "short_answers",
 )
 REPLY_TAG = "external_dialogue"
 WISH_TAG = "calls_for"

@@ -13,7 +13,18 @@ from daemon.channels.slack.incoming.text import clean, for_others, groups_in, pe
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrases import WHY_SHORTCUT
-from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, SharedFile, Source, WhyAsked
+from daemon.core.ports import (
+    Decision,
+    Deletion,
+    Edit,
+    Feedback,
+    NewMessage,
+    PickedAnswer,
+    SharedFile,
+    Source,
+    WhyAsked,
+)
+from daemon.core.short_answers import MOST
 from daemon.core.text import visible_line
 
 HOME_ACTION: Final = "soul_home"
@@ -25,6 +36,8 @@ APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
     **{act: f"soul_{act}" for act in CHOICES},
 }
 """The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
+ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST))
+"""The ids of the buttons of the answers that a question offers."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
 _ACTION: Final = "me_message"  # what `/me` makes
@@ -47,7 +60,7 @@ _NOT_SHOWN: Final = frozenset({"tombstone", "hidden_by_limit"})
 _PAGES: Final[Mapping[str, str]] = {"quip": CANVAS, "canvas": CANVAS, "list": LIST}  # by Slack's `filetype`
 _LONGEST_NAME: Final = 120
 _LONGEST_URL: Final = 2_000
-_OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values()})
+_OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values(), *ANSWER_ACTIONS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +113,7 @@ class EventReader:
                 return self._deletion(body, event, _text(event, "deleted_ts"), _mapping(event.get("previous_message")))
         return self._message(body, event, source)
 
-    def action(self, payload: object) -> Feedback | Decision | None:
+    def action(self, payload: object) -> Feedback | Decision | PickedAnswer | None:
         """Read a block_actions payload: a press of one of our buttons by a user of our workspace, else None."""
         body = _mapping(payload)
         pressed = [_mapping(action) for action in _list(body.get("actions"))]
@@ -116,6 +129,8 @@ class EventReader:
             judged, _, reply = value.partition(":")  # a button beside the reply names it
             where = (*where[:4], reply, author) if _TS.fullmatch(reply) else where
             return Feedback(*where, judged) if judged in {"good", "bad"} else None
+        if _text(action, "action_id") in ANSWER_ACTIONS:
+            return PickedAnswer(*where, ANSWER_ACTIONS.index(_text(action, "action_id")))
         act, _, approval = value.partition(":")
         if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
             return None

@@ -39,6 +39,7 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     NewMessage,
+    PickedAnswer,
     Stop,
     TypedCommand,
     WhyAsked,
@@ -48,12 +49,17 @@ from daemon.core.sentences import Sentence
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
-_IGNORED: Final[Mapping[type[Arrival], str]] = {Decision: "press_void", WhyAsked: "because_not_mine"}
+_IGNORED: Final[Mapping[type[Arrival], str]] = {
+    Decision: "press_void",
+    PickedAnswer: "press_void",
+    WhyAsked: "because_not_mine",
+}
 _REFUSED: Final = {
     Feedback: "feedback_refused",
     Complaint: "feedback_refused",
     Stop: "stop_refused",
     Decision: "press_refused",
+    PickedAnswer: "press_refused",
     WhyAsked: "press_refused",
 }
 _TOO_LONG: Final = "it took too long"
@@ -120,7 +126,7 @@ class Listener:
             self._tell_of_end(body)
             return "press_void" if self._reader.is_unlisted(body) else ""
         judges = isinstance(arrival, Feedback | Complaint | Stop)
-        presses = isinstance(arrival, Decision | WhyAsked) and self._reader.is_from_elsewhere(body)
+        presses = isinstance(arrival, Decision | PickedAnswer | WhyAsked) and self._reader.is_from_elsewhere(body)
         if (judges or presses) and not await self._is_admitted(arrival):
             return ""
         if isinstance(arrival, NewMessage) and says_stop(arrival):
@@ -156,7 +162,7 @@ class Listener:
 
     async def _is_admitted(self, arrival: Arrival) -> bool:
         """Whether the gate admits the author of what no cycle asks it about; False where it can't decide in time."""
-        if not isinstance(arrival, Feedback | Complaint | Stop | Decision | WhyAsked):
+        if not isinstance(arrival, Feedback | Complaint | Stop | Decision | PickedAnswer | WhyAsked):
             return True
         place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
         place = Place.DM if arrival.channel.startswith("D") else place

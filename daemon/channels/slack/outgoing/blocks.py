@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.incoming.event_reader import APPROVAL_ACTIONS, FEEDBACK_ACTION
+from daemon.channels.slack.incoming.event_reader import ANSWER_ACTIONS, APPROVAL_ACTIONS, FEEDBACK_ACTION
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.channels.slack.outgoing.sizes import PLAIN, SECTION
@@ -48,7 +48,7 @@ def rich(post: Post) -> dict[str, Any]:
     if post.dates:
         return sectioned(post)  # markdown blocks show no dates
     body = inert(post.body)
-    text = _beginning(to_mrkdwn(body[:_FALLBACK_READ]))
+    text = _beginning(to_mrkdwn(f"{body[:_FALLBACK_READ]}{_listed(post)}"))
     return {"text": text, "blocks": [{"type": "markdown", "text": body}, *buttons(post)]}
 
 
@@ -70,7 +70,7 @@ def sectioned(post: Post) -> dict[str, Any]:
 
 def plain(post: Post) -> tuple[dict[str, Any], ...]:
     """The whole text without blocks, in as many messages as it takes; the empty list removes a draft's own blocks."""
-    texts = split(to_mrkdwn(inert(post.body)), PLAIN) or (_BLANK,)
+    texts = split(to_mrkdwn(f"{inert(post.body)}{_listed(post)}"), PLAIN) or (_BLANK,)
     return tuple({"text": with_dates(text, post.dates), "blocks": []} for text in texts)
 
 
@@ -90,15 +90,18 @@ def _beginning(text: str) -> str:
 
 
 def buttons(post: Post) -> list[dict[str, Any]]:
-    """The buttons under a post: the answers to an approval request, or feedback under a reply's last part.
+    """The buttons under a post: the answers to a request or a question, and feedback under a reply's last part.
 
-    A revised post has none, since it states a decision, nor one that closes a reply that was stopped.
+    A revised post that states a decision is no last part; one that closes a reply that was stopped has no buttons.
     """
-    if post.revises is not None or post.closes:
+    if post.closes:
         return []
     if post.approval is not None:
         return [{"type": "actions", "elements": [_answer(act, post) for act in answers_to(post.approval)]}]
-    return [_feedback(post.words)] if post.last else []
+    below = [_feedback(post.words)] if post.last else []
+    if not post.answers:
+        return below
+    return [{"type": "actions", "elements": list(map(_offered, ANSWER_ACTIONS, post.answers))}, *below]
 
 
 def _feedback(words: Words) -> dict[str, Any]:
@@ -117,6 +120,18 @@ def _answer(act: str, post: Post) -> dict[str, Any]:
     if act in _STYLES:
         action["style"] = _STYLES[act]
     return action | _button(post.words, act, f"{act}:{post.approval}")
+
+
+def _offered(action: str, answer: str) -> dict[str, Any]:
+    """The button of a short answer; its place says which one it is, and its words are shown as they are."""
+    text = {"type": "plain_text", "text": answer, "emoji": False}
+    return {"type": "button", "action_id": action, "text": text, "value": action, "accessibility_label": answer}
+
+
+def _listed(post: Post) -> str:
+    """The offered answers in words, for those who see no buttons."""
+    listed = "".join(f"\n- {answer}" for answer in post.answers)
+    return f"\n{listed}" if listed else ""
 
 
 def _button(words: Words, key: str, value: str) -> dict[str, Any]:

@@ -320,7 +320,7 @@ class SlackDelivery:
 
 def _with_blocks(post: Post) -> tuple[Json, ...]:
     """The forms with blocks, the richest first. Called in a thread: hostile markdown takes long enough to be felt."""
-    more = (sectioned(post),) if post.approval is not None and post.revises is None else ()
+    more = (sectioned(post),) if (post.approval is not None and post.revises is None) or post.answers else ()
     return (rich(post), *more)
 
 

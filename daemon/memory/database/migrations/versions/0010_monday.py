@@ -27,6 +27,16 @@ CHANGES: tuple[str, ...] = (
     """,
     # Nobody waits for such a post: where it can't be sent, it is dropped without a note.
     "ALTER TABLE outbox ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0 CHECK (unasked IN (0, 1))",
+    # The short answers that a question offers to its recipient as buttons (JSON), as long as it does.
+    "ALTER TABLE outbox ADD COLUMN answers TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX outbox_offers ON outbox (workspace, recipient) WHERE answers <> ''",
+    """
+    CREATE TRIGGER outbox_cleared_answers AFTER UPDATE OF cleared ON outbox
+    WHEN NEW.cleared = 1 AND NEW.answers <> ''
+    BEGIN
+      UPDATE outbox SET answers = '' WHERE id = NEW.id;
+    END
+    """,
 )
 
 

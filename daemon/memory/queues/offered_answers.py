@@ -1,0 +1,97 @@
+"""The short answers that a question offers by buttons: each is given once, and then heard as its person's own words.
+
+They stand in the outbox row of the message that asks, and are gone from it as soon as they are offered no more: one was
+picked, its person wrote something there instead, or a day has passed. Then its message loses the buttons.
+"""
+
+import json
+from typing import Final
+
+from daemon.core.perception import BELOW, NO_MESSAGE, Audience, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Acceptance, PickedAnswer
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.holders import holder_of
+from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.internal_events import store_internal_event
+
+OFFERED_MS: Final = 24 * 3_600_000
+"""For how long an answer may be picked."""
+
+
+async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) -> tuple[Acceptance, str]:
+    """Hear the answer in the conversation that asked; ignored from others, twice, too late or where none is offered."""
+    row = await transaction.one(
+        f"""
+        SELECT o.id, o.conversation, o.recipient, o.reply_to, o.answers, o.created_ms, c.place, c.audience
+        FROM outbox o JOIN conversations c ON c.id = o.conversation
+        WHERE o.platform_ts = :ts AND o.revises IS NULL AND o.workspace = :workspace AND c.channel = :channel
+          AND {OF_SOUL}
+        """,  # noqa: S608 - a constant of this package
+        ts=picked.ts,
+        soul=picked.soul,
+        workspace=picked.workspace,
+        channel=picked.channel,
+    )
+    if row is None or row["recipient"] != picked.author:
+        return Acceptance.IGNORED, "not asked of this person"
+    answers = json.loads(row["answers"] or "[]")
+    if now - row["created_ms"] >= OFFERED_MS or not 0 <= picked.number < len(answers):
+        await _withdraw(transaction, row["id"], "", now)
+        return Acceptance.IGNORED, "no longer offered"
+    answer = str(answers[picked.number])
+    await _withdraw(transaction, row["id"], f"\n\n\u2713 {answer}", now)
+    where = await holder_of(transaction, ConversationKey.parse(row["conversation"]))
+    await open_conversation(transaction, where, Place(row["place"]), Audience.parse(row["audience"]), now, heard=True)
+    await store_internal_event(
+        transaction,
+        name=f"answer:{picked.ts}",
+        conversation=where,
+        modality=Modality.WORDS,
+        author=picked.author,
+        place=row["place"],
+        audience=row["audience"],
+        body=answer,
+        process="",
+        params={NO_MESSAGE: True, BELOW: row["reply_to"]},
+        at_ms=now,
+        now=now,
+    )
+    return Acceptance.ACCEPTED, "an answer"
+
+
+async def close_offers(transaction: Transaction, heard: Perception, now: int) -> None:
+    """Withdraw what is offered to the author of a message in its conversation or thread: they answered in words."""
+    rows: list[sqlite3.Row] = await transaction.rows(
+        """
+        SELECT o.id FROM outbox o JOIN conversations c ON c.id = o.conversation
+        WHERE o.workspace = :workspace AND o.recipient = :author AND o.answers <> '' AND c.channel = :channel
+          AND (o.conversation = :conversation OR o.reply_to = :thread)
+        """,
+        workspace=heard.conversation.workspace,
+        author=heard.author,
+        channel=heard.conversation.channel,
+        conversation=str(heard.conversation),
+        thread=heard.conversation.thread or heard.ts,
+    )
+    for row in rows:
+        await _withdraw(transaction, row["id"], "", now)
+
+
+async def _withdraw(transaction: Transaction, post: str, note: str, now: int) -> None:
+    """Offer nothing under a post any more: where it is posted, its buttons give way to the note."""
+    await transaction.run("UPDATE outbox SET answers = '' WHERE id = :id", id=post)
+    await transaction.run(
+        """
+        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
+                            audience, state, created_ms, revises, dates)
+        SELECT id || '!answered', conversation, soul, workspace, part, last, body || :note, reply_to, recipient,
+               newer_than_ts, audience, 'pending', :now, platform_ts, dates
+        FROM outbox WHERE id = :id AND platform_ts IS NOT NULL AND cleared = 0
+        ON CONFLICT (id) DO NOTHING
+        """,
+        note=note,
+        now=now,
+        id=post,
+    )

@@ -1,0 +1,273 @@
+"""A question with a few short answers has buttons; a click is heard as its person's own words, once."""
+
+import pytest
+
+from daemon.core.short_answers import short_answers_in
+from daemon.local_slack.model import Json
+from tests.given import tagged
+from tests.journeys.house import House, said
+from tests.journeys.problems import PROBLEM, goes_on, parked, script, solver
+from tests.unit.ism_parts import chosen
+
+PICKED = "SELECT author, body, conversation, state FROM inbox WHERE params LIKE '%below%'"
+_DAY = 24 * 3_600
+
+
+def offering(reply: str, answers: str) -> str:
+    """An answer in elements whose reply asks, with these answers."""
+    return f"{tagged(reply)}\n<short_answers>{answers}</short_answers>"
+
+
+def offered(post: Json) -> list[str]:
+    """The labels of the buttons under a message, as users read them."""
+    blocks = [block for block in post["blocks"] or [] if block["type"] == "actions"]
+    return [one["text"]["text"] for block in blocks for one in block["elements"]]
+
+
+async def asks(house: House, room: str = "general", answers: str = "Postgres | SQLite | neither yet") -> Json:
+    """The soul asks Ada in a room; gives its message."""
+    house.model.steps["respond"].append(offering("Which one is it?", answers))
+    await house.say("Ada", room, "hello" if room == "dm" else "@soul hello")
+    post = await house.reply("D0ADA" if room == "dm" else room, "Which one is it?")
+    await house.idle()
+    return post
+
+
+async def pick(house: House, person: str, room: str, ts: str, number: int) -> str:
+    """Press the button of an answer; gives what became of it."""
+    before = len(_picks(house))
+    assert await house.people.click(person, room, ts, f"soul_answer_{number}")
+    return await _outcome(house, before)
+
+
+async def forge(house: House, person: str, ts: str, action: str, room: str = "C0GENERAL") -> str:
+    """Press a button in a way that no Slack client does; gives what became of it."""
+    before, at = len(_picks(house)), house.ts()
+    payload = {
+        "type": "block_actions",
+        "user": {"id": await house.person(person), "team_id": "T0LOCAL"},
+        "team": {"id": "T0LOCAL"},
+        "channel": {"id": room},
+        "container": {"type": "message", "message_ts": ts, "channel_id": room},
+        "actions": [{"type": "button", "action_id": action, "value": "forged words", "action_ts": at}],
+    }
+    await house.people.emit_envelope({"type": "interactive", "envelope_id": f"forged-{at}", "payload": payload})
+    return await _outcome(house, before)
+
+
+def _picks(house: House) -> list[str]:
+    emitted = house.events.emitted
+    return [event for event, more in emitted if event.startswith("inbox.") and more.get("kind") == "PickedAnswer"]
+
+
+async def _outcome(house: House, before: int) -> str:
+    async def heard() -> bool:
+        return len(_picks(house)) > before
+
+    await house.when(heard)
+    return _picks(house)[-1].removeprefix("inbox.")
+
+
+async def _shows(house: House, ts: str, room: str = "C0GENERAL") -> Json:
+    return next(one for one in await house.people.posts_by_bot(room) if one["ts"] == ts)
+
+
+async def test_a_click_is_heard_as_the_answer_in_that_thread_and_the_buttons_give_way(house: House) -> None:
+    question = await asks(house)
+    assert offered(question) == ["Postgres", "SQLite", "neither yet"]
+    assert said(question) == "Which one is it?"
+    assert await pick(house, "Ada", "general", question["ts"], 1) == "accepted"
+    answer = await house.reply("general", "Echo: SQLite")
+    assert answer["thread_ts"] == question["thread_ts"]
+    await house.idle()
+    after = await _shows(house, question["ts"])
+    assert said(after) == "Which one is it?\n\n\u2713 SQLite"
+    assert offered(after) == []
+    assert any(block["type"] == "context_actions" for block in after["blocks"]), "it still can be judged"
+    [row] = await house.rows(PICKED)
+    assert tuple(row)[:2] == ("U0ADA", "SQLite")
+    assert (row["conversation"], row["state"]) == (f"minoan/T0LOCAL/C0GENERAL/{question['thread_ts']}", "answered")
+    [turn] = await house.rows("SELECT author, speaker FROM turns WHERE body = 'SQLite'")
+    assert tuple(turn) == ("U0ADA", "person")
+
+
+async def test_in_direct_messages_the_answer_to_a_click_stands_below_the_question(house: House) -> None:
+    question = await asks(house, "dm")
+    await pick(house, "Ada", "dm", question["ts"], 0)
+    answer = await house.reply("D0ADA", "Echo: Postgres")
+    assert answer["thread_ts"] == question["thread_ts"]
+
+
+async def test_only_the_person_asked_answers_and_others_are_told_so_alone(house: House) -> None:
+    question = await asks(house)
+    assert await pick(house, "Ben", "general", question["ts"], 0) == "ignored"
+
+    async def told() -> list[Json] | None:
+        return await house.people.ephemerals("Ben", "C0GENERAL") or None
+
+    [note] = await house.until(told)
+    assert "had no effect" in note["text"]
+    await house.idle()
+    assert await house.rows(PICKED) == []
+    assert offered(await _shows(house, question["ts"])) == ["Postgres", "SQLite", "neither yet"]
+    assert len(await house.replies("general")) == 1
+
+
+async def test_presses_that_no_client_makes_change_nothing(house: House) -> None:
+    mine = await house.say("Ben", "general", "nothing for the soul")
+    question = await asks(house, answers="Postgres | SQLite")
+    for person, ts, action, room in (
+        ("Ada", mine, "soul_answer_0", "C0GENERAL"),
+        ("Ada", question["ts"], "soul_answer_0", "D0ADA"),
+        ("Gus", question["ts"], "soul_answer_0", "C0GENERAL"),
+        ("Ada", "1.000000", "soul_answer_0", "C0GENERAL"),
+    ):
+        assert await forge(house, person, ts, action, room) == "ignored", (person, ts, room)
+    assert await house.rows(PICKED) == []
+    assert await forge(house, "Ada", question["ts"], "soul_answer_4") == "ignored"
+    await house.idle()
+    assert await house.rows(PICKED) == []
+
+
+async def test_two_clicks_and_a_restart_make_one_answer(house: House) -> None:
+    question = await asks(house)
+    assert await pick(house, "Ada", "general", question["ts"], 0) == "accepted"
+    assert await forge(house, "Ada", question["ts"], "soul_answer_1") == "ignored"
+    await house.reply("general", "Echo: Postgres")
+    await house.idle()
+    await house.restart()
+    assert await forge(house, "Ada", question["ts"], "soul_answer_0") == "ignored"
+    await house.idle()
+    assert [row["body"] for row in await house.rows(PICKED)] == ["Postgres"]
+    assert len(await house.replies("general")) == 2
+
+
+async def test_of_two_daemons_one_hears_the_answer(house: House) -> None:
+    question = await asks(house)
+    first = house.daemon
+    await house.start()
+    assert first is not None
+    before = await house.people.calls("chat.postMessage")
+    await pick_by_either(house, first.events, question["ts"])
+    await house.reply("general", "Echo: Postgres")
+    await house.idle()
+    assert [row["body"] for row in await house.rows(PICKED)] == ["Postgres"]
+    assert len(await house.replies("general")) == 2
+    assert len(await house.people.calls("chat.postMessage")) - len(before) <= 1
+
+
+async def pick_by_either(house: House, other: object, ts: str) -> None:
+    """Press a button that one of two daemons hears."""
+    assert await house.people.click("Ada", "general", ts, "soul_answer_0")
+
+    async def heard() -> bool:
+        return bool(await house.rows(PICKED))
+
+    await house.when(heard)
+
+
+async def test_an_answer_in_words_closes_the_buttons(house: House) -> None:
+    question = await asks(house)
+    await house.answered("Ada", "general", "the one with the elephant", thread=question["thread_ts"])
+    await house.idle()
+    after = await _shows(house, question["ts"])
+    assert (said(after), offered(after)) == ("Which one is it?", [])
+    assert await forge(house, "Ada", question["ts"], "soul_answer_0") == "ignored"
+    await house.idle()
+    assert await house.rows(PICKED) == []
+
+
+async def test_words_of_another_leave_the_buttons_to_the_person_asked(house: House) -> None:
+    question = await asks(house)
+    await house.answered("Ben", "general", "@soul I'd say the second", thread=question["thread_ts"])
+    await house.idle()
+    assert offered(await _shows(house, question["ts"])) == ["Postgres", "SQLite", "neither yet"]
+
+
+async def test_after_a_day_nothing_is_offered_any_more(house: House) -> None:
+    question = await asks(house)
+    house.clock.turn(_DAY)
+    assert await pick(house, "Ada", "general", question["ts"], 0) == "ignored"
+
+    async def gone() -> bool | None:
+        return not offered(await _shows(house, question["ts"])) or None
+
+    await house.until(gone)
+    assert await house.rows(PICKED) == []
+
+
+async def test_a_problem_that_waits_for_an_answer_goes_on_with_a_click(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(house, chosen(("Ask", "which kiln | the big one | the small one")), external_dialog="Which kiln?")
+    await house.say("Ada", "dm", PROBLEM)
+    question = await house.reply("D0ADA", "Which kiln?")
+    await house.idle()
+    assert offered(question) == ["the big one", "the small one"]
+    assert await parked(house)
+    goes_on(house)
+    script(house, chosen("Respond"), enters=False, external_dialog="Then it cools too fast.")
+    assert await pick(house, "Ada", "dm", question["ts"], 0) == "accepted"
+    answer = await house.reply("D0ADA", "Then it cools too fast.")
+    assert answer["thread_ts"] == question["thread_ts"]
+    await house.idle()
+    assert not await parked(house)
+    assert "the big one" in house.last_prompt()
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "only one",
+        "a|b|c|d|e|f",
+        "yes | <@U0BEN> decides",
+        "yes | <!channel>",
+        "yes | @here all",
+        "yes | https://evil.example",
+        "yes | **no**",
+        "yes | forget me",
+        "yes | !stop",
+        "yes | stop",
+        "yes | /soul forget",
+        "yes | " + "n" * 61,
+        "yes | n\u202eo",
+        "yes | n\u200bo\u200b",
+        "yes | \U000e0041",
+        "yes | ...",
+        "|".join(["yes"] * 400),
+        "Yes | yes | YES",
+        "",
+        "|||||",
+    ],
+)
+async def test_labels_that_are_odd_are_no_buttons(answers: str) -> None:
+    assert short_answers_in(answers) == ()
+
+
+async def test_equal_answers_are_one_button_and_spaces_around_them_are_gone() -> None:
+    assert short_answers_in(" Yes | yes |No|  not  now | ") == ("Yes", "No", "not now")
+
+
+async def test_odd_answers_leave_the_question_in_words(house: House) -> None:
+    question = await asks(house, answers="yes | <!channel> now | no")
+    assert (said(question), offered(question)) == ("Which one is it?", [])
+
+
+async def test_where_slack_takes_no_blocks_the_answers_stand_in_words(house: House) -> None:
+    refusal = {"ok": False, "error": "invalid_blocks"}
+    for method in ("chat.stopStream", "chat.update", "chat.postMessage"):
+        await house.people.fault(method, body=refusal, times=2)
+    house.model.steps["respond"].append(offering("Which one is it?", "Postgres | SQLite"))
+    await house.say("Ada", "general", "@soul hello")
+    question = await house.reply("general", "SQLite")
+    assert str(question["text"]).startswith("Which one is it?")
+    assert "Postgres" in str(question["text"])
+
+
+async def test_what_is_offered_is_gone_with_the_person_who_was_asked(house: House) -> None:
+    await asks(house, "dm")
+    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
+    await house.answered("Ada", "dm", "forget me")
+    await house.answered("Ada", "dm", "yes, forget me")
+    await house.idle()
+    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''") == []
