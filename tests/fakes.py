@@ -459,6 +459,9 @@ class FakeChannel:
     async def show_home(self, person: str, page: HomePage) -> None:
         """No home."""
 
+    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
+        """No titles."""
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Everybody is everywhere."""
         return True

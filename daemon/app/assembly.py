@@ -10,6 +10,7 @@ from daemon.app.eyes import Eyes, build_eyes
 from daemon.app.health import Health
 from daemon.app.hosting import Hosting
 from daemon.app.known_names import known_names
+from daemon.app.lanes import build_lanes, on_due_of
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.money import build_till
 from daemon.app.nights import build_consolidator
@@ -37,19 +38,14 @@ from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
-from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.consolidation import Consolidator
-from daemon.runtime.conversation import ConversationHandler, Deadlines
-from daemon.runtime.courier import Courier
 from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices, Timing
-from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
+from daemon.runtime.dispatcher import AnyLane, Dispatcher
 from daemon.runtime.other_daemons import answer_bells
 from daemon.runtime.people.own_memory import own_memory
 from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
-from daemon.runtime.slots import Slots
 from daemon.runtime.source_gate import SourceGate
 from daemon.runtime.triage import Triage
 from daemon.runtime.visit_sweep import VisitSweep
@@ -62,7 +58,6 @@ from daemon.soul import Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
-_TO_TELL = 0.05  # of the deadline: an apology has to be out in time, too
 _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
 
 
@@ -115,10 +110,10 @@ async def assemble(
             current, llm = partial(souls.current, name), llm_of(name)
             services = services_of(store=own, soul=current, llm=llm, bells=shared_bells, own_bells=bells)
             stack.push_async_callback(services.till.close)
-            soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
+            soul_lanes, scheduler = build_lanes(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
             schedulers.append(scheduler)
-            on_due = partial(_on_due, soul_lanes, shared_bells)
+            on_due = on_due_of(soul_lanes, shared_bells)
             nights[name] = build_consolidator(settings, own, services, interrupts, on_due)
             chores |= _chores_of_soul(name, own, services, scheduler, on_due)
             chores |= {f"consolidation of {name}": nights[name].run}
@@ -162,12 +157,6 @@ def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts, others: Bells) -
         others.ring_for_work()
 
     return accepted
-
-
-def _on_due(lanes: Sequence[AnyLane], others: Bells) -> None:
-    """What fell due sets going."""
-    ring(lanes)
-    others.ring_for_work()
 
 
 async def _look_again(
@@ -255,37 +244,6 @@ def _kept(settings: Settings) -> MemoryRetention:
     return MemoryRetention(
         settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
     )
-
-
-def _work(
-    settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
-) -> tuple[tuple[AnyLane, ...], Scheduler]:
-    """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
-    clock, emit, alarm, asks = services.clock, services.emit, Bell(), services.asking
-    slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
-    courier = Courier(
-        store.outbox,
-        services.channel,
-        clock,
-        emit,
-        in_doubt=settings.in_doubt,
-        stale_after=settings.stale_after,
-        lease=settings.lease,
-        words_in=lambda language: services.soul().words_in(language),
-    )
-    lanes = lanes_of_soul(
-        store,
-        ConversationHandler(services, Deadlines(deadline, settings.lease), interrupts, slots),
-        courier,
-        JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
-        slots=slots,
-        deadline=deadline,
-        bell=bell,
-        alarm=alarm,
-        ring_others=services.bells.ring_for_work,
-    )
-    on_due = partial(_on_due, lanes, services.bells)
-    return lanes, Scheduler(store.intentions, store.approvals, asks, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
 
 
 def _services(

@@ -39,6 +39,9 @@ class BareChannel:
     async def show_home(self, person: str, page: HomePage) -> None:
         """See `Channel.show_home`; there is no home."""
 
+    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
+        """See `Channel.name_session`; no thread has a title."""
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`; there are no rooms to be in."""
         return True

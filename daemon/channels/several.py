@@ -131,6 +131,10 @@ class SeveralChannels:
         """See `Channel.show_home`; only the main channel has one."""
         await self._main.show_home(person, page)
 
+    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
+        """See `Channel.name_session`."""
+        await self._of(conversation).name_session(conversation, thread, title)
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""
         return await self._of(conversation).has_member(conversation, account)

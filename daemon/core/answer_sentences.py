@@ -6,6 +6,7 @@ from typing import Final
 
 ABOUT_ANSWERS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "untitled": "What you showed me",
         "stop_begun": "Stopped.",
         "stop_before": "Stopped before I had said anything.",
         "stop_spent": "So far it took {tokens} tokens.",

@@ -875,6 +875,9 @@ class Channel(Gate, Protocol):
     async def show_home(self, person: str, page: HomePage) -> None:
         """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
 
+    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
+        """Give a thread of direct messages a title; nothing where the channel shows none. Raises ChannelError."""
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""
 

@@ -99,6 +99,11 @@ class WorkspaceClient:
         """Press the stop button of a thread in which the app is at work; gives the event id."""
         return str((await self.post("stop", person=person, channel=channel, thread=thread))["event_id"])
 
+    async def rename_session(self, person: str, channel: str, thread: str, title: str) -> str:
+        """Give an agent session another title, as a user; gives the event id."""
+        order = await self.post("rename_session", person=person, channel=channel, thread=thread, title=title)
+        return str(order["event_id"])
+
     async def press_home(self, person: str, action_id: str) -> bool:
         """Press a button on a user's home tab; false when no socket is open."""
         return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])

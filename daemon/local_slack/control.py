@@ -28,8 +28,9 @@ attachments?, blocks?}`, `forward {person, source, ts, channel, text?, thread?}`
 `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name, remove?}`; `click {person, channel, ts,
 action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command {person, channel, command, text?}` ->
 `{delivered}`; `press_home {person, action_id}` and `submit {person, view, values}` -> `{delivered}`; `stop {person,
-channel, thread}` -> `{event_id}`; `close {person, view}`; `read {person, channel}`; `open_dm {person}` -> `{channel,
-event_id}`; `open_home {person}` -> `{view, event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`;
+channel, thread}` and `rename_session {person, channel, thread, title}` -> `{event_id}`; `close {person, view}`; `read
+{person, channel}`; `open_dm {person}` -> `{channel, event_id}`; `open_home {person}` -> `{view, event_id}`;
+`join {person, channel, inviter?}`; `leave {person, channel}`;
 `convert {person, channel, kind}`, to `group` or `channel`.
 
 Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?, enterprise?}` -> `{person}`;

@@ -6,6 +6,7 @@ import mimetypes
 from collections.abc import Callable
 from dataclasses import replace
 
+from daemon.local_slack.agent_acts import rename_session
 from daemon.local_slack.events import archived_event, renamed_event
 from daemon.local_slack.fault_orders import order_fault
 from daemon.local_slack.limits import Profile
@@ -35,6 +36,7 @@ class ControlOrders:
             "command": self._command,
             "shortcut": self._shortcut,
             "stop": self._stop,
+            "rename_session": self._rename_session,
             "press_home": self._press_home,
             "submit": self._submit,
             "close": self._close,
@@ -112,6 +114,10 @@ class ControlOrders:
 
     def _stop(self, args: ControlArgs) -> Json:
         return {"event_id": self._people.stop(*self._acting(args), args.text("thread"))}
+
+    def _rename_session(self, args: ControlArgs) -> Json:
+        thread, title = args.text("thread"), args.text("title")
+        return {"event_id": rename_session(self._workspace, *self._acting(args), thread, title)}
 
     def _press_home(self, args: ControlArgs) -> Json:
         person = self._people.person(args.text("person"))

@@ -2,7 +2,7 @@
 
 import secrets
 
-from daemon.local_slack.model import Json, UserGroup, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
+from daemon.local_slack.model import Json, Session, UserGroup, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.slack_json import group_json, message_json, person_json
 from daemon.local_slack.state import WorkspaceState
 
@@ -144,6 +144,19 @@ def stopped_event(message: WorkspaceMessage, user: str, streaming: list[str], ev
         "channel": message.channel,
         "thread_ts": message.thread_ts or message.ts,
         "streaming_message_ts": streaming,
+        "event_ts": event_ts,
+    }
+
+
+def title_event(session: Session, before: str, user: str, event_ts: str) -> Json:
+    """`agent_session_title_changed`: a user renamed a session."""
+    return {
+        "type": "agent_session_title_changed",
+        "user": user,
+        "channel": session.channel,
+        "thread_ts": session.thread_ts,
+        "title": session.title,
+        "previous_title": before,
         "event_ts": event_ts,
     }
 

@@ -6,6 +6,7 @@ from daemon.local_slack.model import (
     ChannelKind,
     File,
     Json,
+    Session,
     Standing,
     Streaming,
     UserGroup,
@@ -211,3 +212,9 @@ def _thread(state: WorkspaceState, message: WorkspaceMessage) -> Json:
         "is_locked": False,
         "subscribed": state.app.user in authors,
     }
+
+
+def session_json(session: Session) -> Json:
+    """An agent session, as the page shows it."""
+    place = {"channel": session.channel, "thread_ts": session.thread_ts}
+    return place | {"status": session.status, "title": session.title}

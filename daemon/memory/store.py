@@ -32,6 +32,7 @@ from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.readings_to_tell import ReadingsToTell
+from daemon.memory.queues.session_titles import SessionTitles
 from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.queues.unread_words import UnreadWords
@@ -54,6 +55,7 @@ class Store:
     conversations: Conversations
     commits: Commits
     outbox: Outbox
+    titles: SessionTitles
     turns: Turns
     jobs: Jobs
     presence: Presence
@@ -126,6 +128,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         conversations=Conversations(database, clock, worker),
         commits=Commits(database, clock, worker),
         outbox=Outbox(database, clock, worker),
+        titles=SessionTitles(database, clock, worker),
         turns=Turns(database, clock),
         jobs=Jobs(database, clock, worker),
         presence=presence,

@@ -16,6 +16,7 @@ from daemon.memory.store import Store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.slots import Slots
+from daemon.runtime.titling import Titler
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -58,6 +59,7 @@ def lanes_of_soul(
     handler: ConversationHandler,
     courier: Courier,
     do_job: Callable[[Job], Awaitable[None]],
+    titler: Titler,
     *,
     slots: Slots,
     deadline: float,
@@ -65,7 +67,7 @@ def lanes_of_soul(
     alarm: Bell,
     ring_others: Callable[[], None],
 ) -> tuple[AnyLane, ...]:
-    """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts and jobs.
+    """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts, jobs and titles.
 
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
     a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something. `ring_others` is
@@ -73,6 +75,7 @@ def lanes_of_soul(
     """
     waiting, outbox = store.conversations, store.outbox
     posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
+    titles = Lane("titles", store.titles.claim_next, store.titles.next_due_ms, titler.title, asyncio.Semaphore(1))
     jobs = Lane("jobs", store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
 
     async def send(delivery: Delivery | None) -> None:
@@ -82,7 +85,7 @@ def lanes_of_soul(
             while delivery is not None and await courier.deliver(delivery) and not delivery.post.last:
                 delivery = await store.outbox.claim_next(str(delivery.post.conversation))
         finally:
-            ring((posts, jobs))
+            ring((posts, jobs, titles))
 
     conversations = Lane(
         "conversations",
@@ -105,7 +108,7 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    return conversations, overdue, posts, jobs
+    return conversations, overdue, posts, jobs, titles
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

@@ -13,6 +13,7 @@ from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import ConfigError, LostLease, NotDelivered, SchemaMismatch, StoreError
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports import Clock
+from daemon.core.sentences import HOUSE_WORDS
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
@@ -20,6 +21,7 @@ from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Dispatcher, Lane, lanes_of_soul
 from daemon.runtime.slots import Slots
+from daemon.runtime.titling import Titler
 from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, StillClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
@@ -117,6 +119,7 @@ async def dispatching(
             parrot,
             courier,
             do,
+            Titler(store.titles, office, events, lambda _: HOUSE_WORDS),
             slots=slots,
             deadline=deadline,
             bell=bell,

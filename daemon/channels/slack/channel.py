@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
-from daemon.channels.slack.access.known_places import KnownPlaces
 from daemon.channels.slack.access.linked_messages import LinkReader
 from daemon.channels.slack.access.names import Names
 from daemon.channels.slack.access.own_groups import OwnGroups
+from daemon.channels.slack.access.own_reader import own_reader
 from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.permalinks import Permalinks
 from daemon.channels.slack.access.readers import RoomReaders
@@ -20,7 +20,7 @@ from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import COMMANDS_SCOPE, FILES_SCOPE, SHARE_SCOPE
+from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import NO_ACCESS
 from daemon.channels.slack.incoming.after_ack import AfterAck
@@ -119,7 +119,7 @@ class SlackChannel:
         self._own_groups = OwnGroups(self._client, clock, emit)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
-        sessions = Sessions(self._client, clock, emit)
+        self._sessions = sessions = Sessions(self._client, clock, emit)
         self._delivery = SlackDelivery(
             self._client, self._drafts, sessions, self._appearances, self._known_reader, emit
         )
@@ -331,6 +331,12 @@ class SlackChannel:
         """See `Channel.show_home`."""
         await self._client.call("views.publish", user_id=person, view=home_view(page))
 
+    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
+        """See `Channel.name_session`; without the scope of agents there are no sessions."""
+        scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
+        if not scopes or AGENT_SCOPE in scopes:
+            await self._sessions.name(conversation.channel, thread, self._redact(title))
+
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """See `Channel.has_member`."""
         return await self._readers.has_member(conversation.channel, account)
@@ -377,20 +383,10 @@ class SlackChannel:
 
     async def _event_reader(self) -> EventReader:
         if self._reader is None:
-            settings = self._settings
+            settings, groups = self._settings, self._own_groups.ids
             identity = await fetch_identity(self._client, settings, self._clock, self._emit)
             self._appearances.check_scope(identity)
-            self._reader = EventReader(
-                settings.name,
-                identity,
-                bots=frozenset(settings.allow_bots),
-                members=frozenset(settings.members),
-                places=KnownPlaces(self._clock),
-                own_groups=self._own_groups.ids,
-                colleagues=bool(identity.enterprise) and settings.allow_organisation,
-                soul_for_channel=self._soul_for_channel,
-                other_souls=settings.souls,
-            )
+            self._reader = own_reader(settings, identity, self._clock, groups, self._soul_for_channel)
         return self._reader
 
     def _known_reader(self) -> EventReader | None:

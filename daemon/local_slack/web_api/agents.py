@@ -6,6 +6,7 @@ from typing import Final
 
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json, Prompts, Session
+from daemon.local_slack.slack_json import session_json
 from daemon.local_slack.timeline import is_ts
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 
@@ -61,7 +62,8 @@ def rename_session(call: Call) -> Json:
     session = call.workspace.state.sessions.get(key)
     if session is None:
         raise SlackError("session_not_found")
-    call.workspace.state.sessions[key] = replace(session, title=_title(call.needed("title")))
+    renamed = call.workspace.state.sessions[key] = replace(session, title=_title(call.needed("title")))
+    call.workspace.feed.publish("session", session_json(renamed), channel=channel.id)
     return {}
 
 
@@ -72,8 +74,7 @@ def set_session(call: Call, channel: str, thread_ts: str, status: str, title: st
     sessions = call.workspace.state.sessions
     session = sessions.get((channel, thread_ts)) or Session(channel, thread_ts, status, _title(title))
     sessions[channel, thread_ts] = replace(session, status=status, covered=False)
-    shape = {"channel": channel, "thread_ts": thread_ts, "status": status, "title": session.title}
-    call.workspace.feed.publish("session", shape, channel=channel)
+    call.workspace.feed.publish("session", session_json(sessions[channel, thread_ts]), channel=channel)
     return sessions[channel, thread_ts]
 
 

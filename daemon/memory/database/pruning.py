@@ -76,6 +76,7 @@ _TRACES: Final = (
     _delete("session_events", "id", "at_ms"),
     _delete("pairings", "id", "created_ms"),
     _delete("wrong_codes", "id", "at_ms"),
+    _delete("session_titles", "id", "noted_ms"),
     _delete("shared_messages", "id", "created_ms", only="state NOT IN ('held', 'waiting')"),
     _delete("consolidations", "id", "began_ms", only="state <> 'running'"),
     *(_delete("intentions", "id", "due_ms", found_by=f"state = '{state}'") for state in ("due", "cancelled")),

@@ -19,6 +19,7 @@ from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
+from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
@@ -61,6 +62,7 @@ class Commits(WorkerStore):
                 now=now,
             )
             await self._store_posts(transaction, effect, now)
+            await note_title(transaction, effect, now)
             if effect.asker is not None:
                 for act in effect.acts:
                     await act.perform(transaction, effect.asker, now)

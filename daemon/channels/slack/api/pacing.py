@@ -23,6 +23,7 @@ _MINUTE: Final = 60.0
 POSTING: Final = frozenset({"chat.postMessage"})
 """Methods that Slack counts for each channel."""
 TIERS: Final[Mapping[str, int]] = {
+    "agents.sessions.rename": 50,
     "agents.sessions.setStatus": 50,
     "chat.appendStream": 100,
     "chat.delete": 50,

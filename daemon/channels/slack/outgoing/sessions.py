@@ -1,4 +1,7 @@
-"""Slack's agent sessions: a stream sets its thread's session to `processing`, each way out to `active` again."""
+"""Slack's agent sessions: a stream sets its thread's session to `processing`, each way out to `active` again.
+
+A session has a title, too, which people may change at any time.
+"""
 
 from typing import Final
 
@@ -8,6 +11,7 @@ from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.ports import Clock, Emit
 
 _ACTIVE: Final = "active"
+_NO_SESSION: Final = "session_not_found"
 _PAUSE: Final = 86_400.0  # seconds without a session's status after Slack refused it to the app
 # Error codes for a session's status at the end of a stream, such as those of an app that is no agent.
 _STATUS_REFUSED: Final = APP | {
@@ -53,6 +57,20 @@ class Sessions:
             self._emit("slack.session_open", channel=channel, reason=error.message)
             if isinstance(error, ChannelRefused) and error.code in _STATUS_REFUSED:
                 self._pause(error)
+
+    async def name(self, channel: str, thread: str, title: str) -> None:
+        """Give a thread's session its title; one that was never opened is made with it. Raises ChannelError."""
+        if self._paused():
+            return
+        place: Json = {"channel_id": channel, "thread_ts": thread}
+        try:
+            await self._client.call("agents.sessions.rename", **place, title=title)
+        except ChannelRefused as error:
+            if error.code in _STATUS_REFUSED:
+                self._pause(error)
+            if error.code != _NO_SESSION:
+                raise
+            await self._client.call("agents.sessions.setStatus", **place, status=_ACTIVE, title=title)
 
     def _paused(self) -> bool:
         return self._clock.monotonic() < self._paused_until

@@ -37,6 +37,24 @@ CHANGES: tuple[str, ...] = (
       UPDATE outbox SET answers = '' WHERE id = NEW.id;
     END
     """,
+    # The threads of direct messages that have a title, or are due to get one; `message` is the row of the inbox whose
+    # words make it. A row stays when it is over, so that no title is set twice.
+    """
+    CREATE TABLE session_titles (
+      id TEXT PRIMARY KEY,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      thread TEXT NOT NULL,
+      message TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('due', 'over')),
+      due_ms INTEGER NOT NULL,
+      tries INTEGER NOT NULL DEFAULT 0,
+      noted_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX session_titles_due ON session_titles (soul, workspace, due_ms) WHERE state = 'due'",
+    "CREATE INDEX session_titles_by_age ON session_titles (noted_ms)",
 )
 
 

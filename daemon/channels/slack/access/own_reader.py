@@ -1,0 +1,30 @@
+"""Makes the event reader of one workspace, of the settings and of what Slack says that we are."""
+
+from collections.abc import Callable, Collection
+
+from daemon.channels.slack.access.known_places import KnownPlaces
+from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.core.config import Settings
+from daemon.core.ports import Clock
+
+
+def own_reader(
+    settings: Settings,
+    identity: SlackIdentity,
+    clock: Clock,
+    own_groups: Collection[str],
+    soul_for_channel: Callable[[str], str] | None,
+) -> EventReader:
+    """The reader; `own_groups` are the user groups that hold the soul, as they change."""
+    return EventReader(
+        settings.name,
+        identity,
+        bots=frozenset(settings.allow_bots),
+        members=frozenset(settings.members),
+        places=KnownPlaces(clock),
+        own_groups=own_groups,
+        colleagues=bool(identity.enterprise) and settings.allow_organisation,
+        soul_for_channel=soul_for_channel,
+        other_souls=settings.souls,
+    )
