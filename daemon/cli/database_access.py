@@ -11,6 +11,7 @@ from daemon.core.bell_sockets import FOLDER, STATE, WORK, bells_in, ring_all
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
+from daemon.core.settings_place import settings_place
 from daemon.memory.admin.job_admin import JobAdmin
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.schedule_admin import Agenda
@@ -23,9 +24,8 @@ def existing_database(settings: Settings) -> Path:
     """Path of memory.db. Raises StoreError when there is none."""
     path = settings.database_path.absolute()
     if not path.exists():
-        raise StoreError(
-            f"there is no {path} yet", hint="start the daemon with `soul run`, or set SOUL_HOME to its data folder"
-        )
+        hint = f"start the daemon with `{settings_place().start}`, or set SOUL_HOME to its data folder"
+        raise StoreError(f"there is no {path} yet", hint=hint)
     return path
 
 

@@ -13,13 +13,14 @@ class SettingsPlace:
     """A folder with `.env`, below which relative paths lie, and what a service manager adds to it.
 
     `variables` stand in for those that the environment doesn't have. `credentials` are values by the names of their
-    files, `unread` the names of those that this account may not read.
+    files, `unread` the names of those that this account may not read. `start` is what starts the daemon there.
     """
 
     folder: Path = Path()
     variables: Mapping[str, str] = field(default_factory=dict)
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     unread: tuple[str, ...] = ()
+    start: str = "soul run"
 
     @property
     def dotenv(self) -> Path:

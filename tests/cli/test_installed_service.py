@@ -72,8 +72,10 @@ def test_the_doctor_sees_its_tokens_its_env_and_what_lies_beside_it(unit: Servic
 def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone(
     unit: ServiceUnit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (unit.data / "memory.db").unlink()
+    assert "start the daemon with `systemctl --user start soul`" in call("status").stderr
     (home / ".env").write_text("")
-    assert "there is no" in call("status").stderr
+    assert "start the daemon with `soul run`" in call("status").stderr
     (home / ".env").unlink()
     monkeypatch.setenv("SOUL_HOME", str(home))
     assert f"there is no {home}/memory.db yet" in call("status").stderr

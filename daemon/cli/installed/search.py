@@ -50,7 +50,8 @@ def place_of_service() -> SettingsPlace | None:
     elif unit.data.is_dir() and not os.access(unit.data, os.R_OK | os.W_OK | os.X_OK):
         raise not_allowed(unit, "")
     click.echo(printable(f"Of the service in {unit.path}; its data is in {unit.data}."), err=True)
-    return SettingsPlace(unit.folder, variables, values, unread)
+    start = " ".join(("systemctl", *([] if unit.of_the_system else ["--user"]), "start soul"))
+    return SettingsPlace(unit.folder, variables, values, unread, start)
 
 
 def not_allowed(unit: ServiceUnit, command: str) -> ConfigError:
