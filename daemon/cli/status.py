@@ -9,6 +9,7 @@ from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
+from daemon.core.settings_place import settings_place
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
 from daemon.memory.knowledge.mirror_queue import MirrorStand
@@ -49,7 +50,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     for one in seen.daemons:
         say(_daemon(one, now))
     if not any(one.alive for one in seen.daemons):
-        say("No daemon is running; `soul run` starts one.")
+        say(f"No daemon is running; `{settings_place().start}` starts one.")
     facts(
         {
             "inbox": _queue(seen.inbox, seen.oldest_inbox_ms, now),
