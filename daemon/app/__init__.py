@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 import daemon
+from daemon.app.alarms import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
@@ -50,12 +51,12 @@ async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
         undo()
 
 
-async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> None:
+async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor: Doctor = lambda _: ()) -> None:
     """Run until SIGTERM or SIGINT, then drain; a second signal cuts the drain short.
 
     Without Slack tokens it starts the local workspace, joins that and lives by its clock, which can be moved forward.
-    `announce` prints the few lines meant for the admin at the terminal. Raises ConfigError for wrong tokens or models,
-    SoulError and StoreError.
+    `announce` prints the few lines meant for the admin at the terminal; `doctor` is looked at for alarms. Raises
+    ConfigError for wrong tokens or models, SoulError and StoreError.
     """
     supervisor = ServiceEnvironment.read(environment())
     service = ServiceManager(supervisor.notify_socket)
@@ -104,6 +105,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         if workspace:  # its clock may have been moved forward in an earlier run, and memory goes on from there
             workspace.clock.advance(max(0, await built.store.turns.newest_ms() - clock.now_ms()) / 1000)
         connect_http(http, built, both, souls, identity.team, standing_of=slack.standing_of)
+        built = with_alarms(built, souls, doctor)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 
 

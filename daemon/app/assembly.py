@@ -321,6 +321,7 @@ def _capabilities(  # noqa: PLR0917 - one of each
         people_named=store.names.named,
         find_room=channel.find_room,
         approvers=settings.approvers,
+        admins=settings.who_are_admins,
         approval_seconds=settings.approval_seconds,
         own_memory=partial(own_memory, store.known),
         own_things=store.own_things,

@@ -13,7 +13,9 @@ from daemon.cli.checks.slack import slack
 from daemon.cli.checks.tools import tools
 from daemon.cli.checks.vectors import vectors
 from daemon.cli.output import say, say_json
+from daemon.core.alarms import DISK
 from daemon.core.clock import SystemClock
+from daemon.core.config import Settings
 from daemon.core.telemetry.redaction import Redactor
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.SKIP: "bright_black"}
@@ -40,6 +42,16 @@ def command(context: click.Context, as_json: bool, offline: bool) -> None:
                 say(f"      → {one.fix}")
     if any(one.verdict is Verdict.FAIL for one in findings):
         context.exit(1)
+
+
+def failing_checks(settings: Settings) -> tuple[str, ...]:
+    """The names of the checks that fail while a daemon runs with these settings: those that are quick, and offline.
+
+    What daemons see by themselves is left to them: the disk, Slack, memory.db.
+    """
+    found = [*data_folder(settings), *http_api(settings), *souls(settings), *models(settings), *tools(settings)]
+    failing = (one.name for one in found if one.verdict is Verdict.FAIL and one.name != DISK)
+    return tuple(dict.fromkeys(failing))
 
 
 def examine(*, offline: bool) -> list[Finding]:

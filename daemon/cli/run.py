@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from daemon.app import run_daemon
+from daemon.cli.doctor import failing_checks
 from daemon.cli.output import say
 from daemon.core import long_lived
 from daemon.core.config import forget_secrets, load_settings
@@ -21,4 +22,4 @@ def command() -> None:
     settings = load_settings()
     forget_secrets()
     long_lived.begin()
-    asyncio.run(run_daemon(settings, announce=say))
+    asyncio.run(run_daemon(settings, announce=say, doctor=failing_checks))

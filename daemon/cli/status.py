@@ -7,6 +7,7 @@ import click
 
 from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json
+from daemon.core.alarms import sentence_of
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.settings_place import settings_place
@@ -32,7 +33,8 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
     weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
     faulty_files [{path, fault, searched}], mirror {folder, waiting, trouble} (null: none), changed_tools [name],
-    unhosted [{soul, workspace, messages, notes, posts, jobs, oldest_ms}] (souls that no running daemon hosts).
+    unhosted [{soul, workspace, messages, notes, posts, jobs, oldest_ms}] (souls that no running daemon hosts),
+    alarms [{name, since_ms, seen_ms, posts}] (what is wrong now).
     """
     settings = load_settings()
     now = SystemClock().now_ms()
@@ -59,6 +61,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             **{f"catch-up of {state.soul}": _catch_up(state) for state in seen.catch_up},
             "parked": ", ".join(_parked(seen)),
             **({"unhosted": _unhosted(seen)} if seen.unhosted else {}),
+            **({"alarms": _alarms(seen, now)} if seen.alarms else {}),
             "today": _spending(seen.spent),
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
@@ -117,6 +120,10 @@ def _unread(seen: Overview) -> str:
 def _unhosted(seen: Overview) -> str:
     names = [f"{one.soul} in {one.workspace}" for one in seen.unhosted]
     return f"{', '.join(names)}: no running daemon answers what waits for them; see soul doctor"
+
+
+def _alarms(seen: Overview, now: int) -> str:
+    return "; ".join(f"for {age(now, one.since_ms)}: {sentence_of(one.name)}" for one in seen.alarms)
 
 
 def _mirror(stand: MirrorStand) -> str:

@@ -20,6 +20,7 @@ from daemon.memory.knowledge.zones import Zones
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.names import PeopleNames
 from daemon.memory.people.standing import Remembering
+from daemon.memory.queues.alarms import Alarms
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
@@ -87,6 +88,7 @@ class Store:
     events: SourceEvents
     night: NightStores
     reservations: Reservations
+    alarms: Alarms
 
 
 @asynccontextmanager
@@ -160,4 +162,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         bindings=ThreadBindings(database, clock, worker.workspace),
         night=night_stores(database, clock, worker),
         reservations=Reservations(database, clock, worker),
+        alarms=Alarms(database, clock, worker),
     )

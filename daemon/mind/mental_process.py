@@ -46,8 +46,8 @@ class Capabilities:
     those of a conversation. `people_named` gives the people (platform ids) of a name whom a conversation's readers may
     know. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
     `approvers` may permit what a tool would change; without approvers the user who is answered may, for
-    `approval_seconds`. `own_memory` gives what the author of a perception may see of what is known of them, and what is
-    stored with it, `own_things` what waits for a person.
+    `approval_seconds`. `admins` see how the soul is. `own_memory` gives what the author of a perception may see of what
+    is known of them, and what is stored with it, `own_things` what waits for a person.
     `open_library` is the part of the library that everybody may read; `before` gives
     what may be used before a conversation's readers. `shared_room`
     finds a channel that a person and the soul are in, see `Channel.shared_room`; a soul has `most_intentions` at once.
@@ -61,6 +61,7 @@ class Capabilities:
     people_named: Callable[[str, ConversationKey, Readers], Awaitable[tuple[str, ...]]]
     find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]
+    admins: tuple[str, ...]
     approval_seconds: float
     own_memory: Callable[[Perception, Readers, Words], Awaitable[tuple[str, tuple[MemoryAct, ...]]]]
     own_things: OwnThings

@@ -144,4 +144,6 @@ async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemo
         async with client.post(f"{http.url}/api/soul/subprocess", json={"session": "s"}) as response:
             assert (response.status, await response.json()) == (202, {"queued": list(SUBPROCESSES)})
         async with client.get(f"{http.url}/metrics") as response:
-            assert 'soul_queue{queue="inbox"} 0.0' in await response.text()
+            text = await response.text()
+            assert 'soul_queue{queue="inbox"} 0.0' in text
+            assert "soul_alarms 0.0" in text

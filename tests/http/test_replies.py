@@ -99,11 +99,11 @@ async def test_jobs_are_queued_once_and_counted(database: Database, stores: Stor
     kinds = ("models_the_visitor", "keeps_its_own_state")
     assert await backlog.enqueue(HERE, kinds) is None
     await stores.inbox.accept(_said("m"))
-    assert await backlog.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0}
+    assert await backlog.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0, "alarms": 0}
     await stores.answer("hello")
     assert await backlog.enqueue(HERE, kinds) == kinds
     assert await backlog.enqueue(HERE, kinds) == kinds
-    assert await backlog.waiting() == {"inbox": 0, "outbox": 1, "jobs": 2}
+    assert await backlog.waiting() == {"inbox": 0, "outbox": 1, "jobs": 2, "alarms": 0}
     job = await stores.jobs.claim_next()
     assert job is not None
     assert (job.kind, job.turn) == ("models_the_visitor", 1)
@@ -112,4 +112,4 @@ async def test_jobs_are_queued_once_and_counted(database: Database, stores: Stor
 async def test_jobs_of_one_soul_are_not_counted_for_another(database: Database, stores: Stores) -> None:
     await stores.inbox.accept(_said("m"))
     others = Backlog(database, SystemClock(), soul="minoan", workspace=TEAM)
-    assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0}
+    assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0, "alarms": 0}

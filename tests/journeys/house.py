@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 from click.testing import CliRunner
 
+from daemon.app.alarms import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import Daemon
@@ -46,8 +47,11 @@ class SlackDaemon:
         model: LLM,
         service: ServiceManager | None = None,
         watchdog_usec: int | None = None,
+        *,
+        doctor: Doctor = lambda _: (),
     ) -> None:
         self.events = Events()
+        self._doctor = doctor
         self._service = service or ServiceManager()
         self._watchdog = Watchdog(self._service, watchdog_usec)
         self.built: Daemon | None = None
@@ -93,6 +97,7 @@ class SlackDaemon:
             if http and both:
                 stack.push_async_callback(http.close)
                 connect_http(http, self.built, both, souls, identity.team, standing_of=channel.standing_of)
+            self.built = with_alarms(self.built, souls, self._doctor)
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
 
     def _door(self, souls: Souls, team: str) -> HttpChannel | None:
@@ -150,6 +155,7 @@ class House:
     ) -> None:
         self.workspace, self.people, self.clock, self.settings = workspace, people, clock, settings
         self.model = FakeModel()
+        self.doctor: Doctor = lambda _: ()
         self.daemon: SlackDaemon | None = None
         self._daemons: list[SlackDaemon] = []
         self._made = 900_000  # above what the workspace counts
@@ -158,7 +164,8 @@ class House:
 
     async def start(self, model: LLM | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Start a daemon, with these settings changed; it is ready when its MCP server is connected, if it has one."""
-        self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
+        settings = self.settings.model_copy(update=changes)
+        self.daemon = SlackDaemon(settings, self.clock, model or self.model, doctor=self.doctor)
         self._daemons.append(self.daemon)
         await self.daemon.ready()
         if changes.get("mcp_servers"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,13 +13,14 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.ports import NewMessage, SharedFile, Source
 from daemon.memory.database import Database, open_database
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.erasure import Spared
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.tombstones import FILE, read_file, tombstone_of, write_file
-from tests.fakes import Events, FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import SOUL, TEAM, new_message
 from tests.residues import residues
 from tests.store.forgetting_kills import killed_at_each_write
@@ -374,3 +376,24 @@ def test_a_file_of_tombstones_that_cannot_be_read_stops_the_work_and_says_what_t
     with pytest.raises(StoreError, match="can't be read") as raised:
         read_file(tmp_path)
     assert "put back a copy" in raised.value.hint
+
+
+async def test_while_a_copy_is_being_made_it_is_not_done_and_ends_after_it(path: Path) -> None:
+    clock = FakeClock(auto=True)
+    async with open_database(path, clock) as database:
+        if not await database.in_wal_mode():
+            pytest.skip("this SQLite keeps no write-ahead log")
+        await fill(database)
+        people = _forgetting(database, path.parent)
+        with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            copy.execute("BEGIN")  # the one snapshot of a copy
+            copy.execute("SELECT count(*) FROM turns").fetchone()
+            await people.finish(await people.ask(TEAM, ADA))
+            assert residues(path.parent, CANARY)
+            assert look(path, "SELECT person, state, gone FROM tombstones") == [("", "erased", "[]")]
+            copy.execute("ROLLBACK")
+        async with alongside(people.run()):
+            async with asyncio.timeout(TIMEOUT):
+                while look(path, "SELECT state FROM tombstones") != [("done",)]:  # noqa: ASYNC110 - a file has no events
+                    await asyncio.sleep(0.01)
+        assert residues(path.parent, CANARY) == [], "also while the file is open"

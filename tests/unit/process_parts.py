@@ -77,6 +77,7 @@ def capabilities() -> Capabilities:
         people_named=_nobody_named,
         find_room=_unreachable,
         approvers=(),
+        admins=(),
         approval_seconds=900.0,
         own_memory=_nothing_known,
         own_things=NothingOwn(),

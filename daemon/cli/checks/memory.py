@@ -7,6 +7,7 @@ from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.cli.checks.nights import nights
 from daemon.cli.database_access import with_database
 from daemon.cli.output import age
+from daemon.core.alarms import sentence_of
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
@@ -44,6 +45,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         *unhosted(seen, now),
         *weak_models(seen, now),
         *unread(seen),
+        *alarms(seen, now),
         *mirror(seen.mirror, settings.home),
         *nights(*with_database(settings, night_faults)),
     ]
@@ -155,6 +157,12 @@ def weak_models(seen: Overview, now_ms: int) -> list[Finding]:
 def unread(seen: Overview) -> list[Finding]:
     """Files of the library that can't be read, or not to their end."""
     return [_unread(one) for one in seen.faulty_files]
+
+
+def alarms(seen: Overview, now_ms: int) -> list[Finding]:
+    """What the running daemons tell the admin of; each says in its sentence what to do."""
+    fix = "do what it says; it is taken back ten minutes after it was seen last"
+    return [warn("alarm", f"for {age(now_ms, one.since_ms)}: {sentence_of(one.name)}", fix) for one in seen.alarms]
 
 
 def _unread(one: FaultyFile) -> Finding:

@@ -64,7 +64,7 @@ class Settings(SettingsFields):
 
     @field_validator(
         *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "library_public", "souls"),
-        *("standby_dm", "standby_channel", "standby_workspace", "http_names"),
+        *("admins", "standby_dm", "standby_channel", "standby_workspace", "http_names"),
         mode="before",
     )
     @classmethod
@@ -108,6 +108,15 @@ class Settings(SettingsFields):
                     f"{name[:80]} is no name of a host: write soul.example.com, without https:// or a port"
                 )
         return tuple(name.lower() for name in value)
+
+    @field_validator("ops_channel")
+    @classmethod
+    def _channel_id(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[CG][A-Z0-9]{1,23}", value.strip()):
+            raise ValueError(
+                "is no id of a channel: Slack shows it at the end of the channel's details, as C0123456789"
+            )
+        return value.strip()
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -188,6 +197,11 @@ class Settings(SettingsFields):
     def effective_log_level(self) -> LogLevel:
         """The log level after SOUL_DEBUG."""
         return "debug" if self.debug else self.log_level
+
+    @property
+    def who_are_admins(self) -> tuple[str, ...]:
+        """The Slack ids of those who are told what is wrong."""
+        return self.admins or self.approvers
 
     @property
     def has_sources(self) -> bool:

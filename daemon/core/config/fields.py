@@ -181,6 +181,14 @@ class SettingsFields(BaseSettings):
     )
     drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
 
+    # What is wrong
+    ops_channel: str = Field(
+        "", description="Id of a channel that hears once of what needs an admin. Empty: direct messages to the admins."
+    )
+    admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Slack user ids of the admins, comma-separated. Empty: those of SOUL_APPROVERS."
+    )
+
     # Money
     max_usd_a_day: float | None = Field(
         None,

@@ -12,6 +12,7 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _MOST_NAMES: Final = 500  # bounds memory where a name is made from data
 _OTHER: Final = "other"
+_ALARMS: Final = "alarms"
 _LATENCIES: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 _CALL: Final = ("step", "role", "model")
 
@@ -49,6 +50,7 @@ class Metrics:
             "soul_http_requests", "HTTP requests.", ("route", "method", "status"), registry=registry
         )
         self._queues = Gauge("soul_queue", "Rows waiting, by queue.", ("queue",), registry=registry)
+        self._alarms = Gauge("soul_alarms", "What is wrong now; soul status names it.", registry=registry)
         self._connected = Gauge("soul_connected", "1 while Slack is connected.", registry=registry)
         self._working = Gauge("soul_working", "Conversations, posts and jobs in work.", registry=registry)
         self._lag = Gauge("soul_loop_lag_seconds", "Longest lag of the event loop in ten seconds.", registry=registry)
@@ -70,9 +72,11 @@ class Metrics:
         self._requests.labels(*self._bounded("request", route, method), str(status)).inc()
 
     def expose(self, queues: Mapping[str, int]) -> bytes:
-        """Everything in Prometheus's text format, with the queues as they are now."""
+        """Everything in Prometheus's text format, with the queues as they are now, and the number of `alarms`."""
+        self._alarms.set(queues.get(_ALARMS, 0))
         for queue, waiting in queues.items():
-            self._queues.labels(queue).set(waiting)
+            if queue != _ALARMS:
+                self._queues.labels(queue).set(waiting)
         return generate_latest(self._registry)
 
     def _count_call(self, fields: Mapping[str, object]) -> None:

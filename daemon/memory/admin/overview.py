@@ -15,6 +15,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import FaultyFile, faulty_files
 from daemon.memory.knowledge.mirror_queue import MirrorStand, mirror_stand
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
+from daemon.memory.queues.alarms import Alarm, open_alarms
 from daemon.memory.queues.leases import is_recent
 from daemon.memory.queues.presence import SILENT_MS, ProcessIdentity
 from daemon.memory.records import read_row
@@ -95,6 +96,7 @@ class Overview:
     `dead_intentions` counts scheduled events that could not begin. `weak_models` are those that can't keep the form of
     an answer for now, or think aloud. `faulty_files` are the first files of the library that are not read to their end.
     `mirror` is the mirror of memory in files, if there is one. `unhosted` are souls that no living daemon hosts.
+    `alarms` are what is wrong now.
     """
 
     daemons: tuple[LiveDaemon, ...]
@@ -111,6 +113,7 @@ class Overview:
     faulty_files: tuple[FaultyFile, ...]
     mirror: MirrorStand | None
     unhosted: tuple[UnhostedSoul, ...]
+    alarms: tuple[Alarm, ...]
     schema: int
     journal: str
 
@@ -192,6 +195,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             faulty_files=await faulty_files(transaction),
             mirror=await mirror_stand(transaction),
             unhosted=await unhosted_souls(transaction, hosted, [one.workspace for one in alive]),
+            alarms=await open_alarms(transaction),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",
         )

@@ -103,7 +103,7 @@ class Backlog:
         return await self._database.write(unit)
 
     async def waiting(self) -> dict[str, int]:
-        """The number of rows that wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
+        """The number of rows that wait in `inbox`, `outbox` and `jobs`, and of `alarms`. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT 'inbox' AS queue, count(*) AS waiting FROM inbox
@@ -112,6 +112,7 @@ class Backlog:
             WHERE soul = :soul AND workspace = :workspace AND state IN ('pending', 'sending')
             UNION ALL SELECT 'jobs', count(*) FROM jobs
             WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running')
+            UNION ALL SELECT 'alarms', count(*) FROM alarms
             """,
             **self._scope,
         )

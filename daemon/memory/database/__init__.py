@@ -173,9 +173,10 @@ class Database:
         return self._lasting_changes, int(version)
 
     async def checkpoint(self, *, whole: bool) -> int:
-        """Move the write-ahead log into the file as far as readers allow; returns the bytes that are left in it.
+        """Move the write-ahead log into the file as far as readers allow; returns the bytes that it still has to move.
 
-        `whole` waits a moment for readers and then empties the log. Raises StoreError.
+        `whole` waits a moment for readers and then empties the log: 0 says that no old page is left in it. Raises
+        StoreError.
         """
         how = "TRUNCATE" if whole else "PASSIVE"
         try:

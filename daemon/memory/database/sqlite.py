@@ -104,9 +104,13 @@ def journal_mode(connection: sqlite3.Connection) -> str:
 
 
 def checkpoint(connection: sqlite3.Connection, how: str) -> int:
-    """Move the write-ahead log into the file, `PASSIVE` or `TRUNCATE`; returns the bytes that are left in it."""
-    _, frames, moved = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+    """Move the write-ahead log into the file, `PASSIVE` or `TRUNCATE`.
+
+    Returns the bytes in it that are not in the file yet; all bytes in it where `TRUNCATE` could not empty it.
+    """
+    busy, frames, moved = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
     page = connection.execute("PRAGMA page_size").fetchone()[0]
+    moved = 0 if busy and how == "TRUNCATE" else moved
     return max(0, int(frames) - int(moved)) * int(page)
 
 

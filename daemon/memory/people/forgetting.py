@@ -119,7 +119,8 @@ class ForgettingPeople:
     async def finish(self, order_id: str) -> Mapping[str, int]:
         """Carry an order out to its end, from wherever it stands; gives what was deleted, by store.
 
-        Raises StoreError.
+        Where old pages can't be wiped now, as while a copy of memory.db is being made, `run` ends it later. Raises
+        StoreError.
         """
         while (order := await self._order(order_id)) is not None:
             if order.state == "asked":
@@ -131,8 +132,9 @@ class ForgettingPeople:
                 stones = await self._database.read(all_tombstones)
                 await in_background(partial(write_file, self._folder, stones))
                 self._emit("memory.person_erased", order=order.id)
-            else:
-                await self._clear(order)
+            elif not await self._clear(order):
+                self._emit("memory.wiping_waits", order=order.id)
+                break
         row = await self._database.one("SELECT stores FROM tombstones WHERE id = :id", id=order_id)
         return dict(json.loads(row["stores"])) if row else {}
 
@@ -189,18 +191,18 @@ class ForgettingPeople:
             await self._clock.sleep(_REST * (self._clock.monotonic() - began))
         return repeats
 
-    async def _clear(self, order: _Order) -> None:
-        """Wipe what pages of files still hold of deleted words, and files without a row."""
+    async def _clear(self, order: _Order) -> bool:
+        """Wipe what pages of files still hold of deleted words, and files without a row; False where some are left."""
         await wipe(self._database, self._clock)
         gone = await self._database.one("SELECT gone FROM tombstones WHERE id = :id", id=order.id)
         await clear_leftovers(
             self._database, self._clock, self._folder, self._index, json.loads(gone["gone"]) if gone else []
         )
-        await self._database.checkpoint(whole=True)
-        await self._database.run(
-            "UPDATE tombstones SET state = 'done', person = '', gone = '[]' WHERE id = :id", id=order.id
-        )
-        await self._database.checkpoint(whole=True)
+        await self._database.run("UPDATE tombstones SET person = '', gone = '[]' WHERE id = :id", id=order.id)
+        if await self._database.checkpoint(whole=True):
+            return False
+        await self._database.run("UPDATE tombstones SET state = 'done' WHERE id = :id", id=order.id)
+        return True
 
 
 def forget_again(connection: sqlite3.Connection, folder: Path, now: int) -> int:

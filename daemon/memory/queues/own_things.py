@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from daemon.core.phrases import Command
 from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.queues.alarms import open_alarms
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.presence import SILENT_MS
@@ -94,6 +95,10 @@ class OwnThings(WorkerStore):
         )
         assert row is not None  # an aggregate always has a row
         return read_row(House, row)
+
+    async def alarms(self) -> tuple[str, ...]:
+        """The names of what is wrong now, the oldest first. Raises StoreError."""
+        return tuple(one.name for one in await open_alarms(self._database))
 
     async def newest_reply(self, person: str, channel: str) -> str:
         """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from daemon.core.alarms import sentence_of
 from daemon.core.errors import ChannelError
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.phrases import USAGE, Phrase
@@ -88,7 +89,7 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
         HomeSection(say("home_well"), (HomeItem(await status_of_person(cycle)),)),
         HomeSection(say("home_privacy"), (HomeItem(say("home_notice")),)),
     ]
-    if cycle.newest.author in cycle.services.capabilities.approvers:
+    if cycle.newest.author in cycle.services.capabilities.admins:
         sections.append(await _house(cycle))
     return tuple(one for one in sections if one.items)
 
@@ -151,6 +152,7 @@ async def _house(cycle: Cycle) -> HomeSection:
     services, say, now = cycle.services, cycle.words.say, cycle.services.clock.now_ms()
     house = await services.capabilities.own_things.house(now - _DAY_MS)
     spent = say("home_spent", usd=f"{house.cost_usd:.2f}", calls=house.calls, failed=house.failed)
+    house_alarms = await services.capabilities.own_things.alarms()
     lines = [
         say("home_connected" if services.channel.healthy() else "home_unconnected", daemons=house.daemons),
         say("home_queue", waiting=house.waiting, to_send=house.to_send),
@@ -158,6 +160,7 @@ async def _house(cycle: Cycle) -> HomeSection:
     ]
     alarms = [f":warning: {services.channel.trouble()}"] if services.channel.trouble() else []
     alarms += [f":warning: {say('home_dead', dead=house.dead)}"] if house.dead else []
+    alarms += [f":warning: {sentence_of(one)}" for one in house_alarms[:_MOST]]
     return HomeSection(say("home_house"), tuple(map(HomeItem, (*lines, *(alarms or [say("home_no_alarm")])))))
 
 

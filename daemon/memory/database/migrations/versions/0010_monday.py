@@ -6,12 +6,14 @@ revision = "0010"
 down_revision = "0009"
 
 CHANGES: tuple[str, ...] = (
-    # What is wrong now: since when, and when it was seen last. An alarm that healed has no row.
+    # What is wrong now: since when, when it was seen last, and the keys (JSON) of the posts that tell of it. An alarm
+    # that healed has no row.
     """
     CREATE TABLE alarms (
       name TEXT PRIMARY KEY,
       since_ms INTEGER NOT NULL,
-      seen_ms INTEGER NOT NULL
+      seen_ms INTEGER NOT NULL,
+      posts TEXT NOT NULL DEFAULT '[]'
     ) STRICT
     """,
     # By which event of the inbox each soul introduced itself in a channel, once for ever.

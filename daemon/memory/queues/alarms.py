@@ -1,0 +1,208 @@
+"""What is wrong now, in memory.db: each alarm is posted once, whichever daemon sees it, until it has healed.
+
+The posts that tell of it are notes in the outbox, so that a restart or an outage of the platform loses none.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from daemon.core.alarms import alarm_name, healed_line
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Room
+from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.records import conversation_columns
+from daemon.memory.worker_store import WorkerStore
+
+_DEAD_QUEUES = {"inbox": "inbox", "outbox": "outbox", "jobs": "jobs", "intentions": "schedule"}
+"""Tables with rows that were given up, and the commands that list them."""
+
+_OURS = "!alarm:"
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that is wrong since a moment (ms) and was seen last at another; `posts` tell of it, by key."""
+
+    name: str
+    since_ms: int
+    seen_ms: int
+    posts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Where alarms are posted: a room, and the person in it, if it is one person's."""
+
+    room: Room
+    person: str = ""
+
+
+async def open_alarms(database: Database | Transaction) -> tuple[Alarm, ...]:
+    """What is wrong now, the oldest first. Raises StoreError."""
+    rows = await database.rows("SELECT * FROM alarms ORDER BY since_ms, name")
+    return tuple(Alarm(row["name"], row["since_ms"], row["seen_ms"], tuple(json.loads(row["posts"]))) for row in rows)
+
+
+class Alarms(WorkerStore):
+    """The alarms of all daemons; what tells of them is posted by the worker's soul."""
+
+    async def see(self, names: Collection[str]) -> tuple[str, ...]:
+        """Note what is wrong at this moment; gives what was not known yet. Raises StoreError."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> tuple[str, ...]:
+            known = {one.name for one in await open_alarms(transaction)}
+            for name in names:
+                await transaction.insert(
+                    "alarms",
+                    "ON CONFLICT (name) DO UPDATE SET seen_ms = excluded.seen_ms",
+                    name=name,
+                    since_ms=now,
+                    seen_ms=now,
+                )
+            return tuple(name for name in names if name not in known)
+
+        return await self._database.write(unit, passing=True) if names else ()
+
+    async def open(self) -> tuple[Alarm, ...]:
+        """What is wrong now, the oldest first. Raises StoreError."""
+        return await open_alarms(self._database)
+
+    async def given_up(self) -> tuple[str, ...]:
+        """The alarms of the queues with rows that were given up; our own posts are another alarm.
+
+        Raises StoreError.
+        """
+        ours = f"AND instr(id, '{_OURS}') = 0"
+        found = []
+        for table, command in _DEAD_QUEUES.items():
+            but = ours if table == "outbox" else ""
+            if await self._database.one(f"SELECT 1 FROM {table} WHERE state = 'dead' {but} LIMIT 1"):  # noqa: S608
+                found.append(alarm_name("dead", command))
+        return tuple(found)
+
+    async def unsaid(self, alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
+        """Those of which no post tells, and those whose posts all failed for good. Raises StoreError."""
+        return tuple([one for one in alarms if await self._failed(one.posts) == len(one.posts)])
+
+    async def _failed(self, posts: Sequence[str]) -> int:
+        row = await self._database.one(
+            """
+            SELECT count(*) AS n FROM json_each(:posts) p JOIN outbox o ON o.id = p.value
+            WHERE o.state IN ('dead', 'expired')
+            """,
+            posts=json.dumps(posts),
+        )
+        return int(row["n"]) if row else 0
+
+    async def is_refused(self, channel: str, since_ms: int) -> bool:
+        """Whether a post of ours failed for good in a channel since a moment (ms). Raises StoreError."""
+        stem = f"{ConversationKey(self._worker.soul, self._worker.workspace, channel)}{_OURS}"
+        row = await self._database.one(
+            """
+            SELECT 1 FROM outbox WHERE id >= :stem AND id < :beyond AND state = 'dead' AND settled_ms >= :since LIMIT 1
+            """,
+            stem=stem,
+            beyond=f"{stem[:-1]};",
+            since=since_ms,
+        )
+        return row is not None
+
+    async def tell(self, alarms: Sequence[Alarm], to: Sequence[Addressee], body: str) -> bool:
+        """Queue one post about alarms for each addressee; False where another daemon was faster. Raises StoreError."""
+        now, first = self._clock.now_ms(), alarms[0]
+
+        async def unit(transaction: Transaction) -> bool:
+            keys = [f"{self._key(one)}{_OURS}{first.name}:{first.since_ms}" for one in to]
+            for one in alarms:
+                claimed = await transaction.one(
+                    "UPDATE alarms SET posts = :posts WHERE name = :name AND since_ms = :since AND posts = :before "
+                    "RETURNING 1",
+                    posts=json.dumps(keys),
+                    name=one.name,
+                    since=one.since_ms,
+                    before=json.dumps(one.posts),
+                )
+                if claimed is None and one is first:
+                    return False
+            for key, addressee in zip(keys, to, strict=True):
+                await self._queue(transaction, key, addressee, body, now)
+            return True
+
+        return await self._database.write(unit)
+
+    async def heal(self, alarms: Sequence[Alarm]) -> tuple[Alarm, ...]:
+        """Forget what is wrong no more, with a line wherever it was posted; gives what was still known.
+
+        Raises StoreError.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> tuple[Alarm, ...]:
+            gone = tuple([one for one in alarms if await _forget(transaction, one)])
+            posted: dict[str, list[Alarm]] = {}
+            for one in gone:
+                for post in one.posts:
+                    posted.setdefault(post.partition(_OURS)[0], []).append(one)
+            for conversation, healed in posted.items():
+                await _queue_line(transaction, conversation, healed, now)
+            return gone
+
+        return await self._database.write(unit)
+
+    def _key(self, to: Addressee) -> ConversationKey:
+        return ConversationKey(self._worker.soul, self._worker.workspace, to.room.channel)
+
+    async def _queue(self, transaction: Transaction, key: str, to: Addressee, body: str, now: int) -> None:
+        where = self._key(to)
+        await open_conversation(transaction, where, to.room.place, to.room.audience, now)
+        await transaction.insert(
+            "outbox",
+            "ON CONFLICT (id) DO NOTHING",
+            id=key,
+            **conversation_columns(where),
+            part=0,
+            last=1,
+            body=body,
+            reply_to="",
+            recipient=to.person,
+            newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+            audience=str(to.room.audience),
+            state="pending",
+            created_ms=now,
+            note=1,
+        )
+
+
+async def _forget(transaction: Transaction, alarm: Alarm) -> bool:
+    return bool(
+        await transaction.one(
+            "DELETE FROM alarms WHERE name = :name AND seen_ms = :seen RETURNING 1",
+            name=alarm.name,
+            seen=alarm.seen_ms,
+        )
+    )
+
+
+async def _queue_line(transaction: Transaction, conversation: str, healed: Sequence[Alarm], now: int) -> None:
+    """One line in a conversation with posts about these, if they are still there."""
+    since_ms, name = min((one.since_ms, one.name) for one in healed)
+    posts = [post for one in healed for post in one.posts if post.partition(_OURS)[0] == conversation]
+    await transaction.run(
+        """
+        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
+                            audience, state, created_ms, note)
+        SELECT conversation || :healed, conversation, soul, workspace, 0, 1, :body, '', recipient, :newer, audience,
+               'pending', :now, 1
+        FROM outbox WHERE id = :post
+        ON CONFLICT (id) DO NOTHING
+        """,
+        healed=f"{_OURS}healed:{name}:{since_ms}",
+        body=healed_line([one.name for one in healed], (now - since_ms) / 1000),
+        newer=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+        now=now,
+        post=posts[0],
+    )

@@ -1,0 +1,318 @@
+"""What is wrong is post to the admin once until it heals: in the ops channel, else in direct messages."""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from daemon.app import alarms
+from daemon.cli.doctor import failing_checks
+from daemon.core.alarms import QUIET_MS
+from daemon.core.config import Settings
+from daemon.core.ports import Completion
+from daemon.llm.circuit import FAILURES_TO_OPEN
+from daemon.llm.router import build_llm
+from daemon.local_slack.model import Json
+from daemon.memory.retrieval.keeper import LEAST_ROOM
+from tests.fakes import Events
+from tests.given import tagged
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
+from tests.models import FakeModel
+
+DISK = "The disk that holds the data is nearly full"
+MINUTE = 61.0
+QUIET = QUIET_MS / 1000 + 1
+SECRET = "my raise is a secret"
+
+
+class PretendMachine:
+    """What the daemon's own looks at the machine find."""
+
+    def __init__(self) -> None:
+        self.free = 10 * LEAST_ROOM
+        self.failing: tuple[str, ...] = ()
+
+    def free_bytes(self, _folder: Path) -> int:
+        return self.free
+
+    def checks(self, _settings: Settings) -> Sequence[str]:
+        return self.failing
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> PretendMachine:
+    machine = PretendMachine()
+    monkeypatch.setattr(alarms, "free_bytes", machine.free_bytes)
+    return machine
+
+
+@pytest.fixture
+async def ops(empty_house: House, machine: PretendMachine) -> House:
+    """A house with an ops channel, in which the soul is; Ada is its admin. No daemon runs yet."""
+    house = empty_house
+    house.doctor = machine.checks
+    room = await house.people.add_channel("ops", members=["Ada"])
+    house.settings = house.settings.model_copy(update={"ops_channel": room["id"], "admins": ("U0ADA",)})
+    return house
+
+
+async def look(house: House, seconds: float = MINUTE) -> None:
+    """Turn the clock, wait until a daemon has looked at everything, and until what it says is posted.
+
+    Twice, since the first look may have begun before.
+    """
+    for turned in (seconds, MINUTE):
+        house.clock.turn(turned)
+        now = house.clock.now_ms()
+
+        async def looked(since: int = now) -> bool:
+            done = "SELECT 1 FROM duties WHERE name LIKE 'alarms%' AND lease_owner = '' AND due_ms > ?"
+            return bool(await house.rows(done, since))
+
+        await house.when(looked)
+        await house.idle()
+
+
+async def heal(house: House) -> None:
+    """Turn the clock until all has healed: a daemon may have looked just before what was wrong was mended."""
+    while await known(house):
+        await look(house, QUIET)
+
+
+async def known(house: House) -> list[str]:
+    return [row["name"] for row in await house.rows("SELECT name FROM alarms ORDER BY name")]
+
+
+async def test_a_full_disk_is_announced_once_until_it_heals(ops: House, machine: PretendMachine) -> None:
+    await ops.start()
+    await look(ops)
+    assert await ops.replies("ops") == []
+    machine.free = LEAST_ROOM - 1
+    for _ in range(3):
+        await look(ops)
+    (post,) = await ops.replies("ops")
+    assert DISK in post
+    machine.free = 10 * LEAST_ROOM
+    await look(ops)
+    assert len(await ops.replies("ops")) == 1, "it may come back within ten minutes"
+    machine.free = LEAST_ROOM - 1
+    await look(ops)
+    await look(ops, QUIET)
+    assert len(await ops.replies("ops")) == 1, "it did"
+    machine.free = 10 * LEAST_ROOM
+    await heal(ops)
+    assert (await ops.replies("ops"))[1].startswith("✓ Healed after ")
+    assert (await ops.replies("ops"))[1].endswith(": the disk.")
+    assert await known(ops) == []
+    machine.free = LEAST_ROOM - 1
+    await look(ops)
+    assert len(await ops.replies("ops")) == 3, "a new one comes anew"
+
+
+async def test_it_is_announced_once_over_restarts_and_by_two_daemons(ops: House, machine: PretendMachine) -> None:
+    machine.free = 0
+    await ops.start()
+    await look(ops)
+    await ops.restart()
+    await look(ops)
+    write_soul(ops.settings.home)
+    await ops.start(name="tess")
+    await look(ops)
+    await look(ops)
+    assert len(await ops.replies("ops")) == 1
+    machine.free = 10 * LEAST_ROOM
+    await heal(ops)
+    await look(ops)
+    assert len(await ops.replies("ops")) == 2
+
+
+async def test_a_restart_does_not_heal_what_no_daemon_watched(ops: House, machine: PretendMachine) -> None:
+    machine.failing = ("models",)
+    await ops.start()
+    await look(ops)
+    assert "`soul doctor` fails at models" in (await ops.replies("ops"))[0]
+    await ops.stop()
+    ops.clock.turn(QUIET)
+    machine.failing = ()
+    await ops.start()
+    await look(ops)
+    assert len(await ops.replies("ops")) == 1
+    await heal(ops)
+    assert len(await ops.replies("ops")) == 2
+
+
+async def test_what_was_seen_while_slack_was_away_is_announced_when_it_is_back(
+    ops: House, machine: PretendMachine
+) -> None:
+    await ops.start()
+    await ops.people.fault("conversations.info", status=503, times=1_000)
+    machine.free = 0
+    await look(ops)
+    assert await known(ops) == ["disk"]
+    assert DISK in await ops.command("status")
+    assert DISK in await ops.command("doctor", "--offline", fails=False)
+    assert DISK in str((await ops.events.until("alarm.raised"))["says"])
+    assert await ops.replies("ops") == []
+    await ops.people.clear_faults()
+    await look(ops)
+    assert len(await ops.replies("ops")) == 1
+
+
+async def test_many_at_once_are_one_post(ops: House, machine: PretendMachine) -> None:
+    machine.failing = tuple(f"part {number}" for number in range(25))
+    machine.free = 0
+    await ops.start()
+    await look(ops)
+    (post,) = await ops.replies("ops")
+    assert post.startswith("⚠ Several things are wrong:")
+    assert "and 16 more: `soul status` lists them" in post
+    assert len(await known(ops)) == 26
+
+
+async def test_where_the_ops_channel_is_lost_the_admins_hear_it_and_the_rest(
+    ops: House, machine: PretendMachine
+) -> None:
+    await ops.start()
+    await ops.people.leave("U0SOUL", "ops")
+    await ops.acknowledged()
+    machine.free = 0
+    await look(ops)
+    (post,) = await ops.replies("D0ADA")
+    assert DISK in post
+    assert "SOUL_OPS_CHANNEL takes no posts" in post
+    await look(ops)
+    assert len(await ops.replies("D0ADA")) == 1
+    await ops.people.join("U0SOUL", "ops")
+    await ops.acknowledged()
+    while "ops" in await known(ops):
+        await look(ops, QUIET)
+    assert (await ops.replies("D0ADA"))[1].endswith(": the ops channel.")
+    assert not any(DISK in one for one in await ops.replies("ops")), "a post is not repeated elsewhere"
+
+
+async def test_a_post_that_the_ops_channel_refuses_goes_to_the_admins(ops: House, machine: PretendMachine) -> None:
+    await ops.start()
+    await ops.people.fault(room="ops", posting="restricted_action")
+    machine.free = 0
+    await look(ops)
+    assert await ops.replies("ops") == []
+    post = "\n".join(await ops.replies("D0ADA"))
+    assert post.count(DISK) == 1
+    assert "SOUL_OPS_CHANNEL takes no posts" in post
+    assert "dead:outbox" not in await known(ops), "our own posts are post of as the channel's fault"
+
+
+async def test_without_a_channel_each_admin_hears_it_and_no_other_user(ops: House, machine: PretendMachine) -> None:
+    machine.free = 0
+    await ops.start(ops_channel="", admins=("U0ADA", "U0NOBODY"))
+    await look(ops)
+    assert DISK in (await ops.replies("D0ADA"))[0]
+    assert await ops.replies("general") == []
+
+
+async def test_without_anyone_to_write_to_it_shows_until_it_heals(ops: House, machine: PretendMachine) -> None:
+    machine.free = 0
+    await ops.start(ops_channel="", admins=())
+    await look(ops)
+    assert await known(ops) == ["disk"]
+    machine.free = 10 * LEAST_ROOM
+    await heal(ops)
+    assert await known(ops) == []
+    assert not await ops.rows("SELECT 1 FROM outbox")
+
+
+async def test_what_was_given_up_is_announced_without_anybodys_words(ops: House) -> None:
+    await ops.start()
+    await ops.people.fault(room="general", posting="restricted_action")
+    ops.model.replies.append(tagged("I can't say that."))
+    ts = await ops.say("Ben", "general", f"@soul {SECRET}")
+    await ops.final_state(ts)
+    await ops.idle()
+    await look(ops)
+    (post,) = await ops.replies("ops")
+    assert "`soul outbox list --state dead`" in post
+    assert SECRET not in post
+    assert "I can't say that" not in post
+    await ops.people.clear_faults()
+    keys = [row["id"] for row in await ops.rows("SELECT id FROM outbox WHERE state = 'dead'")]
+    for key in keys:
+        await ops.command("outbox", "drop", key)
+    await heal(ops)
+    assert (await ops.replies("ops"))[1].endswith(": given up: outbox.")
+
+
+async def test_the_cap_of_a_day_is_announced_before_it_silences_the_soul(ops: House) -> None:
+    name = "anthropic/claude-sonnet-5-5"
+    model = FakeModel(model=name, usage=Completion(name, tokens_in=1000, tokens_out=1000))
+    await ops.start(model, max_usd_a_day=0.15)
+    while not ops.events.named("cap.met"):
+        await ops.answered("Ada", "dm", "and again")
+    await look(ops)
+    (post,) = await ops.replies("ops")
+    assert "minoan has spent what it may spend today" in post
+
+
+async def test_a_model_that_is_down_is_announced_while_another_answers(ops: House) -> None:
+    claude, gpt = AnthropicServer(), OpenAIServer()
+    claude.usual = Answer(status=529, kind="overloaded_error", message="Overloaded", headers={"retry-after": "60"})
+    gpt.usual = Answer((tagged("The other one here."),))
+    first, second = "anthropic/claude-sonnet-5-5", "openai/gpt-6.1-terra"
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(claude.running())
+        await stack.enter_async_context(gpt.running())
+        served = {
+            "anthropic_base_url": claude.url,
+            "anthropic_api_key": SecretStr(KEY),
+            "openai_base_url": gpt.url,
+            "openai_api_key": SecretStr(KEY),
+            "persona_model": first,
+            "thinking_model": first,
+            "persona_standby": second,
+            "standby_dm": ("openai",),
+        }
+        llm = build_llm(ops.settings.model_copy(update=served), ops.clock, Events())
+        stack.push_async_callback(llm.aclose)
+        await ops.start(llm)
+        for number in range(FAILURES_TO_OPEN + 1):
+            await ops.answered("Ada", "dm", f"hello {number}")
+        await look(ops)
+        (post,) = await ops.replies("ops")
+        assert f"The model {first} does not answer" in post
+        assert KEY not in post
+        await ops.stop()
+
+
+async def test_a_revoked_token_is_announced_at_once_and_a_lost_connection_after_some_minutes(ops: House) -> None:
+    await ops.start()
+    await ops.people.emit({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}})
+    await ops.events.until("slack.revoked")
+    await look(ops)
+    assert "A daemon is not connected to Slack" in (await ops.replies("ops"))[0]
+    assert await known(ops) == ["slack"]
+
+
+async def test_the_home_of_admins_and_the_status_show_it(ops: House, machine: PretendMachine) -> None:
+    machine.free = 0
+    await ops.start()
+    await look(ops)
+
+    async def shows() -> Json | None:
+        view = (await ops.people.get("home", person="Ada"))["view"]
+        return view if view and DISK in str(view) else None
+
+    await ops.people.post("open_home", person="Ada")
+    await ops.until(shows)
+    assert '"name": "disk"' in await ops.command("status", "--json")
+
+
+async def test_the_checks_of_the_doctor_are_looked_at_while_it_runs(ops: House) -> None:
+    ops.doctor = failing_checks
+    await ops.start(mcp_servers=None)
+    await look(ops)
+    assert await ops.replies("ops") == []
+    broken = ops.settings.model_copy(update={"persona_model": "anthropic/claude-sonnet-5-5"})
+    assert failing_checks(broken) == ("models",)
