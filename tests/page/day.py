@@ -21,11 +21,13 @@ from tests.page.window import Window
 RANDOM: Final = "C0RANDOM"
 
 _CUTOVER: Final = "@Kothar who decides when we cut over?"
+_TABLE: Final = "@Kothar can you move the events table for us?"
 _STANDUP: Final = "Remind me every weekday at nine of the stand-up."
 _DIGEST: Final = "@Kothar post a digest of this channel here every day at nine"
 _ESSAY: Final = "Tell me all about the history of the harbour, please."
 
 _REPLIES: Final[Mapping[str, str]] = {
+    "SQLite": "Then one file moves, and nothing else: I'd stop the writers, copy it, and start them again.",
     "who decides when we cut over?": "**Chloe** does; she wants the readers first. I'd ask her before 18:00.",
 }
 _WISHES: Final[Mapping[str, str]] = {
@@ -46,6 +48,8 @@ def _answer(call: ModelCall) -> str:
         return _DIGEST_OF_DAY
     if call.step == "respond" and call.last == "the stand-up":
         return tagged("Good morning, Kei: the stand-up begins.")
+    if call.step == "respond" and call.last in _TABLE:
+        return f"{tagged('Gladly. From which database?')}\n<short_answers>Postgres | SQLite</short_answers>"
     if call.step == "respond":
         return tagged(_REPLIES.get(last, "Noted."))
     return "{}"
@@ -80,6 +84,7 @@ class TeamDay:
         """Ada adds the soul to a channel."""
         ada = self.windows["Ada"]
         await ada.page.get_by_role("button", name="Add Kothar").click()
+        await expect(self._last(ada)).to_contain_text("Hello, I am Kothar")
         await self.daemon.answered()
         await self.look("invited", "Ada")
 
@@ -95,6 +100,18 @@ class TeamDay:
         await self.daemon.answered()
         await expect(ben.thread.locator(".message")).to_have_count(3)
         await self.look("thread", "Ben")
+
+    async def asks_back(self) -> None:
+        """The soul asks Ben a question with two answers; he presses one, which no one else could."""
+        ben = self.windows["Ben"]
+        await ben.say(_TABLE)
+        await expect(ben.thread.get_by_role("button", name="SQLite")).to_be_visible()
+        await self.daemon.answered()
+        await self.look("asked", "Ben")
+        await ben.thread.get_by_role("button", name="SQLite").click()
+        await expect(ben.thread.locator(".message").last).to_contain_text("one file moves")
+        await self.daemon.answered()
+        await self.look("answered", "Ben")
 
     async def keeps_time(self) -> None:
         """Kei is to be reminded at nine in Tokyo, the channel of its day at nine in Athens."""

@@ -18,6 +18,7 @@ async def test_a_team_invites_it_in_the_morning_and_reads_its_digest_on_the_next
     async with begun(tmp_path, new_window, no_picture) as day:
         await day.invites_it()
         await day.answers_in_a_thread()
+        await day.asks_back()
         await day.keeps_time()
         await day.stops()
         await day.shows_its_home()
