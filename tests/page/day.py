@@ -21,12 +21,15 @@ from tests.page.window import Window
 RANDOM: Final = "C0RANDOM"
 
 _CUTOVER: Final = "@Kothar who decides when we cut over?"
-_TABLE: Final = "@Kothar can you move the events table for us?"
+_TABLE: Final = "can you move the events table for us?"
+_CHOICES: Final = {_TABLE: "\n<short_answers>Postgres | SQLite</short_answers>"}
 _STANDUP: Final = "Remind me every weekday at nine of the stand-up."
 _DIGEST: Final = "@Kothar post a digest of this channel here every day at nine"
 _ESSAY: Final = "Tell me all about the history of the harbour, please."
 
 _REPLIES: Final[Mapping[str, str]] = {
+    _TABLE: "Gladly. From which database?",
+    "the stand-up": "Good morning, Kei: the stand-up begins.",
     "SQLite": "Then one file moves, and nothing else: I'd stop the writers, copy it, and start them again.",
     "who decides when we cut over?": "**Chloe** does; she wants the readers first. I'd ask her before 18:00.",
 }
@@ -39,20 +42,14 @@ _DIGEST_OF_DAY: Final = "- It ships on **Thursday at four**.\n- Chloe writes the
 
 def _answer(call: ModelCall) -> str:
     """What the model says to a call: a wish for a reminder first, then its words."""
-    last = next((words for words in (*_REPLIES, *_WISHES) if words in call.last), "")
+    last = next((words for words in (*_WISHES, *_REPLIES) if words in call.last), "")
     if call.step == "respond" and last in _WISHES and "You have set a reminder" not in call.prompt:
         return tagged("It leads nowhere.").replace("<calls_for>nothing", "<calls_for>reminder")
     if call.step == "intend":
         return _WISHES[last]
     if call.step == "digest":
         return _DIGEST_OF_DAY
-    if call.step == "respond" and call.last == "the stand-up":
-        return tagged("Good morning, Kei: the stand-up begins.")
-    if call.step == "respond" and call.last in _TABLE:
-        return f"{tagged('Gladly. From which database?')}\n<short_answers>Postgres | SQLite</short_answers>"
-    if call.step == "respond":
-        return tagged(_REPLIES.get(last, "Noted."))
-    return "{}"
+    return tagged(_REPLIES.get(last, "Noted.")) + _CHOICES.get(last, "") if call.step == "respond" else "{}"
 
 
 @asynccontextmanager
@@ -104,7 +101,7 @@ class TeamDay:
     async def asks_back(self) -> None:
         """The soul asks Ben a question with two answers; he presses one, which no one else could."""
         ben = self.windows["Ben"]
-        await ben.say(_TABLE)
+        await ben.say(f"@Kothar {_TABLE}")
         await expect(ben.thread.get_by_role("button", name="SQLite")).to_be_visible()
         await self.daemon.answered()
         await self.look("asked", "Ben")

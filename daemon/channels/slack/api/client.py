@@ -46,6 +46,8 @@ _READS: Final = frozenset(
 )
 _POSTED_READS: Final = frozenset({"auth.test", "apps.connections.open", "files.getUploadURLExternal"})
 # Reads that share one tier; catch-up makes most of them, and waits for the others.
+_ANSWERS: Final = frozenset({("agents.sessions.rename", "session_not_found")})
+"""Refusals that only answer a question: which session has never been opened."""
 _HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(
@@ -178,7 +180,8 @@ class SlackClient:
             # Timeouts are OSErrors; the SDK raises the last two for bodies that don't match their content type.
             failure = _unknown(method, type(error).__name__)
             failure.__cause__ = error
-        self._emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
+        if not (isinstance(failure, ChannelRefused) and (method, failure.code) in _ANSWERS):
+            self._emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
         raise failure
 
     async def _send(self, method: str, arguments: Mapping[str, object]) -> tuple[Json, Mapping[str, str]]:
