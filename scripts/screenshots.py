@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.async_api import Browser, ViewportSize, expect
+from playwright.async_api import Browser, Page, ViewportSize, expect
 from pydantic import SecretStr
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -17,7 +17,7 @@ from tests.http.daemons import TOKEN
 from tests.journeys.asking import WORDS, AskedSession, question
 from tests.journeys.house import House, settings_for
 from tests.journeys.problems import press
-from tests.page import week
+from tests.page import day, week
 from tests.page.journey import begun
 from tests.page.lines import Lines
 from tests.page.lines_english import ENGLISH
@@ -36,6 +36,7 @@ KEPT = {  # of the journey, by language
 }
 
 KEPT_OF_MEMORY = ("remembered", "corrected", "forgotten")
+KEPT_OF_TEAM = ("invited", "asked", "home", "digest")
 
 MORNING = """\
 Good morning, Ada. Three things from yesterday:
@@ -128,8 +129,13 @@ async def shoot(
     window = await Window(await context.new_page()).watch().open(url, person, view)
     await expect(window.timeline.locator(".message").first).to_be_visible()
     await window.page.mouse.move(size["width"] - 2, 2)
-    picture = await window.page.screenshot(path=path)
+    await keep(window.page, path)
     await context.close()
+
+
+async def keep(page: Page, path: Path) -> None:
+    """Write what a page shows to a file."""
+    picture = await page.screenshot(path=path)
     print(f"{path}: {len(picture) // 1000} kB")
     if len(picture) > LARGEST:
         raise SystemExit(f"{path} is larger than {LARGEST // 1000} kB")
@@ -204,6 +210,33 @@ async def memory(browser: Browser, home: Path, *, every: Path | None) -> None:
         await talk.window.page.context.close()
 
 
+async def team(browser: Browser, home: Path, *, every: Path | None) -> None:
+    """The day of tests/page/day.py, as each of the team sees it in their own window."""
+
+    async def open_window(url: str, person: str, view: str) -> Window:
+        context = await browser.new_context(
+            viewport=SMALL, locale="en-GB", timezone_id="Europe/Athens", reduced_motion="reduce"
+        )
+        return await Window(await context.new_page()).watch().open(url, person, view)
+
+    async def look(name: str, person: str) -> None:
+        if every is not None or name in KEPT_OF_TEAM:
+            page = team_day.windows[person].page
+            await page.mouse.move(SMALL["width"] - 2, 2)
+            await keep(page, (every or IMAGES) / f"team-{name}.png")
+
+    async with day.begun(home, open_window, look) as team_day:
+        await team_day.invites_it()
+        await team_day.answers_in_a_thread()
+        await team_day.asks_back()
+        await team_day.keeps_time()
+        await team_day.stops()
+        await team_day.shows_its_home()
+        await team_day.tells_the_day()
+        for window in team_day.windows.values():
+            await window.page.context.close()
+
+
 async def sessions(browser: Browser, home: Path) -> None:
     """Ben asks Ada's session of Claude Code in a thread; she allows it in a direct message, and the answer is there."""
     async with (
@@ -230,7 +263,7 @@ async def sessions(browser: Browser, home: Path) -> None:
 
 async def main() -> None:
     """Take all pictures; `--engine` takes only those of the journey, `--memory` those of the week, `--sessions` those
-    of a session that is asked, `--phone` adds one of a phone's width.
+    of a session that is asked, `--team` those of a day in a team, `--phone` adds one of a phone's width.
 
     `--every FOLDER` takes a picture of each step of journey and week instead, to be looked at.
     """
@@ -238,7 +271,7 @@ async def main() -> None:
     every = Path(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else None
     with tempfile.TemporaryDirectory() as profile:
         async with launched(Path(profile)) as browser:
-            part = next((name for name in ("--engine", "--memory", "--sessions") if name in sys.argv), "")
+            part = next((name for name in ("--engine", "--memory", "--sessions", "--team") if name in sys.argv), "")
             if not part and every is None:
                 await workspace(browser)
             if part in ("", "--sessions") and every is None:
@@ -250,6 +283,9 @@ async def main() -> None:
             if part in ("", "--memory"):
                 with tempfile.TemporaryDirectory() as home:
                     await memory(browser, Path(home), every=every)
+            if part in ("", "--team"):
+                with tempfile.TemporaryDirectory() as home:
+                    await team(browser, Path(home), every=every)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ async def reminders_of_person(cycle: Cycle) -> str:
 async def lines_of(cycle: Cycle, own: Sequence[Intention]) -> list[str]:
     """A line for each of a person's reminders: its number, its time on their clock, what it is, and where."""
     names = await cycle.services.channel.names_of([_channel(one) for one in own])
-    return [_line(cycle, one, names.get(_channel(one), "")) for one in own]
+    return [_line(cycle, one, _as_written(names.get(_channel(one), ""))) for one in own]
 
 
 def _line(cycle: Cycle, one: Intention, room: str) -> str:
@@ -125,7 +125,13 @@ async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
 
 async def room_name(cycle: Cycle, channel: str) -> str:
     """What people call a channel; what only its members may know has no name here."""
-    return (await cycle.services.channel.names_of([channel])).get(channel) or cycle.words.say("a_channel")
+    name = (await cycle.services.channel.names_of([channel])).get(channel, "")
+    return _as_written(name) or cycle.words.say("a_channel")
+
+
+def _as_written(name: str) -> str:
+    """The name of a channel as people write it."""
+    return f"#{name}" if name else ""
 
 
 def _time(cycle: Cycle, ms: int) -> str:
