@@ -33,6 +33,7 @@ FIGURES: Final = MappingProxyType(
         "sharing": "four processes that count in shared contexts through two daemons, under kills",
         "notice": "when others see a change of a shared context, and what watching costs an idle daemon",
         "asking": "a question to a session and its answer, without the time that the session thinks",
+        "money": "what reserving and settling a model call under caps adds to it",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
         "form": "models that lose the form, always meet their limit, or think aloud",

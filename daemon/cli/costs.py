@@ -7,7 +7,7 @@ from daemon.cli.options import json_option
 from daemon.cli.output import say, say_json, table
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
-from daemon.memory.admin.costs import BY, CostSum, sums_of_costs
+from daemon.memory.spending.costs import BY, CostSum, sums_of_costs
 
 _DAY_MS = 24 * 3600 * 1000
 

@@ -1,19 +1,26 @@
 """`soul status`: running daemons, waiting work, today's costs."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import click
 
+from daemon.app.money import caps_of
+from daemon.cli.checks.mind import souls_of
 from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json
 from daemon.core.alarms import sentence_of
 from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
+from daemon.core.config import Settings, load_settings
+from daemon.core.errors import SoulError
 from daemon.core.settings_place import settings_place
+from daemon.core.spending import day_at
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
+from daemon.memory.database import Database
 from daemon.memory.knowledge.mirror_queue import MirrorStand
+from daemon.memory.spending.left import spent_today
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -34,7 +41,9 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
     faulty_files [{path, fault, searched}], mirror {folder, waiting, trouble} (null: none), changed_tools [name],
     unhosted [{soul, workspace, messages, notes, posts, jobs, oldest_ms}] (souls that no running daemon hosts),
-    alarms [{name, since_ms, seen_ms, posts}] (what is wrong now).
+    alarms [{name, since_ms, seen_ms, posts}] (what is wrong now),
+    caps [{soul, cap_usd, spent_usd, reserved_usd, left_usd}] (of today; cap_usd and left_usd null: no cap),
+    cap_person_usd, cap_room_usd (null: no cap).
     """
     settings = load_settings()
     now = SystemClock().now_ms()
@@ -45,8 +54,11 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
         context.exit(0 if works else 1)
     path = settings.database_path.absolute()
     changed = [one.name for one in with_database(settings, recorded_tools) if one.changed_ms is not None]
+    caps = _caps(settings, now)
     if as_json:
+        each = {"cap_person_usd": settings.max_usd_a_day_person, "cap_room_usd": settings.max_usd_a_day_room}
         fields = {name: getattr(seen, name) for name in Overview.__dataclass_fields__} | {"changed_tools": changed}
+        fields |= {"caps": caps, **each}
         say_json({"database": str(path), "now_ms": now, "sqlite": sqlite_build().version, **fields})
         return
     for one in seen.daemons:
@@ -63,6 +75,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             **({"unhosted": _unhosted(seen)} if seen.unhosted else {}),
             **({"alarms": _alarms(seen, now)} if seen.alarms else {}),
             "today": _spending(seen.spent),
+            **{f"cap of {one.soul}": _left(one) for one in caps if one.cap_usd is not None},
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),
@@ -70,6 +83,41 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cap:
+    """What one soul may spend today, and has spent; `reserved_usd` is what calls under way can cost."""
+
+    soul: str
+    cap_usd: float | None
+    spent_usd: float
+    reserved_usd: float
+    left_usd: float | None
+
+
+def _caps(settings: Settings, now: int) -> list[_Cap]:
+    """The souls of the settings; none where their files can't be read, which `soul doctor` says."""
+    day = day_at(now, settings.cap_zone).date
+    try:
+        caps = {soul.name: caps_of(settings, soul).soul for soul in souls_of(settings)}
+    except SoulError:
+        return []
+
+    async def look(database: Database) -> list[_Cap]:
+        found = []
+        for name, cap in caps.items():
+            spent = await spent_today(database, name, day)
+            left = None if cap is None else spent.left_of(cap)
+            found.append(_Cap(name, cap, spent.usd, spent.reserved_usd, left))
+        return found
+
+    return with_database(settings, look)
+
+
+def _left(one: _Cap) -> str:
+    reserved = f", ${one.reserved_usd:.4f} reserved for calls under way" if one.reserved_usd else ""
+    return f"${one.left_usd:.4f} of ${one.cap_usd:g} left today{reserved}"
 
 
 def _daemon(one: LiveDaemon, now: int) -> str:

@@ -1,9 +1,10 @@
 """The local workspace, the daemons in it, and what a journey does with both."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from click.testing import CliRunner
@@ -359,9 +360,9 @@ class House:
         path = self.settings.database_path
         return sqlite3.connect(path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
 
-    async def command(self, *arguments: str, fails: bool = False) -> str:
+    async def command(self, *arguments: str, fails: bool = False, env: Mapping[str, str] = MappingProxyType({})) -> str:
         """The output of an admin command, run beside the daemon; it must succeed, or fail where that is said."""
-        env = {"SOUL_HOME": str(self.settings.home), "SOUL_NAME": self.settings.name}
+        env = {"SOUL_HOME": str(self.settings.home), "SOUL_NAME": self.settings.name, **env}
         done = await asyncio.to_thread(CliRunner().invoke, soul, arguments, env=env, prog_name="soul")
         assert (done.exit_code != 0) is fails, done.output
         return done.output

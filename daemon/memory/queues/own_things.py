@@ -1,14 +1,19 @@
 """What waits with the soul for one person: messages without an answer, and what they asked to be reminded of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.core.phrases import Command
+from daemon.core.spending import Day
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.queues.alarms import open_alarms
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.presence import SILENT_MS
 from daemon.memory.records import Speaks, read_row
+from daemon.memory.spending.costs import CostSum, sums_of_costs
+from daemon.memory.spending.days import DayOfUse, days_of_use
+from daemon.memory.spending.left import SpentToday, spent_today
 from daemon.memory.worker_store import WorkerStore
 
 
@@ -99,6 +104,18 @@ class OwnThings(WorkerStore):
     async def alarms(self) -> tuple[str, ...]:
         """The names of what is wrong now, the oldest first. Raises StoreError."""
         return tuple(one.name for one in await open_alarms(self._database))
+
+    async def spent(self, day: str) -> SpentToday:
+        """What the worker's soul has spent on a day of the caps. Raises StoreError."""
+        return await spent_today(self._database, self._worker.soul, day)
+
+    async def costs(self, by: str, since_ms: int) -> tuple[CostSum, ...]:
+        """See `sums_of_costs`. Raises StoreError."""
+        return await sums_of_costs(self._database, by, since_ms)
+
+    async def days(self, days: Sequence[Day]) -> tuple[DayOfUse, ...]:
+        """See `days_of_use`. Raises StoreError."""
+        return await days_of_use(self._database, days)
 
     async def newest_reply(self, person: str, channel: str) -> str:
         """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from daemon.core.alarms import sentence_of
 from daemon.core.errors import ChannelError
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.phrases import USAGE, Phrase
@@ -19,13 +18,13 @@ from daemon.runtime.abilities import abilities
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.helping import status_of_person
+from daemon.runtime.people.house import house_section
 from daemon.runtime.people.own_memory import day_in
 from daemon.runtime.people.own_reminders import lines_of
 
 _PAGE: Final = 8  # facts at a time
 _MOST: Final = 10  # reminders, keys
 _LONGEST: Final = 500
-_DAY_MS: Final = 86_400_000
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -90,7 +89,7 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
         HomeSection(say("home_privacy"), (HomeItem(say("home_notice")),)),
     ]
     if cycle.newest.author in cycle.services.capabilities.admins:
-        sections.append(await _house(cycle))
+        sections.append(await house_section(cycle))
     return tuple(one for one in sections if one.items)
 
 
@@ -145,23 +144,6 @@ async def _allowed(cycle: Cycle) -> HomeSection:
         for tool, at in await services.capabilities.own_things.allowed(newest.author)
     ]
     return HomeSection(say("home_allowed"), _or(items, say("home_allowed_nothing")))
-
-
-async def _house(cycle: Cycle) -> HomeSection:
-    """What admins alone see: connection, queues, money, and what needs them."""
-    services, say, now = cycle.services, cycle.words.say, cycle.services.clock.now_ms()
-    house = await services.capabilities.own_things.house(now - _DAY_MS)
-    spent = say("home_spent", usd=f"{house.cost_usd:.2f}", calls=house.calls, failed=house.failed)
-    house_alarms = await services.capabilities.own_things.alarms()
-    lines = [
-        say("home_connected" if services.channel.healthy() else "home_unconnected", daemons=house.daemons),
-        say("home_queue", waiting=house.waiting, to_send=house.to_send),
-        spent,
-    ]
-    alarms = [f":warning: {services.channel.trouble()}"] if services.channel.trouble() else []
-    alarms += [f":warning: {say('home_dead', dead=house.dead)}"] if house.dead else []
-    alarms += [f":warning: {sentence_of(one)}" for one in house_alarms[:_MOST]]
-    return HomeSection(say("home_house"), tuple(map(HomeItem, (*lines, *(alarms or [say("home_no_alarm")])))))
 
 
 def _or(items: Sequence[HomeItem], nothing: str) -> tuple[HomeItem, ...]:
