@@ -312,6 +312,19 @@ class PickedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A user wants the reply gone that the soul's message `ts` is a part of; `by_approver`: the admin trusts them."""
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    ts: str
+    author: str
+    by_approver: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """A user stopped by the platform's button what the soul does in the thread that begins with the message `ts`."""
 
@@ -395,6 +408,7 @@ Arrival = (
     | Complaint
     | Decision
     | PickedAnswer
+    | Withdrawal
     | Stop
     | WhyAsked
     | TypedCommand
@@ -633,7 +647,7 @@ class Post:
     other post has; where it can't be, what stands in it as markdown is posted. `closes`: the draft is kept as it
     stands, and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their
     moments (ms, UTC): each reader may see them on their own clock. `answers` are those that the recipient may give to
-    the question by a button.
+    the question by a button. `withdrawn`: what stands of it, or of the post that it revises, is deleted.
     """
 
     key: str
@@ -653,6 +667,7 @@ class Post:
     closes: bool = False
     dates: Mapping[str, int] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

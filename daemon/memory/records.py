@@ -335,6 +335,7 @@ class Delivery:
                 closes=row["stopped"] == "closing",
                 dates=json.loads(row["dates"]),
                 answers=tuple(json.loads(row["answers"] or "[]")),
+                withdrawn=bool(row["withdrawn"]),
             ),
             fence=row["fence"],
             doubtful=doubtful,

@@ -19,6 +19,7 @@ from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.memory.notes import Note
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.stops import STOPPED
+from daemon.memory.queues.withdrawals import TAKEN_BACK
 from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0
@@ -119,6 +120,8 @@ class Courier:
 
     async def _still_due(self, delivery: Delivery, post: Post) -> Post | None:
         """A post that was surely not sent, as it is to be sent now; None when it is not to be sent any more."""
+        if post.withdrawn:
+            return await self._withdrawn(delivery, post)
         if delivery.emptied:
             await self._outbox.end_emptied(delivery)
             self._emit("outbox.emptied", key=post.key)
@@ -132,6 +135,14 @@ class Courier:
             self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None
         return post
+
+    async def _withdrawn(self, delivery: Delivery, post: Post) -> Post | None:
+        """What deletes a post that was taken back; None where nothing of it is visible."""
+        if post.draft is not None or post.revises is not None:
+            return post
+        await self._outbox.drop(delivery, TAKEN_BACK)
+        self._emit("outbox.withdrawn", key=post.key)
+        return None
 
     async def _halted(self, delivery: Delivery, post: Post) -> Post | None:
         """What closes the draft of a reply that was stopped, as it stands; None where nothing of it is visible."""

@@ -49,3 +49,16 @@ async def test_the_person_asked_answers_by_a_button_that_gives_way(house: House,
     await expect(ben.thread.get_by_role("button", name="Postgres")).to_have_count(0)
     await expect(ada.thread.locator(".message").last).to_contain_text("Echo: SQLite")
     await expect(ada.thread.locator(f"{asked} .feedback")).to_be_visible()
+
+
+async def test_a_reply_that_is_taken_back_is_gone_from_every_page(house: House, new_window: OpenWindow) -> None:
+    root = await house.say("Ada", "general", "@soul where is the kiln?")
+    reply = await house.reply("general", "Echo: where is the kiln?")
+    await house.idle()
+    ben = await new_window(house.workspace.page_url, "U0BEN", f"C0GENERAL/{root}")
+    stands = ben.thread.locator(f'[data-ts="{reply["ts"]}"]')
+    await house.people.react("Ben", "general", reply["ts"], "x")
+    await expect(stands.get_by_role("button", name="x, 1")).to_be_visible()
+    await expect(stands).to_contain_text("Echo: where is the kiln?")
+    await house.people.react("Ada", "general", reply["ts"], "x")
+    await expect(stands).to_have_count(0)

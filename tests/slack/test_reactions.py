@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.reactions import thumb_given
-from daemon.core.ports import Feedback
+from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
+from daemon.core.ports import Feedback, Withdrawal
 from tests.slack.parts import OURS, TS
 
 READER = EventReader("minoan", OURS)
@@ -33,6 +33,15 @@ def test_a_thumb_at_a_post_of_ours_is_feedback() -> None:
     removed = thumb_given(READER, reacted(type="reaction_removed", reaction="thumbsup::skin-tone-3"))
     assert removed is not None
     assert (removed.value, removed.taken_back) == ("good", True)
+
+
+def test_a_cross_at_a_post_of_ours_takes_it_back() -> None:
+    assert taken_back(READER, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1")
+    trusted = EventReader("minoan", OURS, approvers=("U1",))
+    assert taken_back(trusted, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1", True)
+    for other in ({"type": "reaction_removed"}, {"item_user": "U2"}, {"user": OURS.user}, {"user_team": "T9"}):
+        assert taken_back(READER, reacted(reaction="x", **other)) is None
+    assert taken_back(READER, reacted(reaction="+1")) is None
 
 
 @pytest.mark.parametrize(
@@ -61,3 +70,5 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size
 def test_no_payload_breaks_the_reader(field: str, value: object) -> None:
     found = thumb_given(READER, reacted(**{field: value}))
     assert found is None or isinstance(found, Feedback)
+    withdrawn = taken_back(READER, reacted(**{"reaction": "x", field: value}))
+    assert withdrawn is None or isinstance(withdrawn, Withdrawal)

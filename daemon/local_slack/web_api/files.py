@@ -1,4 +1,4 @@
-"""files.*: upload in three steps, and file info."""
+"""files.*: upload in three steps, file info, and deletion."""
 
 import mimetypes
 from dataclasses import replace
@@ -58,10 +58,30 @@ def file_info(call: Call) -> Json:
     return {"file": file_json(call.workspace.state, file, call.workspace.url), "comments": []}
 
 
+def delete_file(call: Call) -> Json:
+    """files.delete: only the app's own files; a message that shows nothing else goes with them."""
+    state = call.workspace.state
+    file = state.files.get(call.needed("file"))
+    if file is None:
+        raise SlackError("file_not_found")
+    if file.owner != state.app.user:
+        raise SlackError("cant_delete_file")
+    del state.files[file.id]
+    for room in tuple(state.channels):
+        for message in [one for one in state.timeline(room).everything() if file.id in one.files]:
+            left = tuple(one for one in message.files if one != file.id)
+            if left or message.text:
+                call.workspace.revise(replace(message, files=left))
+            else:
+                call.workspace.withdraw(message)
+    return {}
+
+
 METHODS: Final = MappingProxyType(
     {
         "files.getUploadURLExternal": WebApiMethod(get_upload_url, ("files:write",), Tier.FOUR),
         "files.completeUploadExternal": WebApiMethod(complete_upload, ("files:write",), Tier.FOUR),
+        "files.delete": WebApiMethod(delete_file, ("files:write",), Tier.THREE),
         "files.info": WebApiMethod(file_info, ("files:read",), Tier.FOUR),
     }
 )

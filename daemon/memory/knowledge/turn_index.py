@@ -192,6 +192,13 @@ async def delete_these(transaction: Transaction, seqs: Sequence[int], now: int, 
     await note_writes(transaction, erased, now)
 
 
+async def withdraw_turn(transaction: Transaction, seq: int, reason: str, now: int) -> None:
+    """Take the words out of a turn of the soul that is to count as not said; it is found no more, and stays."""
+    await forget_salts(transaction, turn_id(Speaks.SOUL, seq))
+    await _change(transaction, seq, {"body": "", "thought": "{}"}, reason, now)
+    await TURN_INDEX.remove(transaction, seq)
+
+
 async def unindex(transaction: Transaction, seqs: Sequence[int]) -> None:
     """Take turns out of the index, so that they aren't found any more; the turns themselves stay."""
     for seq in seqs:

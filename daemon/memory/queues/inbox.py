@@ -26,6 +26,7 @@ from daemon.core.ports import (
     Stop,
     TypedCommand,
     WhyAsked,
+    Withdrawal,
 )
 from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
@@ -46,11 +47,12 @@ from daemon.memory.queues.room_news import RoomNewsStore
 from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
 from daemon.memory.queues.typed_commands import take_command
 from daemon.memory.queues.why_asked import ask_why
+from daemon.memory.queues.withdrawals import withdraw_reply
 
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
-_Pressed = Feedback | Complaint | Decision | PickedAnswer
+_Pressed = Feedback | Complaint | Decision | PickedAnswer | Withdrawal
 _NoMessage = Edit | Deletion | _Pressed | WhyAsked | TypedCommand | AskedAbout | Joined
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
@@ -176,13 +178,13 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
             return await _edit(transaction, arrival, now)
         case Deletion():
             return await _delete(transaction, arrival, now)
-        case Feedback() | Complaint() | Decision() | PickedAnswer():
+        case Feedback() | Complaint() | Decision() | PickedAnswer() | Withdrawal():
             return await _press(transaction, arrival, now)
     return await _store_asked(transaction, arrival, now)
 
 
 async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple[Acceptance, str]:
-    """What people do by the buttons under a message."""
+    """What people do by the buttons under a message, and by reactions to it."""
     match pressed:
         case Feedback():
             return await store_feedback(transaction, pressed, now)
@@ -190,6 +192,8 @@ async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple
             return await store_complaint(transaction, pressed, now)
         case Decision():
             return await decide(transaction, pressed, now)
+        case Withdrawal():
+            return await withdraw_reply(transaction, pressed, now)
     return await pick_answer(transaction, pressed, now)
 
 

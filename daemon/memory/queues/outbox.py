@@ -12,6 +12,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.emptied_posts import end_emptied
 from daemon.memory.notes import Note, drop_note, note_on_post
+from daemon.memory.queues.withdrawals import delete_if_withdrawn
 from daemon.memory.records import Delivery
 from daemon.memory.worker_store import WorkerStore
 
@@ -217,6 +218,8 @@ class Outbox(WorkerStore):
                 await end_emptied(transaction, [key], now)
             if values.get("state") == "sent":
                 await drop_note(transaction, key, now)
+                if delivery.post.revises is None:
+                    await delete_if_withdrawn(transaction, key, now)
             return True
 
         if not await self._database.write(unit):

@@ -32,6 +32,7 @@ THREAD_MESSAGES_READ = 30
 
 
 _UNANSWERED = "(You could not answer this: something failed. They were told so.)"
+_TAKEN_BACK = "(What you said here was taken back; it counts as not said.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ def as_memory(turn: Turn) -> Memory:
         return Memory(Role.USER, turn.body, name=clean_name(turn.name))
     if turn.kind is TurnKind.APOLOGY:
         return Memory(Role.SYSTEM, _UNANSWERED)
+    if not turn.body:
+        return Memory(Role.SYSTEM, _TAKEN_BACK)
     said = {"verb": str(turn.thought.get("reply_verb", "said"))}
     if wish := turn.thought.get("calls_for"):
         said["calls_for"] = str(wish)

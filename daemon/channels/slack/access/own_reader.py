@@ -24,6 +24,7 @@ def own_reader(
         members=frozenset(settings.members),
         places=KnownPlaces(clock),
         own_groups=own_groups,
+        approvers=settings.approvers,
         colleagues=bool(identity.enterprise) and settings.allow_organisation,
         soul_for_channel=soul_for_channel,
         other_souls=settings.souls,

@@ -36,6 +36,7 @@ TIERS: Final[Mapping[str, int]] = {
     "conversations.members": 100,
     "conversations.open": 50,
     "conversations.replies": 50,
+    "files.delete": 50,
     "users.conversations": 50,
     "users.info": 100,
 }

@@ -85,6 +85,7 @@ NO_STREAMS: Final = APP | {
 STREAM_OVER: Final = frozenset({"message_not_in_streaming_state", "stopped_by_user", "streaming_state_conflict"})
 """The stream takes nothing more; the message stands and can be updated."""
 MESSAGE_GONE: Final = frozenset({"message_not_found"})
+FILE_GONE: Final = frozenset({"file_deleted", "file_not_found"})
 NO_METADATA: Final = frozenset({"invalid_metadata_format", "invalid_metadata_schema", "metadata_too_large"})
 CANNOT_CHANGE: Final = MESSAGE_GONE | {"cant_update_message", "edit_window_closed"}
 """The message can't be changed any more."""

@@ -22,7 +22,7 @@ from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import CORRECTS, opened, pressed
 from daemon.channels.slack.incoming.joins import joined
-from daemon.channels.slack.incoming.reactions import thumb_given
+from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
 from daemon.channels.slack.incoming.whispers import Whispers
@@ -43,6 +43,7 @@ from daemon.core.ports import (
     Stop,
     TypedCommand,
     WhyAsked,
+    Withdrawal,
 )
 from daemon.core.sentences import Sentence
 
@@ -57,11 +58,13 @@ _IGNORED: Final[Mapping[type[Arrival], str]] = {
 _REFUSED: Final = {
     Feedback: "feedback_refused",
     Complaint: "feedback_refused",
+    Withdrawal: "withdrawal_refused",
     Stop: "stop_refused",
     Decision: "press_refused",
     PickedAnswer: "press_refused",
     WhyAsked: "press_refused",
 }
+_Judged = Feedback | Complaint | Stop | Decision | PickedAnswer | WhyAsked | Withdrawal
 _TOO_LONG: Final = "it took too long"
 _ENDED: Final[Mapping[str, str]] = {
     "app_uninstalled": "Slack says that the app was removed from the workspace",
@@ -125,7 +128,7 @@ class Listener:
         if arrival is None:
             self._tell_of_end(body)
             return "press_void" if self._reader.is_unlisted(body) else ""
-        judges = isinstance(arrival, Feedback | Complaint | Stop)
+        judges = isinstance(arrival, Feedback | Complaint | Stop | Withdrawal)
         presses = isinstance(arrival, Decision | PickedAnswer | WhyAsked) and self._reader.is_from_elsewhere(body)
         if (judges or presses) and not await self._is_admitted(arrival):
             return ""
@@ -162,7 +165,7 @@ class Listener:
 
     async def _is_admitted(self, arrival: Arrival) -> bool:
         """Whether the gate admits the author of what no cycle asks it about; False where it can't decide in time."""
-        if not isinstance(arrival, Feedback | Complaint | Stop | Decision | PickedAnswer | WhyAsked):
+        if not isinstance(arrival, _Judged):
             return True
         place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
         place = Place.DM if arrival.channel.startswith("D") else place
@@ -198,6 +201,7 @@ class Listener:
         return (
             session_stopped(self._reader, body)
             or thumb_given(self._reader, body)
+            or taken_back(self._reader, body)
             or joined(self._reader, body)
             or self._reader.event(body)
         )

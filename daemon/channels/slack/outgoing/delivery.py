@@ -16,6 +16,7 @@ from daemon.channels.slack.api.refusals import (
     APP,
     CANNOT_CHANGE,
     DEAD_TOKEN,
+    FILE_GONE,
     MESSAGE_GONE,
     NO_METADATA,
     NO_THREADS,
@@ -37,6 +38,7 @@ from daemon.core.text import close_fence
 
 _FINAL: Final = PLACE | APP  # error codes that no other form can cure
 _DM: Final = "D"  # what the ids of DMs begin with
+_FILE: Final = "F"  # what the ids of files begin with
 _PAGES: Final = 10
 
 
@@ -62,8 +64,8 @@ class SlackDelivery:
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; returns the message's ts."""
-        if post.file:
-            return await self._share(post)
+        if post.withdrawn or post.file:
+            return await (self._withdraw if post.withdrawn else self._share)(post)
         if post.revises is not None:
             return await self._revise(post, post.revises)
         if post.draft is None:
@@ -217,6 +219,29 @@ class SlackDelivery:
             await self._delete(channel, draft)
         await self._sessions.end(channel, post.reply_to)
         return ts
+
+    async def _withdraw(self, post: Post) -> str:
+        """Delete a message of ours, with the file that it shows; one that is gone is deleted, too."""
+        channel, stands = post.conversation.channel, str(post.revises or post.draft)
+        self._drafts.forget(channel, stands)
+        try:
+            if post.file:
+                await self._files.delete(stands if stands.startswith(_FILE) else await self._file_shown(post))
+            else:
+                await self._client.call("chat.delete", channel=channel, ts=stands)
+        except ChannelRefused as error:
+            if error.code in DEAD_TOKEN:
+                raise
+            if error.code not in MESSAGE_GONE | FILE_GONE:
+                self._emit("slack.withdrawn_left", channel=channel, ts=stands, reason=error.message)
+        await self._sessions.end(channel, post.reply_to)
+        return stands
+
+    async def _file_shown(self, post: Post) -> str:
+        """Slack's id of a file of ours that was found by its name; empty where none is shown."""
+        messages, _ = await self._history(post, post.reply_to)
+        shown = [file for message in messages for file in message.get("files") or () if isinstance(file, dict)]
+        return next((str(file.get("id")) for file in shown if file.get("name") == post.file), "")
 
     async def _delete(self, channel: str, ts: str) -> None:
         try:

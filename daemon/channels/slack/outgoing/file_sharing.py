@@ -30,3 +30,7 @@ class FileSharing:
             thread_ts=post.reply_to or None,
         )
         return file
+
+    async def delete(self, file: str) -> None:
+        """Delete a shared file by Slack's id of it, wherever it is shown. Raises what `SlackClient.call` raises."""
+        await self._client.call("files.delete", file=file)

@@ -57,6 +57,8 @@ CHANGES: tuple[str, ...] = (
     """,
     "CREATE INDEX session_titles_due ON session_titles (soul, workspace, due_ms) WHERE state = 'due'",
     "CREATE INDEX session_titles_by_age ON session_titles (noted_ms)",
+    # A person took the reply back: what stands of it is deleted.
+    "ALTER TABLE outbox ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0 CHECK (withdrawn IN (0, 1))",
 )
 
 
