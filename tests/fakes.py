@@ -10,6 +10,7 @@ from itertools import count
 from daemon.core.errors import LostLease, StoreBusy
 from daemon.core.home import HomePage
 from daemon.core.links import Trusted
+from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports import (
     Acceptance,
@@ -274,6 +275,21 @@ class FakePersonRooms:
         self.private.append(room)
 
 
+class FakeLooks:
+    """What people have open, in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, tuple[LookedAt, ...]] = {}
+
+    async def keep(self, workspace: str, person: str, seen: Sequence[LookedAt], at_ms: int) -> None:
+        """Keep the newest."""
+        self.kept[person] = tuple(seen)
+
+    async def of(self, workspace: str, person: str) -> tuple[LookedAt, ...]:
+        """What was kept."""
+        return self.kept.get(person, ())
+
+
 class FakeIntake:
     """An `Intake` in memory: accepts a message once per channel and ts; the next `broken` calls fail.
 
@@ -287,6 +303,7 @@ class FakeIntake:
         self.catch_up_log = FakeCatchUpLog()
         self.room_news = FakeRoomNews()
         self.person_rooms = FakePersonRooms()
+        self.looks = FakeLooks()
         self.changed = asyncio.Event()
         self._seen: set[tuple[str, ...]] = set()
         self._taken = 0
@@ -313,6 +330,10 @@ class FakeIntake:
         self.arrivals.append(arrival)
         self.changed.set()
         return Acceptance.ACCEPTED
+
+    async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
+        """None waits."""
+        return None
 
     async def may_ask_why(self, feedback: Feedback) -> bool:
         """True once for each reply and person."""
@@ -488,6 +509,12 @@ class FakeChannel:
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """No address leads anywhere."""
+        return ()
+
+    async def beside(
+        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
+    ) -> tuple[OpenBeside, ...]:
+        """See `Channel.beside`; nothing is open beside it."""
         return ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:

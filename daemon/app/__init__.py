@@ -175,6 +175,7 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
         soul_for_channel=souls.for_channel,
         appearance_of=appearance_of,
         words_of=lambda name, language: souls.hosted(name).words_in(language),
+        suggested=lambda name, language: souls.hosted(name).suggestions_in(language),
     )
 
 

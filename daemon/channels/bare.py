@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.home import HomePage
+from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import AttachedReply, LinkedMessages, Offers, Room, SharedFile, ThreadMessage
 from daemon.core.sentences import Sentence, Words
@@ -68,6 +69,12 @@ class BareChannel:
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`; no address leads to a message."""
+        return ()
+
+    async def beside(
+        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
+    ) -> tuple[OpenBeside, ...]:
+        """See `Channel.beside`; nothing is open beside it."""
         return ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:

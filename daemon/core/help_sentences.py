@@ -6,6 +6,8 @@ from typing import Final
 
 ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "prompt_reminder_title": "Next reminder: {when}",
+        "prompt_reminder": "my reminders",
         "help_head": "This is what I can do for you here and now:",
         "help_unknown": "“{words}” is nothing that I know as a command.",
         "help_talk": "Talk and think with you, in your own language.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from daemon.core.home import HomePage
 from daemon.core.links import Trusted
+from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.spending import Payer
@@ -575,6 +576,16 @@ class PersonRooms(Protocol):
         """What was said in a room, and what was learned of it, is for its members alone from now on."""
 
 
+class LooksKept(Protocol):
+    """What people have open beside their talk with the soul; kept for minutes."""
+
+    async def keep(self, workspace: str, person: str, seen: Sequence[LookedAt], at_ms: int) -> None:
+        """Put this in the place of what was open before, unless something newer is; 0: now. Raises StoreError."""
+
+    async def of(self, workspace: str, person: str) -> tuple[LookedAt, ...]:
+        """What a person has open now. Raises StoreError."""
+
+
 class Intake(Protocol):
     """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
 
@@ -592,6 +603,13 @@ class Intake(Protocol):
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
+
+    @property
+    def looks(self) -> LooksKept:
+        """What people have open beside the talk."""
+
+    async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
+        """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""
 
     async def may_ask_why(self, feedback: Feedback) -> bool:
         """Whether to ask who called a reply bad what was wrong; true once for each reply and person.
@@ -922,6 +940,14 @@ class Channel(Gate, Protocol):
 
         Shown is what its author may read and everybody who reads the answer, its `readers`, too. Never raises, and
         answers within some seconds.
+        """
+
+    async def beside(
+        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
+    ) -> tuple[OpenBeside, ...]:
+        """What of the things that a perception's author has open they may know, and every reader with them.
+
+        Never raises, and answers within some seconds.
         """
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:

@@ -117,6 +117,11 @@ def moment_in(ms: int, zone: str) -> str:
     return f"{_datetime(ms).astimezone(known or UTC):%A, %Y-%m-%d %H:%M} ({known.key if known else 'UTC'})"
 
 
+def minute_in(ms: int, zone: str) -> str:
+    """A time for a person to read in little room, in their zone or else in UTC: `2026-03-01 09:00`."""
+    return f"{_datetime(ms).astimezone(zone_of(zone) or UTC):%Y-%m-%d %H:%M}"
+
+
 def _seconds_of(words: str) -> int | None:
     if _SPAN.fullmatch(words):
         return sum(int(number) * _SECONDS[unit] for number, unit in _SPAN_PART.findall(words))

@@ -63,8 +63,9 @@ class CycleServices:
     """One soul's model, channel, clock, log, mental processes and stores.
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
-    `link_hosts`. `surfacing` finds what may be remembered before a reply, and when somebody looks for something;
-    `reasons` leads from a reply back to it. `cues` are what people wait for.
+    `link_hosts`. `surfacing` finds what may be remembered before a
+    reply, and when somebody looks for something; `reasons` leads from a reply back to it. `cues` are
+    what people wait for.
     `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
     `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
     `events` are those of programs; `asking` are the sessions of Claude Code that people run, and the questions to them,

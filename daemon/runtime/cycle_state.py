@@ -8,6 +8,7 @@ from daemon.core.bound_threads import BoundThread
 from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
+from daemon.core.looked_at import OpenBeside
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LinkedMessages, LLMCall, Passage, Speech
 from daemon.core.sentences import Words
@@ -65,6 +66,7 @@ class Cycle:
     dates: dict[str, int] = field(default_factory=dict)
     cap_shown_day: str = ""
     linked: tuple[LinkedMessages, ...] = ()
+    beside: tuple[OpenBeside, ...] = ()
     speech: Speech | None = None
     _readers: Readers | None = None
 
@@ -99,8 +101,9 @@ class Cycle:
 
     @property
     def heard_by(self) -> Readers:
-        """The readers, and as their rooms also those private ones whose words are in this prompt because of a link."""
-        rooms = {one.private_room for one in self.linked if one.private_room}
+        """The readers, and as their rooms also those private ones that are in this prompt by a link or as open."""
+        rooms = {one.private_room for one in self.linked} | {one.private_room for one in self.beside}
+        rooms.discard("")
         return replace(self.readers, rooms=self.readers.rooms | rooms) if rooms else self.readers
 
     @property

@@ -26,6 +26,7 @@ from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.following_links import follow_links
+from daemon.runtime.looking_beside import look_beside
 from daemon.runtime.looking_up import look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
@@ -64,6 +65,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         memory = with_abilities(memory, for_prompt(await abilities(cycle)))
     memory, pictures = await sense_files(cycle, soul, transcript, memory)
     memory = await follow_links(cycle, memory)
+    memory = await look_beside(cycle, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
 

@@ -1,13 +1,13 @@
 """Who is the soul? Folders of plain text, their schema, how they are read and how edits are followed."""
 
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, PLAYBOOK, SIZE_CAP, STATES
+from daemon.soul.lists import Contact, SuggestedPrompt
 from daemon.soul.loader import KnownNames, load_soul, load_souls
 from daemon.soul.reload import ReloadingSoul, Souls, find_souls_directory
 from daemon.soul.room import BESIDE, least_talk_budget, standing, talk_budget
 from daemon.soul.schema import (
     AgentRole,
     Budgets,
-    Contact,
     Extensions,
     IsmLimits,
     Mode,
@@ -45,6 +45,7 @@ __all__ = [
     "Soul",
     "Souls",
     "SpeakingFirst",
+    "SuggestedPrompt",
     "Verbs",
     "VerbsInMood",
     "filled",

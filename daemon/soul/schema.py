@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from daemon.core.sentences import Words as HouseWords
+from daemon.core.suggestions import Suggestion, house_suggestions
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul.field_types import (
     ChannelId,
@@ -18,7 +19,6 @@ from daemon.soul.field_types import (
     PrivateVerbs,
     ProcessName,
     ProcessNames,
-    SlackId,
     SoulSection,
     Tokens,
     Words,
@@ -26,6 +26,7 @@ from daemon.soul.field_types import (
     no_repeats,
     repeated_in,
 )
+from daemon.soul.lists import Contact, SuggestedPrompt, suggestions_for
 from daemon.soul.words import WordsByLanguage, words_in
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -233,14 +234,6 @@ class AgentRole(SoulSection):
     )
 
 
-class Contact(SoulSection):
-    """A person or a channel that can act where the soul can't."""
-
-    name: DisplayName = Field(description="What people call them.")
-    slack: SlackId = Field(description="Their Slack id: U… or W… for a person, C… or G… for a channel.")
-    can: Line = Field(description="What they can do, in one sentence.")
-
-
 class Extensions(SoulSection):
     """What other packages bring, by the names of their entry points; nothing else of them is loaded."""
 
@@ -305,6 +298,9 @@ class Soul(SoulSection):
     extensions: Extensions = Extensions()
     max_usd_a_day: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="US dollars that it may spend in a day; the lower of this and SOUL_MAX_USD_A_DAY counts."
+    )
+    suggestions: Annotated[tuple[SuggestedPrompt, ...], Field(max_length=100, strict=False)] = Field(
+        (), description="What people are shown to begin with, the first four of a language; empty: the house's three."
     )
     roles: tuple[tuple[DisplayName, AgentRole], ...] = ()
     contacts: Annotated[tuple[Contact, ...], Field(max_length=50, strict=False)] = Field(
@@ -386,6 +382,10 @@ class Soul(SoulSection):
     def stance(self, process: str) -> str:
         """The soul's own instruction for a mental process, with its placeholders; empty for the house's."""
         return dict(self.states).get(process, "")
+
+    def suggestions_in(self, language: str) -> tuple[Suggestion, ...]:
+        """What a person with this language is shown to begin with, `de-AT`."""
+        return suggestions_for(self.suggestions, language) or house_suggestions(self.words_in(language))
 
     def words_in(self, language: str) -> HouseWords:
         """What the daemon says in this soul's name to somebody whose language has this tag, such as `de-DE`."""

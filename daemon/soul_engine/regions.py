@@ -18,8 +18,8 @@ SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES = "soul_state", "person", "notes",
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
 NOW, ABILITIES, STANCE, FAULTY_REPLY = "now", "abilities", "stance", "faulty_reply"
-FILES, LINKED = "files", "linked"
-"""What is in the files that came with the newest messages, and what stands where they link to: data."""
+FILES, LINKED, BESIDE = "files", "linked", "beside"
+"""What is in the files of the newest messages, what stands where they link to, what is open beside them: data."""
 
 STABLE_REGIONS = (PERSONALITY, HOUSE_RULES, MODE)
 """The system prompt: equal in all turns of one soul and mode."""
@@ -29,7 +29,7 @@ EARLIER_REGIONS = (SUMMARY, THREAD)
 
 KNOWN_REGIONS = (
     *(SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
-    *(TURNS, ASIDE, LINKED, FILES, DEPTH, PIECE),
+    *(TURNS, ASIDE, BESIDE, LINKED, FILES, DEPTH, PIECE),
 )
 PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
 """What may change with every turn stands behind the talk; regions that are named nowhere stand between these two."""
@@ -37,7 +37,7 @@ PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
 BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
-GIVING_WAY = (ABILITIES, DEPTH, PERSON, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
+GIVING_WAY = (ABILITIES, BESIDE, DEPTH, PERSON, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
 
 REGION_ORDER = (*STABLE_REGIONS, *EARLIER_REGIONS, *KNOWN_REGIONS, *PRESENT_REGIONS, DEFAULT_REGION)
@@ -55,6 +55,7 @@ HEADINGS = {
     FAULTY_REPLY: "Your last answer",
     FILES: "What they sent along",
     LINKED: "What they linked to",
+    BESIDE: "What they look at in Slack beside this talk, which you can't read",
 }
 """The headings of regions; any other region is headed by its name."""
 

@@ -15,6 +15,7 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.home import HomePage
 from daemon.core.links import Trusted
+from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
     AttachedReply,
@@ -169,6 +170,11 @@ class Main:
 
     async def show_home(self, person: str, page: HomePage) -> None:
         self.asked.append("show_home")
+
+    async def beside(
+        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
+    ) -> tuple[OpenBeside, ...]:
+        return ()
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """Not part of these tests."""

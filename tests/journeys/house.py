@@ -76,6 +76,7 @@ class SlackDaemon:
             soul_for_channel=souls.for_channel,
             appearance_of=appearance if len(souls.names) > 1 else None,
             words_of=lambda name, language: souls.hosted(name).words_in(language),
+            suggested=lambda name, language: souls.hosted(name).suggestions_in(language),
         )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)

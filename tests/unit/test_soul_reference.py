@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from daemon.cli.reference.soul_fields import soul_reference, with_fields
+from daemon.soul import Contact
 from daemon.soul import schema as shape
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,6 @@ def test_the_commented_lines_of_kothars_manifest_are_valid() -> None:
     data = tomllib.loads("\n".join(shown))
     contacts = data["contacts"]
     assert isinstance(contacts, list)
-    assert [shape.Contact.model_validate(contact).slack[0] for contact in contacts] == ["U", "C"]
+    assert [Contact.model_validate(contact).slack[0] for contact in contacts] == ["U", "C"]
     assert shape.IsmLimits.model_validate(data["ism"]).enabled is True
     assert data["channels"] == ["C0123ABCDEF"]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.linked_messages import LinkReader
 from daemon.channels.slack.access.names import Names
+from daemon.channels.slack.access.open_beside import BesideReader
 from daemon.channels.slack.access.own_groups import OwnGroups
 from daemon.channels.slack.access.own_reader import own_reader
 from daemon.channels.slack.access.people import Directory
@@ -33,12 +34,11 @@ from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.supervisor import Supervisor
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
-from daemon.channels.slack.outgoing.asking_about import AskingAbout
 from daemon.channels.slack.outgoing.blocks import shown_once
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.feedback_answers import FeedbackAnswers
-from daemon.channels.slack.outgoing.home_tab import HomeTab, home_view
+from daemon.channels.slack.outgoing.home_tab import home_view
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.reply_files import with_files
 from daemon.channels.slack.outgoing.sessions import Sessions
@@ -47,12 +47,15 @@ from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
+from daemon.channels.slack.outgoing.whispering import whisper_in
+from daemon.channels.slack.surfaces import Surfaces, Voices
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.errors import AccessLost, ChannelRefused, NotDelivered
 from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
+from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
 from daemon.core.ports import (
@@ -72,12 +75,12 @@ from daemon.core.ports import (
     ThreadMessage,
 )
 from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.suggestions import Suggestion, house_suggestions
 from daemon.core.telemetry.redaction import Redactor
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
 _ACCESS_PAUSE: Final = 60.0  # seconds between two tries of a post while an admin has to act first
-_DM: Final = "D"  # what the ids of DMs begin with
-_USERS: Final = ("U", "W")  # prefixes of user ids; a bot without a user has only a B id
+_DM, _USERS = "D", ("U", "W")  # what ids of DMs, and of users, begin with; a bot without a user has only a B id
 
 
 class SlackChannel:
@@ -85,7 +88,8 @@ class SlackChannel:
 
     `soul_for_channel` gives the soul of a channel's id; the main soul (`settings.name`) also gets all DMs, and
     `settings.souls` are the others. `appearance_of` gives a soul's own name and icon, None for the app's. `words_of`
-    gives what the daemon says in a soul's name, by the soul and the tag of a language.
+    gives what the daemon says in a soul's name, by the soul and the tag of a language; `suggested` gives by the same
+    what a person is shown to begin with.
     """
 
     name = "slack"
@@ -100,13 +104,14 @@ class SlackChannel:
         soul_for_channel: Callable[[str], str] | None = None,
         appearance_of: Callable[[str], Appearance | None] | None = None,
         words_of: Callable[[str, str], Words] = lambda _soul, _language: HOUSE_WORDS,
+        suggested: Callable[[str, str], Sequence[Suggestion]] = lambda _soul, _language: house_suggestions(HOUSE_WORDS),
     ) -> None:
         self._ping_interval = ping_interval
         self._settings = settings
         self._clock = clock
         self._emit = emit
         self._soul_for_channel = soul_for_channel
-        self._words_of = words_of
+        self._words_of, self._suggested = words_of, suggested
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
         self._redact = Redactor(settings.secrets)
@@ -129,6 +134,7 @@ class SlackChannel:
         self._talk = RoomTalk(self._client, self._gate)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
+        self._beside = BesideReader(directory, self._readers, self._permalinks, clock, emit)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
         judge, find_room = self._gate.check_author, self._rooms.find_room
         self._commands = SlashCommands(self._client, judge, find_room, shown_once, clock=clock, emit=emit)
@@ -149,13 +155,13 @@ class SlackChannel:
         await self._own_groups.read(reader.identity.user)
 
         whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
-        asking = AskingAbout(self._client, reader, whispers, after_ack, self._gate.check_author, self._words_for)
-
-        home = HomeTab(self._client, reader, after_ack, self._gate.check_author, self._words_for)
+        judge = self._gate.check_author
+        voices = Voices(self._words_for, self._words_of, self._suggested)
+        surfaces = Surfaces(self._client, reader, intake, whispers, after_ack, judge, voices, self._clock)
 
         async def take_note(body: Mapping[str, Any]) -> None:
-            asking.heed(body)
-            home.heed(body)
+            surfaces.heed(body)
+            await surfaces.keep_look(body)
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
@@ -163,7 +169,7 @@ class SlackChannel:
         listener = Listener(
             reader,
             intake,
-            self._gate.check_author,
+            judge,
             take_note,
             self._emit,
             gap.set,
@@ -302,15 +308,7 @@ class SlackChannel:
         """See `Channel.whisper`; an ephemeral message, which in a DM would only be less visible."""
         if conversation.channel.startswith(_DM):
             return False
-        try:
-            await self._client.call(
-                "chat.postEphemeral", channel=conversation.channel, user=person, text=text, thread_ts=thread or None
-            )
-        except DeliveryUncertain:
-            return True
-        except ChannelError:
-            return False
-        return True
+        return await whisper_in(self._client, conversation.channel, person, text, thread)
 
     def offers(self, conversation: ConversationKey) -> Offers:
         """See `Channel.offers`; where Slack doesn't say which scopes there are, there are all."""
@@ -368,6 +366,12 @@ class SlackChannel:
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""
         return await self._links.linked(perception, readers, self._reader) if self._reader else ()
+
+    async def beside(
+        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
+    ) -> tuple[OpenBeside, ...]:
+        """See `Channel.beside`."""
+        return await self._beside.beside(perception, readers, seen, self._reader) if self._reader else ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""

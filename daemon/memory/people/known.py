@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.looked_at import LookedAt
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact, Trust
@@ -12,6 +13,7 @@ from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.authors import NAMES_OF_PERSON
+from daemon.memory.people.looked_at import LookedAtStore
 from daemon.memory.reader_codes import heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -64,6 +66,10 @@ class KnownOfPerson(WorkerStore):
             return tuple(sorted(found, key=lambda one: (_ORDER.index(one.topic), one.valid_from_ms, one.seq)))
 
         return await self._database.read(unit)
+
+    async def open_beside(self, person: str) -> tuple[LookedAt, ...]:
+        """What the person has open in Slack beside the talk, as ids. Raises StoreError."""
+        return await LookedAtStore(self._database, self._clock).of(self._worker.workspace, person)
 
     async def fact(self, fact: str, person: str, readers: Readers, where: ConversationKey) -> Fact | None:
         """One of these facts by its id; None when it holds no more."""

@@ -1,4 +1,7 @@
-"""Erases what was said while its author had asked that nothing be remembered, once the visit has ended."""
+"""Erases what was said while its author had asked that nothing be remembered, once the visit has ended.
+
+With it goes what people had open beside the talk too long ago.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -12,6 +15,7 @@ from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.people.looked_at import forget_old_looks
 from daemon.memory.records import Speaks, as_json
 
 _EVERY_S: Final = 30.0
@@ -90,6 +94,7 @@ async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, sil
         try:
             if gone := await erase_passed(database, clock, silence_ms=silence_ms):
                 emit("memory.passed", turns=gone)
+            await forget_old_looks(database, clock)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
         await clock.sleep(_EVERY_S)

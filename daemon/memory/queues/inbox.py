@@ -31,6 +31,7 @@ from daemon.core.ports import (
 from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.shared_files import store_files
+from daemon.memory.people.looked_at import LookedAtStore
 from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.queues.approvals import decide
 from daemon.memory.queues.asked_about import take_question
@@ -42,6 +43,7 @@ from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_fe
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.introductions import take_invitation
 from daemon.memory.queues.offered_answers import close_offers, pick_answer
+from daemon.memory.queues.own_things import next_reminder_ms
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
 from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
@@ -79,6 +81,7 @@ class Inbox:
         self._catch_up_log = CatchUpStore(database, clock)
         self._room_news = RoomNewsStore(database, clock)
         self._person_rooms = PersonRoomsStore(database, clock)
+        self._looks = LookedAtStore(database, clock)
 
     @property
     def catch_up_log(self) -> CatchUpStore:
@@ -94,6 +97,11 @@ class Inbox:
     def person_rooms(self) -> PersonRoomsStore:
         """Which private rooms users are in."""
         return self._person_rooms
+
+    @property
+    def looks(self) -> LookedAtStore:
+        """What people have open beside the talk."""
+        return self._looks
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
@@ -114,6 +122,10 @@ class Inbox:
             self._on_accepted(conversation)
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
+
+    async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
+        """See `Intake.next_reminder_ms`."""
+        return await next_reminder_ms(self._database, soul, workspace, person)
 
     async def may_ask_why(self, feedback: Feedback) -> bool:
         """See `Intake.may_ask_why`."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from daemon.core.phrases import Command
 from daemon.core.spending import Day
+from daemon.memory.database import Database
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.queues.alarms import open_alarms
 from daemon.memory.queues.intention_rows import Intention
@@ -28,6 +29,21 @@ class House:
     calls: int
     failed: int
     cost_usd: float
+
+
+async def next_reminder_ms(database: Database, soul: str, workspace: str, person: str) -> int | None:
+    """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""
+    row = await database.one(
+        """
+        SELECT min(due_ms) AS due FROM intentions WHERE soul = :soul AND workspace = :workspace
+          AND state = 'waiting' AND behalf = :person AND slot <> :idle AND paused = ''
+        """,
+        soul=soul,
+        workspace=workspace,
+        person=person,
+        idle=IDLE,
+    )
+    return row["due"] if row else None
 
 
 class OwnThings(WorkerStore):

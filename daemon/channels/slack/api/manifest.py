@@ -5,6 +5,7 @@ from typing import Final
 
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
 from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.suggestions import house_suggestions
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
@@ -36,6 +37,7 @@ GROUPS_SCOPE: Final = "usergroups:read"
 REACTIONS_SCOPE: Final = "reactions:read"
 """Lets people judge a reply by a thumb at it; without it the buttons below are the only way."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
+    "app_context_changed",  # what a person has open beside the talk, as ids
     "agent_session_stopped",  # the stop button of a reply that grows
     "app_mention",
     "app_home_opened",  # show the home tab
@@ -82,10 +84,7 @@ def manifest(
     agent = {
         "agent_view": {
             "agent_description": description[:300],
-            "suggested_prompts": [
-                {"title": words.say(f"{prompt}_title"), "message": words.say(prompt)}
-                for prompt in ("prompt_hello", "prompt_problem", "prompt_memory")
-            ],
+            "suggested_prompts": [{"title": one.title, "message": one.message} for one in house_suggestions(words)],
         }
     }
     scopes = [

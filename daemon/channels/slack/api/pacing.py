@@ -25,6 +25,7 @@ POSTING: Final = frozenset({"chat.postMessage"})
 TIERS: Final[Mapping[str, int]] = {
     "agents.sessions.rename": 50,
     "agents.sessions.setStatus": 50,
+    "assistant.threads.setSuggestedPrompts": 50,
     "chat.appendStream": 100,
     "chat.delete": 50,
     "chat.postEphemeral": 100,

@@ -59,6 +59,16 @@ CHANGES: tuple[str, ...] = (
     "CREATE INDEX session_titles_by_age ON session_titles (noted_ms)",
     # A person took the reply back: what stands of it is deleted.
     "ALTER TABLE outbox ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0 CHECK (withdrawn IN (0, 1))",
+    # What a person has open in Slack beside the talk, as ids: the newest alone, for minutes.
+    """
+    CREATE TABLE looked_at (
+      workspace TEXT NOT NULL,
+      person TEXT NOT NULL,
+      seen TEXT NOT NULL,                        -- JSON: kind, channel and ts of each
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (workspace, person)
+    ) STRICT
+    """,
 )
 
 

@@ -1,0 +1,77 @@
+"""What people do with the soul beside messages: its home, its shortcut, the opening of the messages with it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.after_ack import AfterAck
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.looked_at import look_in
+from daemon.channels.slack.incoming.whispers import Whispers
+from daemon.channels.slack.outgoing.asking_about import AskingAbout
+from daemon.channels.slack.outgoing.home_tab import HomeTab
+from daemon.channels.slack.outgoing.prompts import Suggesting
+from daemon.core.errors import ChannelError
+from daemon.core.perception import Place
+from daemon.core.ports import Clock, GateDecision, Intake
+from daemon.core.sentences import Words
+from daemon.core.suggestions import Suggestion
+
+_GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
+
+
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """How the souls speak to people: by a user and a channel, or by a soul and the tag of a language.
+
+    `suggested` is what people are shown to begin with.
+    """
+
+    words_for: Callable[[str, str], Awaitable[Words]]
+    words_of: Callable[[str, str], Words]
+    suggested: Callable[[str, str], Sequence[Suggestion]]
+
+
+class Surfaces:
+    """Heeds every payload before it is read as an arrival; what is to be done about it is done after the ack.
+
+    `judge` is the gate.
+    """
+
+    def __init__(  # noqa: PLR0917  # one of each part it joins
+        self,
+        client: SlackClient,
+        reader: EventReader,
+        intake: Intake,
+        whispers: Whispers,
+        after_ack: AfterAck,
+        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
+        voices: Voices,
+        clock: Clock,
+    ) -> None:
+        self._reader, self._intake, self._judge = reader, intake, judge
+        words_for, words_of, suggested = voices.words_for, voices.words_of, voices.suggested
+        self._asking = AskingAbout(client, reader, whispers, after_ack, judge, words_for)
+        self._home = HomeTab(client, reader, after_ack, judge, words_for)
+        self._suggesting = Suggesting(client, reader, intake, after_ack, judge, suggested, words_of, clock)
+
+    async def keep_look(self, body: Mapping[str, Any]) -> None:
+        """Keep what a payload tells of what a person has open, where the gate admits them. Raises StoreError."""
+        look = look_in(body, self._reader)
+        if look is None:
+            return
+        try:
+            async with asyncio.timeout(_GATE_TIMEOUT):
+                decision = await self._judge(look.person, "", Place.DM)
+        except (ChannelError, TimeoutError):
+            return
+        if decision.admitted:
+            await self._intake.looks.keep(self._reader.identity.team, look.person, look.seen, look.at_ms)
+
+    def heed(self, body: Mapping[str, Any]) -> None:
+        """Take note of a payload; returns at once."""
+        self._asking.heed(body)
+        self._home.heed(body)
+        self._suggesting.heed(body)

@@ -1,0 +1,129 @@
+"""Who opens the messages with the soul is shown what to begin with: the soul's prompts in their language."""
+
+import json
+
+import pytest
+
+from daemon.local_slack.model import Json
+from tests.chance import dice, tries
+from tests.given import tagged, wanting
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+
+TO_BE_REMINDED = json.dumps({"when": "", "what": "water the kiln", "drop": [], "every": "daily 09:00"})
+METHOD = "assistant.threads.setSuggestedPrompts"
+OWN = """
+[[suggestions]]
+title = "Weave"
+message = "Weave with me."
+[[suggestions]]
+title = "Unpick"
+message = "What is wrong with this cloth?"
+[[suggestions]]
+title = "Weben"
+message = "Webe mit mir."
+language = "de"
+"""
+
+
+async def prompts(house: House, person: str) -> list[tuple[str, str]]:
+    """What a person is shown to begin with now."""
+    rooms = (await house.people.state(person))["channels"]
+    shown = next((one["prompts"] for one in rooms if one["kind"] == "im"), None)
+    return [(one["title"], one["message"]) for one in (shown or {"prompts": []})["prompts"]]
+
+
+async def opened(house: House, person: str, *titles: str) -> None:
+    """Open the messages as a person, and wait until these titles are shown."""
+    await house.people.open_dm(person)
+
+    async def look() -> bool:
+        return [title for title, _ in await prompts(house, person)] == list(titles)
+
+    await house.until(look)
+
+
+async def calls(house: House) -> int:
+    """How often prompts were set."""
+    return len(await house.people.calls(METHOD))
+
+
+async def test_the_house_has_three_in_the_language_of_the_person(house: House) -> None:
+    await opened(house, "Ada", "Say hello", "Think something through", "What do you remember?")
+    await house.people.add_person("Dora", locale="de-AT")
+    await opened(house, "Dora", "Sag hallo", "Etwas durchdenken", "Woran erinnerst du dich?")
+
+
+async def test_a_souls_own_come_from_its_file_by_language(empty_house: House) -> None:
+    house = empty_house
+    await house.start(name=write_soul(house.settings.home, more=OWN))
+    await opened(house, "Ada", "Weave", "Unpick")
+    await house.people.add_person("Dora", locale="de-AT")
+    await opened(house, "Dora", "Weben")
+
+
+async def test_the_next_reminder_of_a_person_comes_first_for_them_alone_and_its_message_lists_them(
+    house: House,
+) -> None:
+    house.model.replies += [wanting("reminder"), TO_BE_REMINDED, tagged("Noted.")]
+    await house.answered("Ada", "dm", "Remind me daily at nine to water the kiln")
+    await house.people.open_dm("Ada")
+
+    async def look() -> str:
+        shown = await prompts(house, "Ada")
+        return shown[0][1] if shown and shown[0][0].startswith("Next reminder: 20") else ""
+
+    message = await house.until(look)
+    assert "water the kiln" in await house.answered("Ada", "dm", message)
+    await opened(house, "Ben", "Say hello", "Think something through", "What do you remember?")
+
+
+async def test_the_same_are_not_set_at_every_opening(house: House) -> None:
+    await opened(house, "Ada", "Say hello", "Think something through", "What do you remember?")
+    assert await calls(house) == 1
+    event = await house.people.emit(home_event(), "D0ADA")
+    await house.people.repeat(event)
+    await house.acknowledged()
+    await opened(house, "Ben", "Say hello", "Think something through", "What do you remember?")
+    assert await calls(house) == 2
+    house.clock.turn(3_700)
+    await house.people.emit(home_event(), "D0ADA")
+
+    async def again() -> bool:
+        return await calls(house) == 3
+
+    await house.until(again)
+
+
+def home_event(**fields: object) -> Json:
+    """Ada opens her messages."""
+    return {"type": "app_home_opened", "user": "U0ADA", "channel": "D0ADA", "tab": "messages", **fields}
+
+
+async def test_a_guest_and_a_person_of_elsewhere_get_none(house: House) -> None:
+    await house.people.open_dm("Gus")
+    await house.people.add_person("Nora", standing="stranger", team="T0ELSEWHERE")
+    await house.people.open_dm("Nora")
+    await opened(house, "Ada", "Say hello", "Think something through", "What do you remember?")
+    assert await calls(house) == 1
+    assert not await prompts(house, "Gus")
+
+
+@pytest.mark.parametrize("code", ["missing_scope", "invalid_arguments", "internal_error"])
+async def test_a_refusal_harms_nothing(house: House, code: str) -> None:
+    await house.people.fault(METHOD, body={"ok": False, "error": code})
+    await house.people.open_dm("Ada")
+    await house.events.until("slack.interaction_left")
+    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+
+
+async def test_whatever_an_opening_holds_the_daemon_goes_on(house: House) -> None:
+    draw = dice("openings")
+    odd: list[object] = [None, "", [], {}, "U0ADA", "x" * 300, "\x00", "D0ADA", {"id": "U0ADA"}, "messages", "home"]
+    for _ in range(tries(60, 1_000)):
+        fields = {name: draw.choice(odd) for name in ("user", "channel", "tab", "context") if draw.random() < 0.7}
+        await house.people.emit(home_event(**fields))
+    await house.acknowledged()
+    assert await house.answered("Ben", "dm", "hello") == "Echo: hello"
+    rooms = {call["args"]["channel_id"] for call in await house.people.calls(METHOD)}
+    assert rooms <= {"D0ADA", "D0BEN"}
