@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -45,6 +45,10 @@ class ScriptedLLM:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return self._completion.model
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`: none stands by."""
@@ -209,6 +213,10 @@ class PacedModel:
     def model_for(self, role: ModelRole) -> str:
         """One model for each role."""
         return f"fake/{role}"
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`: none stands by."""

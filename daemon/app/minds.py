@@ -1,24 +1,37 @@
 """Which models speak and think: a soul's own, the settings', or in the first minute one found on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from daemon.core.config import Settings
+from daemon.core.errors import ConfigError
 from daemon.llm.nearby import find_model
 from daemon.llm.router import choose_models
+from daemon.mind.step_names import STEPS
 from daemon.soul import Soul
 
 _ADD_KEY = "Set ANTHROPIC_API_KEY=… in .env and start again."
 
 
 def with_models_of(settings: Settings, soul: Soul) -> Settings:
-    """The settings with the models named in `soul.toml` in place of the configured ones."""
+    """The settings with the models named in `soul.toml` in place of the configured ones. Raises ConfigError."""
     own = {
         "persona_model": soul.models.persona,
         "thinking_model": soul.models.thinking,
         "persona_standby": soul.models.persona_standby,
         "thinking_standby": soul.models.thinking_standby,
     }
-    return settings.model_copy(update={name: model for name, model in own.items() if model})
+    steps = dict(part.partition("=")[::2] for part in settings.step_models) | dict(soul.models.steps)
+    require_known(steps)
+    chosen = {name: model for name, model in own.items() if model}
+    return settings.model_copy(update=chosen | {"step_models": tuple(f"{step}={steps[step]}" for step in steps)})
+
+
+def require_known(steps: Iterable[str]) -> None:
+    """Raises ConfigError for a name that is no cognitive step, with those that there are."""
+    for step in steps:
+        if step.strip() not in STEPS:
+            hint = f"correct SOUL_STEP_MODELS or [models.steps] in soul.toml; there are {', '.join(STEPS)}"
+            raise ConfigError(f"there is no cognitive step {step.strip()[:80]!r}", hint=hint)
 
 
 async def first_mind(settings: Settings, souls: Sequence[Soul], *, may_speak: bool) -> tuple[Settings, str]:

@@ -6,7 +6,7 @@ from daemon.cli.checks.finding import Finding, Verdict, skip
 from daemon.cli.checks.installation import namesake, start_files
 from daemon.cli.checks.machine import data_folder, http_api, python_version
 from daemon.cli.checks.memory import memory
-from daemon.cli.checks.mind import models, research, settings_in_force, souls
+from daemon.cli.checks.mind import models, research, settings_in_force, souls, step_models
 from daemon.cli.checks.money import money
 from daemon.cli.checks.service import whose_settings
 from daemon.cli.checks.slack import slack
@@ -49,7 +49,14 @@ def failing_checks(settings: Settings) -> tuple[str, ...]:
 
     What daemons see by themselves is left to them: the disk, Slack, memory.db.
     """
-    found = [*data_folder(settings), *http_api(settings), *souls(settings), *models(settings), *tools(settings)]
+    found = [
+        *data_folder(settings),
+        *http_api(settings),
+        *souls(settings),
+        *models(settings),
+        *step_models(settings),
+        *tools(settings),
+    ]
     failing = (one.name for one in found if one.verdict is Verdict.FAIL and one.name != DISK)
     return tuple(dict.fromkeys(failing))
 
@@ -63,7 +70,14 @@ def examine(*, offline: bool) -> list[Finding]:
     findings += [*whose_settings(), *data_folder(settings), *http_api(settings)]
     findings += memory(settings, SystemClock())
     findings += vectors(settings, offline=offline)
-    findings += [*souls(settings), *models(settings), *money(settings), *research(settings), *tools(settings)]
+    findings += [
+        *souls(settings),
+        *models(settings),
+        *step_models(settings),
+        *money(settings),
+        *research(settings),
+        *tools(settings),
+    ]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)
     return [Finding(one.name, one.verdict, redact(one.found), redact(one.fix)) for one in findings]

@@ -159,6 +159,9 @@ class LLM(Protocol):
     def model_for(self, role: ModelRole) -> str:
         """The prefixed id of the model that answers for a role, e.g. `anthropic/claude-sonnet-5-5`."""
 
+    def step_models(self) -> Mapping[str, str]:
+        """The models that cognitive steps have of their own, by the name of the step; the role's stands by for each."""
+
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """The models that may be asked for a role before an audience, by id, best first; never none.
 

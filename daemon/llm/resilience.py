@@ -5,7 +5,7 @@ the call's deadline; while another model stands by, only for a few seconds. A Re
 (promises P31 to P34).
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -84,6 +84,10 @@ class ResilientLLM:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return self._inner.model_for(role)
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return self._inner.step_models()
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`."""

@@ -1,9 +1,10 @@
 """Chooses the model for each role, and the adapter for each vendor."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from daemon.core.config import Settings
+from daemon.core.errors import ConfigError
 from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.anthropic_messages import AnthropicMessages
@@ -42,6 +43,23 @@ def choose_models(settings: Settings) -> tuple[str, str]:
     return persona, thinking
 
 
+def choose_step_models(settings: Settings) -> Mapping[str, str]:
+    """The full ids of the models that single steps have, by the step's name.
+
+    Raises ConfigError for what is no pair, for an unknown vendor and for a missing key.
+    """
+    found = dict[str, str]()
+    for pair in settings.step_models:
+        step, given, model = (part.strip() for part in pair.partition("="))
+        if not (step and given and model):
+            hint = "write each as step=model, e.g. SOUL_STEP_MODELS=feel=groq/…,decision=openai/…"
+            raise ConfigError(f"SOUL_STEP_MODELS: {pair!r} names no step and model", hint=hint)
+        chosen = parse_model_id(model)
+        endpoint_for(settings, chosen)
+        found[step] = chosen.full
+    return found
+
+
 def _by_keys(settings: Settings) -> tuple[str, str]:
     if settings.anthropic_api_key:
         return "anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5"
@@ -64,6 +82,7 @@ class Router:
             ModelRole.THINKING: parse_model_id(thinking),
         }
         self._standby = choose_standby(settings)
+        self._steps = choose_step_models(settings)
         self._settings = settings
         self._clock = clock
         self._pace = pace
@@ -72,6 +91,10 @@ class Router:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return self._models[role].full
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return self._steps
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`; whether a model is up is not known here."""

@@ -58,17 +58,22 @@ class Mind:
     rooms: Sequence[Audience] = ()
     reserve: Callable[[Prompt], Awaitable[str]] = _no_caps
 
-    def models(self, role: ModelRole) -> tuple[str, ...]:
-        """The models that may be asked for a role now, best first; never none."""
+    def models(self, role: ModelRole, step: str = "") -> tuple[str, ...]:
+        """The models that may be asked for a role now, best first; never none.
+
+        One that a step has of its own is its first: the admin named it for these words, and the role's stands by.
+        """
+        own = self.llm.step_models().get(step)
         models = self.llm.candidates(role, self.audience)
         for room in self.rooms[:1]:  # what one kind of audience allows is the same for each room
             of_rooms = self.llm.candidates(role, room)
             models = tuple(one for one in models if one in of_rooms)
-        return models or (self.llm.model_for(role),)
+        models = models or (self.llm.model_for(role),)
+        return models if own is None else tuple(dict.fromkeys((own, *models)))
 
-    def habit(self, role: ModelRole) -> ModelHabit:
-        """What is known of the model that answers for a role now."""
-        return self.habit_of(self.models(role)[0])
+    def habit(self, role: ModelRole, step: str = "") -> ModelHabit:
+        """What is known of the model that answers for a role, or one of its steps, now."""
+        return self.habit_of(self.models(role, step)[0])
 
     def habit_of(self, model: str) -> ModelHabit:
         """What is known of a model."""
@@ -90,7 +95,7 @@ class Mind:
 
         Once text was shown, that of no further attempt is.
         """
-        attempt, shown = _Attempt(self, memory, step, self.models(step.role)), False
+        attempt, shown = _Attempt(self, memory, step, self.models(step.role, step.name)), False
         while True:
             hidden = shown
             try:

@@ -74,7 +74,7 @@ async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -
 
 def _keeps_form(context: ProcessContext) -> bool:
     """Whether the soul and its model speak in elements; a model that often lost them does without for a while."""
-    habit = context.mind.habit(ModelRole.PERSONA)
+    habit = context.mind.habit(ModelRole.PERSONA, "respond")
     return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
 

@@ -142,12 +142,14 @@ class CycleServices:
         audience, *rooms = audiences
         models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
         models |= {self.llm.model_for(role) for role in ModelRole}  # one that is down may be asked again meanwhile
+        steps = self.llm.step_models()
+        models |= set(steps.values())
         habits = await self.model_habits.of(*sorted(models))
 
         def record_and_log(call: LLMCall) -> None:
             record(self.till.charged(call, charge))
             log_call(call, self.emit)
-            log_standby(call, self.llm.model_for(call.role), self.emit)
+            log_standby(call, steps.get(call.step) or self.llm.model_for(call.role), self.emit)
             log_habit(habits.get(call.model, ModelHabit(call.model)), call, self.emit)
 
         return Mind(
@@ -189,7 +191,7 @@ def log_call(call: LLMCall, emit: Emit) -> None:
 
 
 def log_standby(call: LLMCall, first: str, emit: Emit) -> None:
-    """Log that a second model answered for a role in place of its first one."""
+    """Log that a second model answered for a role or a step in place of its first one."""
     if call.model != first and call.outcome == "ok":
         emit("model.stood_in", role=call.role, model=call.model, instead_of=first, step=call.step, trace=call.trace_id)
 

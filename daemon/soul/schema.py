@@ -27,6 +27,7 @@ from daemon.soul.field_types import (
     repeated_in,
 )
 from daemon.soul.lists import Contact, SuggestedPrompt, suggestions_for
+from daemon.soul.own_models import Models
 from daemon.soul.words import WordsByLanguage, words_in
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -84,15 +85,6 @@ class Budgets(SoulSection):
     def of(self, region: str) -> int:
         """The budget of a region."""
         return int(getattr(self, region)) if region in type(self).model_fields else self.other
-
-
-class Models(SoulSection):
-    """Prefixed model ids that this soul uses instead of those in the settings; empty for the settings' own."""
-
-    persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
-    thinking: str = Field("", description="The model that thinks in silence; empty: the settings'.")
-    persona_standby: str = Field("", description="The model that speaks when the first is down; empty: the settings'.")
-    thinking_standby: str = Field("", description="The model that thinks when the first is down; empty: the settings'.")
 
 
 class VerbsInMood(SoulSection):

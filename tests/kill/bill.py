@@ -6,7 +6,7 @@ A call whose caller is gone is charged as if it had been read to its end.
 import json
 import os
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,10 @@ class BilledMind:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return _MODELS[role]
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`: none stands by."""

@@ -42,6 +42,10 @@ class KilledMind:
         """See `LLM.model_for`."""
         return f"scripted/{role}"
 
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
+
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`: none stands by."""
         return (self.model_for(role),)

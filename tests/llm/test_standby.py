@@ -15,7 +15,7 @@ from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM
 from daemon.llm.router import build_llm
 from daemon.llm.standby import choose_standby
 from daemon.mind.cognition import Mind
-from daemon.soul.schema import Models
+from daemon.soul.own_models import Models
 from tests.fakes import Events, FakeClock
 from tests.given import soul
 from tests.llm.guarding import turn_until_done

@@ -1,7 +1,7 @@
 """The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
@@ -259,6 +259,10 @@ class Tagless:
     def model_for(self, role: ModelRole) -> str:
         """No matter."""
         return "fake/bare"
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`: none stands by."""

@@ -5,7 +5,7 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, closing, suppress
 from copy import copy
 from dataclasses import replace
@@ -247,6 +247,10 @@ class Keeping:
     def model_for(self, role: ModelRole) -> str:
         """The model of the wrapped LLM."""
         return self._llm.model_for(role)
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """The models of the wrapped LLM."""

@@ -1,6 +1,6 @@
 """When a model is down or refuses, the next one that may have the words is asked, and no word of both is shown."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -28,6 +28,10 @@ class Two:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return FIRST
+
+    def step_models(self) -> Mapping[str, str]:
+        """See `LLM.step_models`."""
+        return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
         """See `LLM.candidates`."""

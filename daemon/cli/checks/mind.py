@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from daemon.app.known_names import known_names
+from daemon.app.minds import with_models_of
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
@@ -13,11 +14,12 @@ from daemon.core.ports import ModelRole
 from daemon.llm.model_id import ModelId, parse_model_id
 from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known
-from daemon.llm.router import choose_models
+from daemon.llm.router import choose_models, choose_step_models
 from daemon.llm.standby import choose_standby
 from daemon.soul import Extensions, Soul, find_souls_directory, least_talk_budget, load_souls
 
 _LITTLE_TALK = 500  # tokens of recent turns; about five short exchanges
+_PRICES = "upgrade the package genai-prices, or read the costs as a bound"
 _ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
 
 
@@ -121,7 +123,32 @@ def models(settings: Settings) -> list[Finding]:
     for model in dict.fromkeys((*firsts.values(), *standby.models.values())):
         if not price_is_known(model):
             found = f"the price of {model.full} is not known: its calls count with the most that they can cost"
-            findings.append(warn("models", found, "upgrade the package genai-prices, or read the costs as a bound"))
+            findings.append(warn("models", found, _PRICES))
+    return findings
+
+
+def step_models(settings: Settings) -> list[Finding]:
+    """The steps of each soul that have a model of their own; whether its key is set and its price known."""
+    try:
+        souls = souls_of(settings)
+    except SoulError:
+        return []  # the check of the souls says so
+    return [finding for soul in souls for finding in _step_models(settings, soul)]
+
+
+def _step_models(settings: Settings, soul: Soul) -> list[Finding]:
+    try:
+        chosen = choose_step_models(with_models_of(settings, soul))
+    except ConfigError as error:
+        return [fail("models", f"{soul.display_name}: {error.message}", error.hint)]
+    if chosen:
+        load()
+    findings = []
+    for step, model in chosen.items():
+        found = f"{soul.display_name}: {model} answers the step {step}; the model of its part stands by"
+        known = price_is_known(parse_model_id(model))
+        bound = "its price is not known: its calls count with the most that they can cost"
+        findings.append(ok("models", found) if known else warn("models", f"{found}; {bound}", _PRICES))
     return findings
 
 

@@ -64,7 +64,7 @@ class Settings(SettingsFields):
 
     @field_validator(
         *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "library_public", "souls"),
-        *("admins", "standby_dm", "standby_channel", "standby_workspace", "http_names"),
+        *("admins", "step_models", "standby_dm", "standby_channel", "standby_workspace", "http_names"),
         mode="before",
     )
     @classmethod

@@ -60,9 +60,8 @@ class SettingsFields(BaseSettings):
         description="Prefixed id of a second model that speaks when the first is down or refuses. "
         "It stands in only where the audience's words may go to its vendor; see the three settings below.",
     )
-    thinking_standby: str = Field(
-        "", description="Prefixed id of a second model that thinks. Empty: the second one that speaks."
-    )
+    thinking_standby: str = Field("", description="A second model that thinks. Empty: the second one that speaks.")
+    step_models: Annotated[tuple[str, ...], NoDecode] = Field((), description="Models of steps: feel=groq/….")
     standby_dm: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Vendors to which the words of direct messages may go when a second model stands in: "
