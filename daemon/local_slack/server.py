@@ -226,7 +226,7 @@ def serve_workspace(
     """
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
-        app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
+        app_token=app_token or f"xapp-1-{AppIdentity().app_id}-1-{secrets.token_hex(12)}",
         shortcuts=SHORTCUTS,
         note=note,
         commands=tuple(SlashCommand(command_of(soul), SENTENCES["command_shows"], USAGE) for soul in souls),

@@ -27,7 +27,7 @@ class OwnGroups:
     def take_note(self, body: Mapping[str, Any]) -> None:
         """Read the groups again if an event says that one has changed."""
         event = body.get("event")
-        if isinstance(event, dict) and event.get("type") in _CHANGES:
+        if isinstance(event, dict) and str(event.get("type")) in _CHANGES:
             self._changed.set()
 
     async def keep(self, user: str) -> None:

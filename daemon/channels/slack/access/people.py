@@ -220,7 +220,8 @@ def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUse
     profile = record.get("profile")
     profile = profile if isinstance(profile, dict) else {}
     grid = record.get("enterprise_user")
-    teams = {record.get("team_id"), *(grid.get("teams") or () if isinstance(grid, dict) else ())}
+    others = grid.get("teams") if isinstance(grid, dict) else None
+    teams = [record.get("team_id"), *(others if isinstance(others, list) else ())]
     names = (profile.get("display_name"), profile.get("real_name"), record.get("real_name"), record.get("name"))
     return SlackUser(
         id=str(record["id"]),

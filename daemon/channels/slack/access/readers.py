@@ -124,7 +124,8 @@ class RoomReaders:
             return
         kind, channel, user = str(event.get("type")), event.get("channel"), event.get("user")
         if kind == "user_change" and isinstance(user, dict):
-            await self._learn(user)
+            if isinstance(user.get("id"), str):
+                await self._learn(user)
             return
         if not isinstance(channel, str):
             return

@@ -13,8 +13,10 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.addressee import is_well_formed
 from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit
 
@@ -27,6 +29,7 @@ _REFUSALS: Final = 6  # handshakes refused in a row after which the pauses grow;
 _SILENT: Final = 15  # ticks without Slack's hello after which the connection is closed
 _STUCK: Final = 60  # ticks without a connection after which `slack.stuck` is emitted
 _TEARDOWN: Final = 5.0
+_KIND: Final = 40  # characters of an envelope's type in the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,11 @@ class Connection:
             self._up(self)
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        """Pass an envelope to Bolt and send its answer, as Bolt's own handler does."""
+        """Pass an envelope to Bolt and send its answer, as Bolt's own handler does; one of no form is acknowledged."""
+        if not is_well_formed(request.payload):
+            self._emit("slack.malformed", kind=request.type[:_KIND])
+            await client.send_socket_mode_response(SocketModeResponse(request.envelope_id))
+            return
         started = self._clock.now_ms() / 1000
         await send_async_response(client, request, await run_async_bolt_app(self._app, request), started)
 

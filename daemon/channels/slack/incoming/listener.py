@@ -15,9 +15,12 @@ from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.middleware.async_middleware import AsyncMiddleware
+from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.addressee import meant_for
 from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import CORRECTS, opened, pressed
@@ -118,6 +121,12 @@ class Listener:
         Returns which sentence tells its user that it has no effect, empty for none. Raises StoreError if the store
         fails.
         """
+        if meant_for(self._reader.identity, body):
+            return await self._receive(body)
+        self._emit("slack.not_ours", event_id=str(body.get("event_id") or "")[:_NOTE_LENGTH])
+        return ""
+
+    async def _receive(self, body: Mapping[str, Any]) -> str:
         with self._told_if_not_stored(str(body.get("event_id") or "")):
             await self._take_note(body)
         arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
@@ -213,6 +222,29 @@ def _stop_of(message: NewMessage) -> Stop:
     return Stop(message.event_id, key.soul, key.workspace, key.channel, key.thread or perception.ts, perception.author)
 
 
+class _StoreThenAcknowledge(AsyncMiddleware):
+    """Takes Bolt's request itself: for a function Bolt looks into the payload first, and fails at an unforeseen one."""
+
+    def __init__(self, listener: Listener, whispers: Whispers) -> None:
+        self._listener, self._whispers = listener, whispers
+
+    async def async_process(
+        self,
+        *,
+        req: AsyncBoltRequest,
+        resp: BoltResponse,
+        next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002  # Bolt's name
+    ) -> BoltResponse:
+        """See AsyncMiddleware; nothing follows it."""
+        body = req.body
+        void = await self._listener.receive(body)
+        if void and body.get("type") == "view_submission":  # the dialog stays open, with what was typed
+            return BoltResponse(status=200, body=await self._whispers.below_input(void, body))
+        if void:
+            self._whispers.tell(void, body)
+        return BoltResponse(status=200, body="")
+
+
 def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client: SlackClient, emit: Emit) -> AsyncApp:
     """The Bolt app around one listener; it authorizes events with the known ids, without a call to Slack."""
     identity = reader.identity
@@ -226,14 +258,6 @@ def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client
             bot_user_id=identity.user,
         )
 
-    async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
-        void = await listener.receive(body)
-        if void and body.get("type") == "view_submission":  # the dialog stays open, with what was typed
-            return BoltResponse(status=200, body=await whispers.below_input(void, body))
-        if void:
-            whispers.tell(void, body)
-        return BoltResponse(status=200, body="")
-
     logger = library_logger(emit)
     logger.setLevel(logging.ERROR)  # Bolt warns that a token is set twice, whichever way it is built
     app = AsyncApp(
@@ -244,7 +268,7 @@ def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client
         attaching_conversation_kwargs_enabled=False,
     )
     logger.setLevel(logging.WARNING)
-    app.use(store_then_acknowledge)
+    app.use(_StoreThenAcknowledge(listener, whispers))
     return app
 
 
