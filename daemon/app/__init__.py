@@ -1,9 +1,8 @@
 """Who knows everybody? The composition root: settings in, a running daemon out."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, with_models_of
+from daemon.app.sinks import sinks_of, telemetry_of
 from daemon.channels.several import SeveralChannels
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.clock import SystemClock
@@ -24,9 +24,6 @@ from daemon.core.errors import StoreError
 from daemon.core.ports import LLM, Channel, Clock, Emit
 from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
-from daemon.core.telemetry import Telemetry
-from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.router import build_llm
 from daemon.soul import Soul, Souls
 
@@ -39,18 +36,6 @@ _NO_INPUT = -1  # the file descriptor of a terminal that is never read
 _PLACEHOLDER_PACE = 0.03  # seconds per word, so that users see the placeholder's replies stream
 
 
-@asynccontextmanager
-async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
-    """Log lines on stderr at the configured level, those of the standard library's logging among them."""
-    journal = ServiceEnvironment.read(environment()).journal_stream
-    telemetry = Telemetry(settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), journal)
-    undo = telemetry.install()
-    try:
-        yield telemetry
-    finally:
-        undo()
-
-
 async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor: Doctor = lambda _: ()) -> None:
     """Run until SIGTERM or SIGINT, then drain; a second signal cuts the drain short.
 
@@ -61,9 +46,8 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
     supervisor = ServiceEnvironment.read(environment())
     service = ServiceManager(supervisor.notify_socket)
     async with AsyncExitStack() as stack:
-        telemetry, metrics = await stack.enter_async_context(telemetry_of(settings)), Metrics()
-        troubles = Troubles(SystemClock())
-        emit = fanout(telemetry, metrics, troubles)
+        sinks = await stack.enter_async_context(sinks_of(settings))
+        emit = sinks.emit
         emit("daemon.starting", version=daemon.__version__, soul=settings.name)
         for note in unknown_settings():
             emit("settings.unknown", note=note)
@@ -85,7 +69,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         identity = await unless_stopped(stop, slack.identify(), service, clock)
         if identity is None:
             return
-        http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
+        http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=sinks.metrics)
         stack.push_async_callback(http.close)
         both = SeveralChannels(slack, http, **{DOOR: http})
         built = await stack.enter_async_context(
@@ -97,7 +81,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
                 workspace=identity.team,
                 souls=souls,
                 llm_of=llms.__getitem__,
-                troubles=troubles,
+                troubles=sinks.troubles,
                 account=identity.user,
                 url=lambda: http.url,
             )

@@ -24,6 +24,7 @@ SECTIONS = {
     "souls": "Further souls",
     "http": "The HTTP API",
     "shared_contexts": "Shared state",
+    "otlp_url": "Traces",
 }
 _HEADER = """\
 # Every setting of the Soul Daemon. None is required. Copy this file to .env; remove the # before a line to change it.

@@ -9,7 +9,8 @@ from pydantic import SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from daemon.core.clock import SystemClock
-from daemon.core.config.fields import LogLevel, SettingsFields
+from daemon.core.config.fields import LogLevel
+from daemon.core.config.outward_fields import OutwardFields
 from daemon.core.config.sources import (
     FileSource,
     Unreadable,
@@ -35,7 +36,7 @@ __all__ = [
     "unknown_settings",
 ]
 
-_OPTIONAL_ADDRESSES = ("tts_url", "stt_url", "embedder_url")
+_OPTIONAL_ADDRESSES = ("tts_url", "stt_url", "embedder_url", "otlp_url")
 _HOST_NAME = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
 )
@@ -43,7 +44,7 @@ _FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 _HOUSE_FOLDERS = ("backups", "bells", "index", "senses", "souls")  # of SOUL_HOME
 
 
-class Settings(SettingsFields):
+class Settings(OutwardFields):
     """All settings, read and checked."""
 
     model_config = SettingsConfigDict(
