@@ -274,6 +274,24 @@ async def test_an_admin_hears_what_is_wrong_with_a_source(reporter: Reporter) ->
     assert "wakes" in await house.command("events", "list")
 
 
+async def test_a_room_is_named_by_its_name_where_the_app_is_in_it(reporter: Reporter) -> None:
+    house, workspace = reporter.house, reporter.house.workspace
+    tokens = {"SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_API_URL": workspace.api_url}
+
+    async def added(name: str, *, fails: bool = False) -> str:
+        return await house.command("events", "add", name, "--room", f"#{name}", "--json", fails=fails, env=tokens)
+
+    await house.people.add_channel("deploys", kind="group", members=["Ada"])
+    for name in ("general", "deploys"):
+        room = workspace.workspace.state.channel_named(name)
+        assert room is not None
+        assert json.loads(await added(name))["room"] == room.id
+    for name in ("random", "nowhere"):
+        assert f"the app is in no channel #{name}" in await added(name, fails=True)
+    await house.people.fault("users.conversations", body={"ok": False, "error": "missing_scope"}, times=9)
+    assert "missing_scope" in await added("late", fails=True)
+
+
 @pytest.mark.slow
 async def test_a_daemon_that_is_killed_while_it_thinks_leaves_the_event_to_another_which_says_it_once(
     tmp_path: Path,

@@ -102,6 +102,25 @@ async def test_admins_see_how_the_house_is(house: House) -> None:
     assert "For admins" not in words(await open_home(house, "Ben", "How I am"))
 
 
+async def test_of_two_daemons_one_shows_the_page_and_does_an_act_once(house: House) -> None:
+    await bees(house)
+    first = house.daemon
+    assert first is not None
+    await house.start()
+    view = await open_home(house, "Ada", "2. keeps bees")
+    await house.idle()
+    await press(house, "Ada", view, "Forget", 1)
+    await press(house, "Ada", view, "Forget", 1)
+    await home(house, "Ada", "1. weaves at the north loom", without="bees")
+    await house.idle()
+    shown = [
+        fields for daemon in (first, house.daemon) for name, fields in daemon.events.emitted if name == "home.shown"
+    ]
+    published = await house.people.calls("views.publish")
+    assert len(published) == len(shown) == 3, "once for the opening, once for each press"
+    assert len(await house.rows("SELECT id FROM facts")) == 1
+
+
 async def test_a_guest_sees_one_sentence_and_nothing_is_stored(house: House) -> None:
     await house.people.add_person("Nora", standing="guest")
     view = await open_home(house, "Nora", "I only talk with full members")
