@@ -22,12 +22,27 @@ def command(limit: int, bad_only: bool, as_json: bool) -> None:
     """Show which replies people called good or bad, and what they said was wrong.
 
     \b
-    JSON keys: key, soul, conversation, author, value, how, why, given_ms, reply. `how` is button or reaction.
+    JSON keys: key, soul, conversation, author, value, how, why, given_ms, reply, memories. `how` is button or
+    reaction; `memories` are the ids of what had surfaced to the reply, for which the word counts.
     """
     found = with_database(load_settings(), partial(list_feedback, limit=limit, bad_only=bad_only))
-    show_rows(found, ("GIVEN", "VALUE", "BY", "PERSON", "SOUL", "WHAT WAS WRONG", "REPLY"), _columns, as_json=as_json)
+    show_rows(
+        found,
+        ("GIVEN", "VALUE", "BY", "PERSON", "SOUL", "MEMORIES", "WHAT WAS WRONG", "REPLY"),
+        _columns,
+        as_json=as_json,
+    )
 
 
 def _columns(one: JudgedReply, now: int) -> tuple[str, ...]:
     why, reply = (shortened(one_line(text), _SHOWN) for text in (one.why, one.reply))
-    return f"{age(now, one.given_ms)} ago", one.value, one.how, one.author, one.soul, why or "-", reply
+    return (
+        f"{age(now, one.given_ms)} ago",
+        one.value,
+        one.how,
+        one.author,
+        one.soul,
+        str(len(one.memories)),
+        why or "-",
+        reply,
+    )

@@ -20,6 +20,7 @@ ABOUT_ANSWERS: Final[Mapping[str, str]] = MappingProxyType(
         "feedback_hint": "I keep your words with this answer; my admins can read them.",
         "feedback_send": "Send",
         "feedback_close": "Not now",
+        "because_judged": "(People on answers that had this: good {good}, bad {bad}.)",
         "feedback_kept": "Thank you, I have noted what was wrong.",
     }
 )

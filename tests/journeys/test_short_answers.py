@@ -102,10 +102,10 @@ async def test_only_the_person_asked_answers_and_others_are_told_so_alone(house:
     question = await asks(house)
     assert await pick(house, "Ben", "general", question["ts"], 0) == "ignored"
 
-    async def told() -> list[Json] | None:
+    async def explained() -> list[Json] | None:
         return await house.people.ephemerals("Ben", "C0GENERAL") or None
 
-    [note] = await house.until(told)
+    [note] = await house.until(explained)
     assert "had no effect" in note["text"]
     await house.idle()
     assert await house.rows(PICKED) == []

@@ -23,6 +23,7 @@ from daemon.core.text import one_line
 from daemon.memory.admin.remembered import readers_at
 from daemon.memory.database import Database
 from daemon.memory.knowledge.records.ids import turn_seq
+from daemon.memory.retrieval.judged import NOT_JUDGED
 from daemon.memory.retrieval.reasons import Ear, Explained, Proof, Reasons, WhySaid
 
 _MOST_LINKS: Final = 50
@@ -169,6 +170,8 @@ def _lines(answer: _Answer, sentence: Explained) -> list[str]:
     shown, lines = answer.shown, list[str]()
     for reason in sentence.reasons:
         lines.append(f"{reason.id} {reason.kind} {shown.of(reason.id, one_line(reason.text))}".rstrip())
+        if reason.judged != NOT_JUDGED:
+            lines.append(f"  people on replies that had it: good {reason.judged.good}, bad {reason.judged.bad}")
         for one in reason.evidence:
             quote = one_line(shown.of(one.id, one.quote))
             lines.append("  " + " ".join(filter(None, (one.id, quote, answer.addresses.get(one.id, "")))))

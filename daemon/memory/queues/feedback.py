@@ -3,6 +3,7 @@
 from daemon.core.ports import Acceptance, Complaint, Feedback
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.retrieval.judged import note_judged
 
 _OF_MESSAGE = f"""
   SELECT o.id, :author, :value, :now, :how FROM outbox o JOIN conversations c ON c.id = o.conversation
@@ -17,7 +18,7 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
         return await _take_back(transaction, feedback)
     values = {"author": feedback.author, "value": feedback.value, "now": now, "how": feedback.how}
     where = {"soul": feedback.soul, "workspace": feedback.workspace, "ts": feedback.ts, "channel": feedback.channel}
-    row = await transaction.one(
+    rows = await transaction.rows(
         f"""
         INSERT INTO feedback (outbox, author, value, given_ms, how) {_OF_MESSAGE}
         ON CONFLICT (outbox, author) DO UPDATE
@@ -28,7 +29,9 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
         **values,
         **where,
     )
-    if row:
+    for row in rows:
+        await note_judged(transaction, row["outbox"], feedback.author)
+    if rows:
         return Acceptance.ACCEPTED, feedback.value
     known = await transaction.one(f"SELECT 1 FROM ({_OF_MESSAGE})", **values, **where)  # noqa: S608 - as above
     return (Acceptance.DUPLICATE, "said before") if known else (Acceptance.IGNORED, "no reply of the soul there")

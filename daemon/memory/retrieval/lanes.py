@@ -172,6 +172,7 @@ def _candidate(hit: Hit, lane: SearchLane, newest_ms: int, *, named: bool) -> Ca
         share += _TRUSTED * _TRUST.get(hit.trust, 0.0)
     elif hit.key_words and lane.question.words.intersection(words_of(" ".join(hit.key_words))):
         share += _KEY_WORD
+    share += hit.judged
     if hit.text.rstrip().endswith(_MARKS):
         share *= _ASKS
     return Candidate(

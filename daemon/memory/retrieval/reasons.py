@@ -19,6 +19,7 @@ from daemon.memory.knowledge.records.ids import turn_id, turn_seq
 from daemon.memory.knowledge.records.links import DERIVING
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.bearing import Bearer, Borne, borne
+from daemon.memory.retrieval.judged import NOT_JUDGED, Judged, judged
 from daemon.memory.retrieval.rows import TURN, Hit, read_records, read_turns
 
 DOCUMENT: Final = "document"
@@ -59,12 +60,16 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A memory that bears a sentence; `text` is its line, or the source of a passage of a document."""
+    """A memory that bears a sentence; `text` is its line, or the source of a passage of a document.
+
+    `judged` is how replies to which it surfaced were judged, as far as these readers read them.
+    """
 
     id: str
     kind: str
     text: str
     evidence: tuple[Proof, ...]
+    judged: Judged = NOT_JUDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,7 @@ class _Found:
     folders: Mapping[str, str]
     names: frozenset[str]
     heard: frozenset[str] = field(default_factory=frozenset)
+    judged: Mapping[str, Judged] = field(default_factory=dict)
 
     @property
     def gone(self) -> frozenset[str]:
@@ -166,7 +172,9 @@ class Reasons:
             if row is None:
                 return None
             found = await _surfaced(transaction, row["trace_id"], ConversationKey.parse(row["conversation"]))
-            found = replace(found, heard=await self._heard(transaction, found, ears))
+            read_by = None if ears is None else {a for e in ears for a in e.readers.may_know(e.where.workspace)}
+            voices = await judged(transaction, found.hits, read_by)
+            found = replace(found, heard=await self._heard(transaction, found, ears), judged=voices)
             posted = await _posted(transaction, row["conversation"], row["ts"])
             return row, posted, found
 
@@ -319,4 +327,4 @@ def _reason(hit: Hit, found: _Found) -> Reason:
         if name in found.said and name in found.heard
     )
     text = hit.text.partition("\n")[0] if hit.kind == DOCUMENT else hit.text
-    return Reason(hit.id, hit.kind, text, evidence)
+    return Reason(hit.id, hit.kind, text, evidence, found.judged.get(hit.id, NOT_JUDGED))

@@ -39,7 +39,7 @@ class Hit:
     soul itself, those `in_session` of a session of Claude Code. `room` is the private room that it comes from, where it
     is read elsewhere. `ended` says that a later fact superseded it, `follows` is that fact. `significance` goes from 1
     to 10, 0 where nothing is known of it; a turn has that of its episode, once that was looked through. `tone` and
-    `key_words` are those of a turn as it was heard.
+    `key_words` are those of a turn as it was heard. `judged` is what people's word on replies adds to its score.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Hit:
     visit: int | None = None
     ended: bool = False
     follows: str = ""
+    judged: float = field(default=0.0, compare=False)
     score: float = field(default=0.0, compare=False)
     evidence: tuple[HitEvidence, ...] = field(default=(), compare=False)
 

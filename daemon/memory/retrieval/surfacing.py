@@ -23,6 +23,7 @@ from daemon.memory.knowledge.meaning import Meaning, Scanned
 from daemon.memory.knowledge.records.store import RECORD_INDEX
 from daemon.memory.knowledge.turn_index import TURN_INDEX
 from daemon.memory.reader_codes import codes_for_readers
+from daemon.memory.retrieval.judged import with_judgements
 from daemon.memory.retrieval.lanes import Floor, SearchLane, Wanted, ranked, read_hits, says_more, search_words
 from daemon.memory.retrieval.lately_searched import Found, LatelySearched
 from daemon.memory.retrieval.passages import passage_of
@@ -104,6 +105,7 @@ class Surfacing:
 
         async def unit(transaction: Transaction) -> tuple[Hit, ...]:
             hits = await read_hits(transaction, pairs, conversation, readers)
+            hits = await with_judgements(transaction, hits, readers.may_know(conversation.workspace))
             out = frozenset[str]() if again else await lately_surfaced(transaction, conversation)
             hits = _wanted(hits, asked, conversation, shown, out)
             if floor is Floor.SURFACING:

@@ -8,6 +8,7 @@ from daemon.core.perception import ConversationKey
 from daemon.core.sentences import Words
 from daemon.core.text import shortened, visible_line
 from daemon.memory.knowledge.records.kinds import RecordKind
+from daemon.memory.retrieval.judged import NOT_JUDGED, Judged
 from daemon.memory.retrieval.reasons import DOCUMENT, Explained, Proof, Reason, WhySaid
 from daemon.memory.retrieval.rows import TURN
 from daemon.runtime.people.own_memory import day_in
@@ -59,13 +60,20 @@ class Because:
     async def _because(self, reason: Reason) -> list[str]:
         """A memory and the messages that prove it; a turn is one itself."""
         proofs = [await self._proof(one) for one in reason.evidence]
+        judged = self._judged(reason.judged)
         if reason.kind == TURN:
-            return [f"- {one}" for one in proofs]
+            return [*(f"- {one}" for one in proofs), *judged]
         what = _plain(reason.text, _QUOTE)
         lines = [f"- {self.words.say(_KINDS.get(reason.kind, 'because_talk'), what=what)}"]
         if not proofs and reason.kind != DOCUMENT:
             lines.append(f"  {self.words.say('because_unproved')}")
-        return [*lines, *(f"  {one}" for one in proofs)]
+        return [*lines, *(f"  {one}" for one in proofs), *judged]
+
+    def _judged(self, judged: Judged) -> list[str]:
+        """What people said of replies that had this memory; no line where they said nothing."""
+        if judged == NOT_JUDGED:
+            return []
+        return [f"  {self.words.say('because_judged', good=judged.good, bad=judged.bad)}"]
 
     async def _proof(self, proof: Proof) -> str:
         say, day = self.words.say, day_in(proof.said_ms, self.zone)

@@ -57,6 +57,17 @@ CHANGES: tuple[str, ...] = (
     """,
     "CREATE INDEX session_titles_due ON session_titles (soul, workspace, due_ms) WHERE state = 'due'",
     "CREATE INDEX session_titles_by_age ON session_titles (noted_ms)",
+    # Which memories a person judged with which reply, as they had surfaced to it; what was said stands in `feedback`.
+    """
+    CREATE TABLE judged_memories (
+      id TEXT NOT NULL,
+      outbox TEXT NOT NULL,
+      author TEXT NOT NULL,
+      PRIMARY KEY (id, outbox, author),
+      FOREIGN KEY (outbox, author) REFERENCES feedback (outbox, author) ON DELETE CASCADE
+    ) STRICT
+    """,
+    "CREATE INDEX judged_memories_by_reply ON judged_memories (outbox, author)",
     # A person took the reply back: what stands of it is deleted.
     "ALTER TABLE outbox ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0 CHECK (withdrawn IN (0, 1))",
     # What a person has open in Slack beside the talk, as ids: the newest alone, for minutes.
