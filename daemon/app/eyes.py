@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.app.side_calls import CountedTranscriber, endpoint_of, side_calls
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Channel, Clock, Emit
@@ -45,6 +46,10 @@ def build_eyes(
 ) -> Eyes:
     """The reader of files for one daemon; what it opens is closed with the stack."""
     senses = Senses(store.database, clock, SenseBytes(settings.home), settings.senses_mb * _MB)
-    reader = SentFiles(build_transcriber(settings))
+    transcriber = build_transcriber(settings)
+    to = endpoint_of("transcribe", settings.stt_url, settings.stt_model, by_tokens=False)
+    if transcriber is not None and to is not None:
+        transcriber = CountedTranscriber(transcriber, side_calls(settings, store.database, clock, emit), to)
+    reader = SentFiles(transcriber)
     stack.push_async_callback(reader.aclose)
     return Eyes(senses, FileSensing(channel, reader, senses, emit), clock, emit)

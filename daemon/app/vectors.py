@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from daemon.app.lifecycle import Chore
+from daemon.app.side_calls import PaidEmbedder, endpoint_of, side_calls
 from daemon.core.config import Settings
 from daemon.core.ports import Clock, Embedder, Emit, VectorIndex
 from daemon.llm.embedder import build_embedder
@@ -42,6 +43,9 @@ def build_meanings(settings: Settings, database: Database, clock: Clock, emit: E
     embedder = build_embedder(settings)
     if embedder is None:
         return Meanings(None, None, partial(do_without, database, settings.index_folder, clock))
+    to = endpoint_of("embed", settings.embedder_url, settings.embedder_model, by_tokens=True)
+    if settings.embedder == "endpoint" and to is not None:
+        embedder = PaidEmbedder(embedder, side_calls(settings, database, clock, emit), to)
     index = Vectors(settings.index_folder, embedder.id, emit)
     stack.push_async_callback(embedder.aclose)
     stack.push_async_callback(index.aclose)

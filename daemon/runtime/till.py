@@ -122,6 +122,14 @@ class Till:
             self._finished.ring()
         return paid
 
+    async def count(self, call: LLMCall, charge: Charge, reservation: str) -> None:
+        """Store a finished call that belongs to no cycle, and settle it if it was reserved. Raises StoreError."""
+        paid = self.charged(replace(call, reservation=reservation), charge)
+        if reservation:
+            await self.settle()
+        else:
+            await self._reservations.count(paid)
+
     async def run(self) -> None:
         """Settle what was finished until cancelled, and what was forgotten. Raises StoreError."""
         while True:

@@ -109,6 +109,10 @@ class Reservations(WorkerStore):
         """Settle finished calls, and drop unused reservations; what is settled already stays so. Raises StoreError."""
         await self._database.write(lambda transaction: _settle(transaction, settled))
 
+    async def count(self, call: LLMCall) -> None:
+        """Store a finished call for which nothing was reserved. Raises StoreError."""
+        await self._database.write(lambda transaction: store_call(transaction, call))
+
     async def settle_forgotten(self) -> int:
         """Count as spent what was reserved so long ago that its call is over; gives how many. Raises StoreError."""
         rows = await self._database.rows(

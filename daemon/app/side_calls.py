@@ -1,0 +1,170 @@
+"""Counts the calls of other endpoints than the models': embeddings, paid under the cap of the day, and recordings."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import urlsplit
+
+from daemon.core.config import Settings
+from daemon.core.errors import CapMet, ModelUnavailable, StoreError
+from daemon.core.network import is_loopback
+from daemon.core.ports import (
+    Clock,
+    Completion,
+    Cost,
+    Embedder,
+    Emit,
+    LLMCall,
+    Message,
+    ModelRole,
+    Prompt,
+    Speaker,
+    Transcriber,
+    Unrelated,
+)
+from daemon.core.spending import Caps, Charge
+from daemon.core.working_memory import estimate_tokens
+from daemon.llm.prices import cost_of, load, most_of
+from daemon.memory.database import Database
+from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.records import Worker
+from daemon.memory.spending.reservations import Reservations
+from daemon.runtime.till import Terms, Till
+
+if TYPE_CHECKING:
+    from daemon.core.ports import Vector
+
+T = TypeVar("T")
+
+_OPENAI: Final = "api.openai.com"
+_NOBODY: Final = Charge("")
+
+
+@dataclass(frozen=True, slots=True)
+class SideEndpoint:
+    """Where calls of a step go: `model` is a prefixed id, `priced` where the price list knows what a token costs."""
+
+    step: str
+    model: str
+    priced: bool
+
+
+def endpoint_of(step: str, url: str, model: str, *, by_tokens: bool) -> SideEndpoint | None:
+    """The endpoint of a step; None for one on this machine, which costs nothing. Only OpenAI's has a known price."""
+    host = urlsplit(url).hostname or ""
+    if is_loopback(host):
+        return None
+    priced = host == _OPENAI and by_tokens
+    return SideEndpoint(step, f"openai/{model}" if host == _OPENAI else f"{model}@{host}", priced)
+
+
+class SideCalls:
+    """Pays for calls in the name of the main soul; `till` has its cap alone."""
+
+    def __init__(self, till: Till, clock: Clock) -> None:
+        self._till = till
+        self._clock = clock
+
+    async def paid(self, to: SideEndpoint, texts: Sequence[str], call: Callable[[], Awaitable[T]]) -> T:
+        """What a call gives; it is counted however it ends. Raises ModelUnavailable where the cap leaves no room."""
+        if to.priced:
+            await asyncio.to_thread(load)
+        reservation = await self._reserve(to, texts) if to.priced else ""
+        started_ms, began, outcome = self._clock.now_ms(), self._clock.monotonic(), "unavailable"
+        try:
+            result = await call()
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        else:
+            outcome = "ok"
+            return result
+        finally:
+            tokens = sum(map(estimate_tokens, texts)) if outcome != "unavailable" else 0
+            cost = cost_of(Completion(to.model, tokens_in=tokens)) if to.priced else None
+            took = round((self._clock.monotonic() - began) * 1000)
+            made = _call(to, (started_ms, took), outcome, tokens, cost)
+            await asyncio.shield(self._count(made, reservation))
+
+    async def _reserve(self, to: SideEndpoint, texts: Sequence[str]) -> str:
+        messages = tuple(Message(Speaker.USER, text) for text in texts)
+        prompt = Prompt(ModelRole.THINKING, to.step, (), messages, model=to.model, max_output_tokens=1)
+        try:
+            return await self._till.reserve(_NOBODY, prompt)
+        except CapMet as met:
+            raise ModelUnavailable(met.message, hint=met.hint) from met
+        except StoreError as error:
+            raise ModelUnavailable(error.message, hint=error.hint) from error
+
+    async def _count(self, call: LLMCall, reservation: str) -> None:
+        with suppress(StoreError):  # what is reserved is settled with the next one, or when it is forgotten
+            await self._till.count(call, _NOBODY, reservation)
+
+
+def _call(to: SideEndpoint, times: tuple[int, int], outcome: str, tokens: int, cost: Cost | None) -> LLMCall:
+    started_ms, took_ms = times
+    return LLMCall(
+        "",
+        ModelRole.THINKING,
+        to.step,
+        to.model,
+        started_ms,
+        took_ms,
+        outcome,
+        tokens_in=tokens,
+        cost_usd=cost.usd if cost else None,
+        cost_bound=cost is not None and cost.bound,
+    )
+
+
+def side_calls(settings: Settings, database: Database, clock: Clock, emit: Emit) -> SideCalls:
+    """What pays for embeddings and transcriptions, under the settings' cap for each soul."""
+    worker = Worker(str(ProcessIdentity.current()), settings.name, "", int(settings.lease * 1000))
+    terms = Terms(cost_of, most_of, lambda: Caps(settings.max_usd_a_day), settings.cap_zone)
+    return SideCalls(Till(Reservations(database, clock, worker), terms, clock, emit), clock)
+
+
+@dataclass(frozen=True, slots=True)
+class PaidEmbedder:
+    """An embedder whose calls are counted; implements `Embedder`."""
+
+    inner: Embedder
+    calls: SideCalls
+    to: SideEndpoint
+
+    @property
+    def id(self) -> str:
+        """See `Embedder.id`."""
+        return self.inner.id
+
+    @property
+    def unrelated(self) -> Unrelated | None:
+        """See `Embedder.unrelated`."""
+        return self.inner.unrelated
+
+    async def embed(self, texts: Sequence[str]) -> "Sequence[Vector]":
+        """See `Embedder.embed`."""
+        return await self.calls.paid(self.to, texts, lambda: self.inner.embed(texts))
+
+    async def aclose(self) -> None:
+        """See `Embedder.aclose`."""
+        await self.inner.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTranscriber:
+    """A transcriber whose calls are counted; what one costs is told by no token, so that it is of unknown price."""
+
+    inner: Transcriber
+    calls: SideCalls
+    to: SideEndpoint
+
+    async def transcribe(self, name: str, data: bytes) -> str:
+        """See `Transcriber.transcribe`."""
+        return await self.calls.paid(self.to, (), lambda: self.inner.transcribe(name, data))
+
+    async def aclose(self) -> None:
+        """See `Transcriber.aclose`."""
+        await self.inner.aclose()
