@@ -226,13 +226,7 @@ async def team(browser: Browser, home: Path, *, every: Path | None) -> None:
             await keep(page, (every or IMAGES) / f"team-{name}.png")
 
     async with day.begun(home, open_window, look) as team_day:
-        await team_day.invites_it()
-        await team_day.answers_in_a_thread()
-        await team_day.asks_back()
-        await team_day.keeps_time()
-        await team_day.stops()
-        await team_day.shows_its_home()
-        await team_day.tells_the_day()
+        await team_day.is_lived()
         for window in team_day.windows.values():
             await window.page.context.close()
 

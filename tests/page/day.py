@@ -77,6 +77,16 @@ class TeamDay:
     model: LoopbackModel
     look: Look
 
+    async def is_lived(self) -> None:
+        """The whole day."""
+        await self.invites_it()
+        await self.answers_in_a_thread()
+        await self.asks_back()
+        await self.keeps_time()
+        await self.stops()
+        await self.shows_its_home()
+        await self.tells_the_day()
+
     async def invites_it(self) -> None:
         """Ada adds the soul to a channel."""
         ada = self.windows["Ada"]

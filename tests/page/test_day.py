@@ -16,13 +16,7 @@ async def test_a_team_invites_it_in_the_morning_and_reads_its_digest_on_the_next
     tmp_path: Path, new_window: OpenWindow
 ) -> None:
     async with begun(tmp_path, new_window, no_picture) as day:
-        await day.invites_it()
-        await day.answers_in_a_thread()
-        await day.asks_back()
-        await day.keeps_time()
-        await day.stops()
-        await day.shows_its_home()
-        await day.tells_the_day()
+        await day.is_lived()
         for window in day.windows.values():
             window.connection_may_break = True  # the daemon stops before the windows are closed
         assert [line for line in day.daemon.log_lines() if " error " in line or " warning " in line] == []
