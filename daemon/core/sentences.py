@@ -300,7 +300,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-OUTCOMES: Final = ("allowed", "refused", "expired")
+OUTCOMES: Final = ("allowed", "refused", "expired", "lapsed")
 """Sentences below a question for permission that has been decided."""
 
 LONGEST: Final = 400

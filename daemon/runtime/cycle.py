@@ -48,9 +48,9 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     transcript = await with_notes_heard(cycle, transcript)
     speech = cycle.speech = _speech(cycle)
     motor = Motor(speech, cycle.words, await rules_of_reply(cycle))
-    context = await process_context(cycle, soul, transcript, motor)
-    services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
     try:
+        context = await process_context(cycle, soul, transcript, motor)
+        services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
         processes = {**services.processes, **processes_of(soul)}
         run = await run_processes(context, cycle.claim.state, shown_solving(processes, cycle.does))
     finally:

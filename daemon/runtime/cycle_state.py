@@ -10,7 +10,7 @@ from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
 from daemon.core.looked_at import OpenBeside
 from daemon.core.perception import Perception, Readers
-from daemon.core.ports import LinkedMessages, LLMCall, Passage, Speech
+from daemon.core.ports import LinkedMessages, LLMCall, Passage, Speech, Task
 from daemon.core.sentences import Words
 from daemon.core.spending import Charge
 from daemon.core.working_memory import WorkingMemory
@@ -111,6 +111,11 @@ class Cycle:
         """The session that the newest message goes to in place of the soul, since its thread is bound."""
         bound = self.claim.bound
         return bound if bound is not None and bound.takes(self.newest) else None
+
+    async def show(self, task: Task) -> None:
+        """Show people a piece of work before the answer, where the reply streams."""
+        if self.speech is not None:
+            await self.speech.show(task)
 
     async def find_readers(self) -> None:
         """Ask who reads here, and give the claim the audience that is true now. Raises LostLease."""

@@ -5,9 +5,9 @@ from typing import Final
 
 from daemon.core.concurrency import time_limit
 from daemon.core.perception import Modality
-from daemon.core.ports import Image
+from daemon.core.ports import Image, Task, TaskState
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.knowledge.senses import KnownPicture
+from daemon.memory.knowledge.senses import KnownPicture, SentFile
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks
 from daemon.mind.senses.sent_files import with_files
@@ -51,9 +51,24 @@ async def _read(cycle: Cycle, timestamps: list[str]) -> None:
         return
     try:
         async with time_limit(services.clock, _PATIENCE_S):
-            cycle.files = tuple(await services.file_sensing.read(conversation, cycle.files))
+            for number, file in enumerate(cycle.files):
+                if file.state == "waiting":
+                    await _read_one(cycle, number, file)
     except TimeoutError:
         cycle.files = tuple(await services.senses.of_messages(conversation, timestamps))
+
+
+async def _read_one(cycle: Cycle, number: int, file: SentFile) -> None:
+    """Read a file, and show people a card while it is read."""
+    task = Task(f"file-{number}", cycle.words.say("doing_read_from", source=file.file.name), TaskState.IN_PROGRESS)
+    await cycle.show(task)
+    try:
+        [read] = await cycle.services.file_sensing.read(cycle.claim.conversation, [file])
+    except BaseException:
+        await cycle.show(replace(task, state=TaskState.ERROR))
+        raise
+    cycle.files = (*cycle.files[:number], read, *cycle.files[number + 1 :])
+    await cycle.show(replace(task, state=TaskState.ERROR if read.state == "refused" else TaskState.COMPLETE))
 
 
 async def _picture(cycle: Cycle, digest: str, read: object) -> Image | None:

@@ -64,12 +64,13 @@ def _last_words(cycle: Cycle, *, begun: bool) -> str:
 
 
 def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
-    soul, state = cycle.services.soul(), cycle.claim.state
+    soul, state, lapses = cycle.services.soul(), cycle.claim.state, tuple[str, ...]()
     turns = turns_of(cycle)
     if shown:
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)
         turns = (*turns, replace(said, passing=bool(cycle.paused)))
-    if state.process == DECISION_PROCESS:  # a problem that waited is given up, too
+    if state.process == DECISION_PROCESS:  # a problem that waited is given up, too, and what it asked with it
+        lapses = tuple(filter(None, (str(state.process_memory.get("approval", "")),)))
         state = ProcessState("engaged", state.process)
     effect = effect_of_words(cycle, parts, turns)
-    return replace(effect, stops=True, state=state, rooms=cycle.readers.rooms)
+    return replace(effect, stops=True, lapses=lapses, state=state, rooms=cycle.readers.rooms)

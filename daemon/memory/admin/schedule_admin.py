@@ -11,9 +11,10 @@ from daemon.memory.admin.queue_admin import newest
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.approvals import Approval, close_question, is_being_posted
+from daemon.memory.queues.approvals import Approval, close_question
 from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
+from daemon.memory.queues.lapsing import is_being_posted
 
 INTENTION_STATES = ("waiting", "due", "cancelled", "dead")
 APPROVAL_STATES = ("waiting", "approved", "refused", "expired", "using", "used", "failed", "unknown")
@@ -114,7 +115,7 @@ class Agenda(AuditedChanges):
             found = Approval.from_row(row)
             if found.state != "waiting":
                 raise StoreError(f"{name} is {found.state} already", hint=_why_no_refusal(found.state))
-            if await is_being_posted(transaction, found):
+            if await is_being_posted(transaction, found.id):
                 raise StoreError(f"{name} is being posted at this moment", hint="try again in a few seconds")
             await close_question(transaction, found, "refused", by=self._actor, now=now)
             await self._record(transaction, "approval.refused", name)

@@ -19,16 +19,13 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.lapsing import NOT_BEING_POSTED, lapse_now, remove_buttons, was_stopped
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
 
 _WORDS = {"approved": SENTENCES["allowed"], "refused": SENTENCES["refused"], "expired": SENTENCES["expired"]}
 _TOO_LATE = "too late"
 _AT_ONCE = 100  # closed in one transaction, which has to be short
-_NOT_BEING_POSTED = """
-  NOT EXISTS (SELECT 1 FROM outbox o WHERE o.conversation = a.conversation AND o.state IN ('pending', 'sending')
-                AND o.state = 'sending' AND o.approval = a.id AND o.platform_ts IS NULL)
-"""  # while a question is being posted its message has no known ts, and its buttons could not be removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +160,12 @@ async def close_question(
 ) -> None:
     """Close a waiting question as `approved`, `refused` or `expired`: an event for the inbox, and no buttons any more.
 
-    The event's author is the user who decided, or the first user asked where an admin or the deadline decided.
+    The event's author is the user who decided, or the first user asked where an admin or the deadline decided. What
+    lapsed with a stopped reply makes no event.
     """
+    if state == "expired" and await was_stopped(transaction, asked.conversation, asked.id):
+        await lapse_now(transaction, asked.conversation, asked.id, now)
+        return
     await transaction.run(
         "UPDATE approvals SET state = :state, decided_by = :by, decided_ms = :now WHERE id = :id AND state = 'waiting'",
         state=state,
@@ -197,7 +198,7 @@ async def close_question(
     if state == "expired" and await _was_taken_back(transaction, asked):
         await _empty_question(transaction, asked, now)
     else:
-        await _remove_buttons(transaction, asked, f"\n\n_{_WORDS[state]}_", now)
+        await remove_buttons(transaction, asked.conversation, asked.id, f"\n\n_{_WORDS[state]}_", now)
 
 
 async def take_back(transaction: Transaction, question: str, now: int) -> None:
@@ -249,39 +250,6 @@ async def _empty_question(transaction: Transaction, asked: Approval, now: int) -
     )
 
 
-async def _remove_buttons(transaction: Transaction, asked: Approval, note: str, now: int) -> None:
-    """Add the outcome to the question's message, by a revision when it is posted and else before it is posted."""
-    await transaction.run(
-        """
-        UPDATE outbox SET approval = NULL, body = body || :note
-        WHERE conversation = :conversation AND approval = :id AND state = 'pending' AND platform_ts IS NULL
-        """,
-        note=note,
-        conversation=asked.conversation,
-        id=asked.id,
-    )
-    await transaction.run(
-        """
-        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
-                            audience, state, created_ms, revises)
-        SELECT id || '!decided', conversation, soul, workspace, part, 0, body || :note, reply_to, recipient,
-               newer_than_ts, audience, 'pending', :now, platform_ts
-        FROM outbox WHERE conversation = :conversation AND approval = :id AND platform_ts IS NOT NULL
-        ON CONFLICT (id) DO NOTHING
-        """,
-        note=note,
-        conversation=asked.conversation,
-        id=asked.id,
-        now=now,
-    )
-
-
-async def is_being_posted(transaction: Transaction, asked: Approval) -> bool:
-    """Whether the question is being sent to the platform, so that its message has no known ts yet."""
-    row = await transaction.one(f"SELECT 1 FROM approvals a WHERE id = :id AND {_NOT_BEING_POSTED}", id=asked.id)  # noqa: S608 - a constant of this module
-    return row is None
-
-
 class Approvals(WorkerStore):
     """Questions for permission of one worker's soul in its workspace."""
 
@@ -296,7 +264,7 @@ class Approvals(WorkerStore):
             return await transaction.rows(
                 f"""
                 SELECT * FROM approvals a WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-                  AND expires_ms <= :now AND {_NOT_BEING_POSTED} ORDER BY expires_ms, id LIMIT :most
+                  AND expires_ms <= :now AND {NOT_BEING_POSTED} ORDER BY expires_ms, id LIMIT :most
                 """,  # noqa: S608 - a constant of this module
                 now=now,
                 most=_AT_ONCE,
@@ -324,7 +292,7 @@ class Approvals(WorkerStore):
         return await self._due_ms(
             f"""
             SELECT min(expires_ms) AS due FROM approvals a
-            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND {_NOT_BEING_POSTED}
+            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND {NOT_BEING_POSTED}
             """  # noqa: S608 - a constant of this module
         )
 

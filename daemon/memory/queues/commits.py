@@ -17,6 +17,7 @@ from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
 from daemon.memory.queues.handoffs import hand_over
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
+from daemon.memory.queues.lapsing import lapse
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
@@ -279,6 +280,7 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
     if effect.cross_post:
         name = effect.turns[-1].name if effect.turns else claim.conversation.soul
         await enqueue_cross_post(transaction, effect.cross_post, name=name, trace_id=effect.trace_id, now=now)
+    await lapse(transaction, effect.lapses, now)
     if effect.approval:
         await store_approval(
             transaction,

@@ -40,9 +40,9 @@ class CycleEffect:
     `surfaced` is what surfaced from memory to the reply, with its marks, `known_facts` are the ids of the facts about
     people that stood in its prompt. `dates` are times in its parts, each as it reads there with its moment (ms, UTC),
     so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
-    ends a reply that a person stopped, so that its draft is kept as it stands. `cap_shown_day` is the day of
-    a cap of which the conversation reads now, if it does. `files` are sent behind the parts. `unasked`:
-    nobody waits for the parts, which are dropped without a word where they can't be posted.
+    ends a reply that a person stopped, so that its draft is kept as it stands; the questions `lapses` lapse with it.
+    `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
+    parts. `unasked`: nobody waits for the parts, which are dropped without a word where they can't be posted.
     `answers` are offered to the recipient under the last part.
     """
 
@@ -81,6 +81,7 @@ class CycleEffect:
     surfaced: tuple[tuple[str, Passage], ...] = ()
     known_facts: tuple[str, ...] = ()
     stops: bool = False
+    lapses: tuple[str, ...] = ()
     cap_shown_day: str = ""
     files: tuple[ReplyFile, ...] = ()
     unasked: bool = False

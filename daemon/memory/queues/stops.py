@@ -13,6 +13,7 @@ from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.notes import note_in_conversation
+from daemon.memory.queues.lapsing import lapse
 
 STOPPED = "it was stopped"
 """Why a post is not sent."""
@@ -82,7 +83,7 @@ async def _mark(transaction: Transaction, conversation: str, state: str) -> bool
 async def _leave_out(transaction: Transaction, conversation: str, now: int) -> bool:
     """Send no more of a reply: what was not begun is dropped, what may be visible is closed as it stands."""
     replies = """
-        conversation = :id AND stopped = '' AND note = 0 AND revises IS NULL AND approval IS NULL AND file = ''
+        conversation = :id AND stopped = '' AND note = 0 AND revises IS NULL AND file = ''
           AND instr(id, '!') = 0
     """
     await transaction.run(
@@ -99,6 +100,14 @@ async def _leave_out(transaction: Transaction, conversation: str, now: int) -> b
         why=STOPPED,
         now=now,
     )
+    asking = await transaction.rows(
+        """
+        SELECT approval FROM outbox WHERE conversation = :id AND stopped = 'halted' AND approval IS NOT NULL
+          AND state IN ('sending', 'dropped')
+        """,
+        id=conversation,
+    )
+    await lapse(transaction, [row["approval"] for row in asking], now)
     for row in dropped[:1]:
         await note_in_conversation(
             transaction,

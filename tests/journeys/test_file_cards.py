@@ -1,0 +1,113 @@
+"""A card says which file is being read for an answer in ordinary talk, and is closed at every way out."""
+
+import asyncio
+
+import pytest
+
+from daemon.channels.slack.incoming.file_fetcher import FileFetcher
+from daemon.core.errors import FileRefused
+from daemon.core.ports import SharedFile
+from daemon.core.sentences import Sentence
+from daemon.local_slack.model import Json
+from tests.fakes import TIMEOUT
+from tests.journeys.house import House, said
+
+NOTES = {"name": "notes.txt", "text": "The kiln cracked on Monday."}
+
+
+class Fetching:
+    """Holds every file back until it is let go; then it comes, or is refused."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.goes, self.refused = asyncio.Event(), False
+        fetch = FileFetcher.fetch
+
+        async def fetched(fetcher: FileFetcher, file: SharedFile) -> bytes:
+            async with asyncio.timeout(TIMEOUT):
+                await self.goes.wait()
+            if self.refused:
+                raise FileRefused(Sentence("file_gone"))
+            return await fetch(fetcher, file)
+
+        patch.setattr(FileFetcher, "fetch", fetched)
+
+
+@pytest.fixture
+def fetching(monkeypatch: pytest.MonkeyPatch) -> Fetching:
+    return Fetching(monkeypatch)
+
+
+async def sent(house: House) -> str:
+    """Ada sends a file with a question; gives the ts of her message once the card stands there."""
+    ts = str((await house.people.say("Ada", "dm", "What is in it?", files=[NOTES]))["ts"])
+
+    async def look() -> bool:
+        return [state for _, state in await cards(house)] == ["in_progress"]
+
+    await house.until(look)
+    return ts
+
+
+async def cards(house: House) -> list[tuple[str, str]]:
+    """The title and state of every card that the soul shows in Ada's direct messages."""
+    chunks = [one for post in await house.people.posts_by_bot("D0ADA") for one in post.get("chunks", ())]
+    return [(one["title"], one["status"]) for one in chunks if one["type"] == "task_update"]
+
+
+async def finished(house: House) -> Json:
+    """The one post of the soul once it is finished."""
+    post = await house.reply("D0ADA")
+    await house.idle()
+    [post] = await house.people.posts_by_bot("D0ADA")
+    assert post.get("streaming_state") != "in_progress"
+    return post
+
+
+async def test_the_card_names_the_file_while_it_is_read_and_is_done_with_the_answer(
+    house: House, fetching: Fetching
+) -> None:
+    await sent(house)
+    assert await cards(house) == [("Reading notes.txt", "in_progress")]
+    fetching.goes.set()
+    assert said(await finished(house)).startswith("Echo: What is in it?")
+    assert await cards(house) == [("Reading notes.txt", "complete")]
+    assert "cracked on Monday" in house.last_prompt()
+
+
+async def test_of_a_file_that_can_not_be_read_the_card_says_so_and_the_answer_comes(
+    house: House, fetching: Fetching
+) -> None:
+    fetching.refused = True
+    await sent(house)
+    fetching.goes.set()
+    assert "Echo: What is in it?" in said(await finished(house))
+    assert await cards(house) == [("Reading notes.txt", "error")]
+
+
+async def test_a_stop_while_it_is_read_closes_the_card(house: House, fetching: Fetching) -> None:
+    ts = await sent(house)
+    await house.people.stop("Ada", "dm", ts)
+    assert "Stopped" in said(await finished(house))
+    [(_, state)] = await cards(house)
+    assert state in ("complete", "error")
+    [session] = (await house.people.state())["sessions"]
+    assert session["status"] == "active"
+    assert not house.prompts
+
+
+async def test_after_a_kill_while_it_is_read_the_card_is_closed_and_the_answer_stands_once(
+    house: House, fetching: Fetching
+) -> None:
+    await sent(house)
+    assert house.daemon is not None
+    await house.daemon.cut()
+    fetching.goes.set()
+    house.clock.turn(90)
+    await house.start()
+    assert "Echo: What is in it?" in said(await finished(house))
+    assert all(state != "in_progress" for _, state in await cards(house))
+
+
+async def test_a_talk_without_files_has_no_cards(house: House) -> None:
+    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert await cards(house) == []

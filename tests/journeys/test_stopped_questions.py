@@ -1,0 +1,139 @@
+"""A question for permission lapses with the reply or the problem that a person stopped, and its buttons say so."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.local_slack.model import Json
+from tests.journeys.house import House, said
+from tests.journeys.problems import (
+    NO,
+    PROBLEM,
+    SHELF,
+    YES,
+    asked,
+    buttons,
+    goes_on,
+    lines,
+    press,
+    script,
+    shelf,
+    solver,
+    using,
+)
+from tests.unit.ism_parts import chosen
+
+LAPSED = "No longer asked: it was stopped."
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "note.txt"
+
+
+async def asks(house: House, note: Path) -> None:
+    """Tess begins to ask whether she may use the tool that writes."""
+    await solver(house, mcp_servers=shelf(note.parent))
+    script(house, chosen(("Research", "write")), use_tool=using(SHELF, path=str(note), text="the kiln"))
+
+
+async def lapsed(house: House, ts: str) -> Json:
+    """Wait until a question has no buttons any more; gives its message."""
+
+    async def look() -> Json | None:
+        posts = await house.people.posts_by_bot("D0ADA")
+        return next((one for one in posts if one["ts"] == ts and LAPSED in said(one)), None)
+
+    post = await house.until(look)
+    await house.idle()
+    return post
+
+
+async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_counts(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    await asks(house, note)
+    await house.say("Ada", "dm", PROBLEM)
+    question = await asked(house)
+    assert len(buttons(question)) == 2
+    goes_on(house)
+    flow = house.flow()
+    other = await house.say("Ada", "dm", "and what of the flue?")
+    await flow.asked.wait()
+    await house.say("Ada", "dm", "stop")
+    await house.final_state(other)
+    post = await lapsed(house, question["ts"])
+    assert buttons(post) == []
+    [row] = await house.rows("SELECT state, decided_by FROM approvals")
+    assert tuple(row) == ("expired", "")
+    assert not await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
+    assert lines(note) == 0
+
+
+async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(empty_house: House, note: Path) -> None:
+    house = empty_house
+    await asks(house, note)
+    await house.people.fault("chat.postMessage", delay=30.0)
+    await house.say("Ada", "dm", PROBLEM)
+    await house.when(lambda: house.people.met("chat.postMessage"))
+    await house.say("Ada", "dm", "stop")
+    await house.events.until("slack.heard", 2)
+    house.clock.turn(40)
+
+    async def none_waits() -> bool:
+        return not await house.rows("SELECT 1 FROM approvals WHERE state = 'waiting'")
+
+    await house.when(none_waits)
+    await house.idle()
+    shown = [one for post in await house.people.posts_by_bot("D0ADA") for one in buttons(post)]
+    assert not {YES, NO} & set(shown)
+    assert not await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
+    assert lines(note) == 0
+
+
+async def test_a_question_that_is_over_stays_as_it_was_decided(empty_house: House, note: Path) -> None:
+    house = empty_house
+    await asks(house, note)
+    await house.say("Ada", "dm", PROBLEM)
+    question = await asked(house)
+    script(house, chosen("Respond"), enters=False)
+    assert await press(house, "Ada", "D0ADA", question["ts"]) == "accepted"
+    await house.idle()
+    await house.answered("Ada", "dm", "stop")
+    [row] = await house.rows("SELECT state FROM approvals")
+    assert row["state"] == "used"
+    assert lines(note) == 1
+
+
+async def test_a_question_of_another_talk_stays_open(empty_house: House, note: Path) -> None:
+    house = empty_house
+    await asks(house, note)
+    await house.say("Ada", "dm", PROBLEM)
+    question = await asked(house)
+    flow = house.flow()
+    root = await house.say("Ada", "general", "@soul tell me something else")
+    await flow.asked.wait()
+    await house.people.say("Ada", "general", "stop", thread=root)
+    await house.final_state(root)
+    await house.idle()
+    posts = await house.people.posts_by_bot("D0ADA")
+    assert len(buttons(next(one for one in posts if one["ts"] == question["ts"]))) == 2
+    [row] = await house.rows("SELECT state FROM approvals")
+    assert row["state"] == "waiting"
+
+
+async def test_the_line_in_place_of_a_rest_that_is_left_out_is_in_the_language_of_the_person(house: House) -> None:
+    await house.people.add_person("Dora", locale="de-DE")
+    room = await house.people.open_dm("Dora")
+    await house.people.fault("chat.postMessage", status=429, headers={"Retry-After": "20"})
+    await house.say("Dora", "dm", "hallo")
+    await house.events.until("outbox.postponed")
+    await house.say("Dora", "dm", "stop")
+
+    async def dropped() -> bool:
+        return bool(await house.rows("SELECT 1 FROM outbox WHERE state = 'dropped'"))
+
+    await house.when(dropped)
+    house.clock.turn(25)
+    assert said(await house.reply(room)) == "Angehalten: Den Rest meiner Antwort lasse ich weg."
