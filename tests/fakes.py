@@ -32,6 +32,7 @@ from daemon.core.ports import (
     Task,
     ThreadMessage,
 )
+from daemon.core.room_ways import RoomWay
 from daemon.core.sentences import Words
 from tests.fake_catch_up import FakeCatchUpLog
 
@@ -290,6 +291,21 @@ class FakeLooks:
         return self.kept.get(person, ())
 
 
+class FakeRoomWays:
+    """`RoomWays` in memory: nothing is set, and channels that ended are noted."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    async def of(self, workspace: str, channel: str) -> RoomWay:
+        """Nothing."""
+        return RoomWay()
+
+    async def end(self, workspace: str, channel: str) -> None:
+        """Note the channel."""
+        self.ended.append(channel)
+
+
 class FakeIntake:
     """An `Intake` in memory: accepts a message once per channel and ts; the next `broken` calls fail.
 
@@ -304,6 +320,7 @@ class FakeIntake:
         self.room_news = FakeRoomNews()
         self.person_rooms = FakePersonRooms()
         self.looks = FakeLooks()
+        self.room_ways = FakeRoomWays()
         self.changed = asyncio.Event()
         self._seen: set[tuple[str, ...]] = set()
         self._taken = 0
@@ -441,7 +458,9 @@ class FakeChannel:
         """No status is shown."""
         yield lambda _: None
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         """Not part of this fake."""
         raise NotImplementedError
 

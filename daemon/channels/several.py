@@ -80,9 +80,11 @@ class SeveralChannels:
         """See `Channel.thinking`."""
         return self._of(perception.conversation).thinking(perception)
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         """See `Channel.speak`."""
-        return self._of(perception.conversation).speak(perception, drafts, trusted)
+        return self._of(perception.conversation).speak(perception, drafts, trusted, grows=grows)
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`."""

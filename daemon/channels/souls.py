@@ -62,7 +62,9 @@ class SoulChannel(BareChannel):
         """See `Channel.thinking`."""
         yield lambda _: None
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         """See `Channel.speak`; nothing is shown before it is stored."""
         return _UnseenSpeech()
 

@@ -168,7 +168,9 @@ class TerminalChannel(BareChannel):
         finally:
             self._screen.stop_thinking()
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         """See `Channel.speak`."""
         draft = f"draft-{self._next_ts()}"
         speech = self._drafts[draft] = _TerminalSpeech(self._screen, draft, drafts)

@@ -28,6 +28,8 @@ class Command(StrEnum):
     REMINDERS = "reminders"
     HOME = "home"
     INTRODUCE = "introduce"
+    CHANNEL = "channel"
+    CHANNEL_SET = "channel set"
     KNOWN = "known"
     WHY = "why"
     WHY_SAID = "why said"
@@ -72,6 +74,15 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         ),
         Command.HOME: (),  # no words mean it; it is opened and pressed
         Command.INTRODUCE: (),  # nor this: the soul is invited to a channel
+        Command.CHANNEL: (
+            "channel instructions",
+            "instructions of this channel",
+            "channel settings",
+            "kanalanweisungen",
+            "anweisungen für diesen kanal",
+            "einstellungen dieses kanals",
+        ),
+        Command.CHANNEL_SET: (),
         Command.STATUS: ("your status", "show your status", "dein status", "zeig deinen status"),
         Command.REMINDERS: (
             "my reminders",
@@ -187,16 +198,18 @@ WORDS: Final[Mapping[str, Command]] = MappingProxyType(
         "pause": Command.PAUSE,
         "status": Command.STATUS,
         "why": Command.WHY_SAID,
+        "channel": Command.CHANNEL,
         "hilfe": Command.HELP,
         "ich": Command.KNOWN,
         "vergiss": Command.FORGET_ME,
         "erinnerungen": Command.REMINDERS,
         "warum": Command.WHY_SAID,
+        "kanal": Command.CHANNEL,
     }
 )
 """Single words that count where only the soul is meant: in its slash command, alone to it, and after a `!`."""
 
-USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "status", "why"))
+USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "status", "why", "channel"))
 """What is typed behind the slash command, as Slack shows it there."""
 
 

@@ -15,6 +15,7 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
+from daemon.core.room_ways import RoomWay, RoomWays
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.spending import Payer
 
@@ -404,6 +405,20 @@ class Joined:
     at_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class RoomWaySent:
+    """A user who may manage a channel sent the dialog that sets how the soul works there."""
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    place: Place
+    audience: Audience
+    author: str
+    way: RoomWay
+
+
 Arrival = (
     NewMessage
     | Edit
@@ -418,6 +433,7 @@ Arrival = (
     | TypedCommand
     | AskedAbout
     | Joined
+    | RoomWaySent
 )
 
 
@@ -603,6 +619,10 @@ class Intake(Protocol):
     @property
     def person_rooms(self) -> PersonRooms:
         """Which private rooms users are in."""
+
+    @property
+    def room_ways(self) -> RoomWays:
+        """How the soul works in each channel."""
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
@@ -852,8 +872,13 @@ class Channel(Gate, Protocol):
         The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`.
         """
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
-        """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all."""
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
+        """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all.
+
+        `grows`: whether its words are shown before it is whole, None: as the settings say.
+        """
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """Cut a reply into messages that the conversation's channel takes whole, in order.

@@ -122,7 +122,7 @@ class WorkspaceClient:
         return str((await self.post("open_dm", person=person))["channel"])
 
     async def join(self, person: str, channel: str, *, inviter: str = "") -> None:
-        """Add a user, or the app, to a channel; invited by somebody, or by nobody whom Slack names."""
+        """Add a user, or the app, to a channel; by an inviter whom Slack names, if one is given."""
         await self.post("join", person=person, channel=channel, inviter=inviter)
 
     async def leave(self, person: str, channel: str) -> None:
@@ -137,9 +137,9 @@ class WorkspaceClient:
         """Connect a channel with another organisation, or end that."""
         await self.post("share", channel=channel, end=end)
 
-    async def change_standing(self, person: str, standing: str) -> None:
-        """Make a user a guest, a member, … (`daemon.local_slack.model.Standing`)."""
-        await self.post("standing", person=person, standing=standing)
+    async def change_standing(self, person: str, standing: str, *, admin: bool = False) -> None:
+        """Make a user a guest, a member, … (`daemon.local_slack.model.Standing`), or an admin of the workspace."""
+        await self.post("standing", person=person, standing=standing, admin=admin)
 
     async def add_person(
         self, name: str, *, standing: str = "member", team: str = "", zone: str = "", locale: str = "en-US"

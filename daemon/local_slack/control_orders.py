@@ -10,7 +10,7 @@ from daemon.local_slack.agent_acts import rename_session
 from daemon.local_slack.events import archived_event, renamed_event
 from daemon.local_slack.fault_orders import order_fault
 from daemon.local_slack.limits import Profile
-from daemon.local_slack.model import ChannelKind, File, Json, Standing, UserGroup, WorkspaceChannel, WorkspaceUser
+from daemon.local_slack.model import ZONE, ChannelKind, File, Json, Standing, UserGroup, WorkspaceChannel, WorkspaceUser
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.seed import FOREIGN_TEAM
@@ -189,7 +189,8 @@ class ControlOrders:
 
     def _standing(self, args: ControlArgs) -> Json:
         person = self._people.person(args.text("person"))
-        self._workspace.change_person(replace(person, standing=args.choice("standing", Standing)))
+        standing, admin = args.choice("standing", Standing), args.flag("admin")
+        self._workspace.change_person(replace(person, standing=standing, admin=admin))
         return {}
 
     def _acting(self, args: ControlArgs) -> tuple[WorkspaceUser, WorkspaceChannel]:
@@ -229,7 +230,7 @@ class ControlOrders:
             args.text("team") or (FOREIGN_TEAM if standing is Standing.STRANGER else state.team.id),
             bot_id=f"B{user[1:]}" if bot else "",
             app_id=f"A{user[1:]}" if bot else "",
-            **({"tz": args.text("zone")} if args.text("zone") else {}),
+            tz=args.text("zone") or ZONE,
             locale=args.text("locale") or "en-US",
             enterprise=args.text("enterprise"),
         )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object in one of Slack's shapes, which are too loose to type."""
@@ -17,6 +17,10 @@ class Standing(StrEnum):
     DEACTIVATED = "deactivated"
     BOT = "bot"
     STRANGER = "stranger"
+
+
+ZONE: Final = "Europe/Athens"
+"""Where users live of whom nothing else is said."""
 
 
 class ChannelKind(StrEnum):
@@ -48,7 +52,10 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUser:
-    """A user; `team` is the id of their workspace, `enterprise` of its organisation; bots have the others."""
+    """A user; `team` is the id of their workspace, `enterprise` of its organisation; bots have the others.
+
+    `admin`: of the workspace.
+    """
 
     id: str
     name: str
@@ -58,9 +65,10 @@ class WorkspaceUser:
     team: str
     bot_id: str = ""
     app_id: str = ""
-    tz: str = "Europe/Athens"
+    tz: str = ZONE
     locale: str = "en-US"
     enterprise: str = ""
+    admin: bool = False
 
     @property
     def is_bot(self) -> bool:

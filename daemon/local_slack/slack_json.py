@@ -32,7 +32,7 @@ def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
         "tz_offset": 0,
         "is_bot": person.is_bot,
         "is_app_user": False,
-        "is_admin": False,
+        "is_admin": person.admin,
         "is_owner": False,
         "is_primary_owner": False,
         "is_restricted": person.standing in (Standing.GUEST, Standing.ULTRA_GUEST),

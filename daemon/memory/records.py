@@ -10,6 +10,7 @@ from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
+from daemon.core.room_ways import RoomWay
 from daemon.core.sessions import key_of
 from daemon.core.turn_fields import PLAINLY_STATED, EpistemicMode, Heard, Stated
 from daemon.memory.database.driver import sqlite3
@@ -170,7 +171,8 @@ class Claim:
     `cap_shown_day` the day on which it read that a cap is met.
     `unreadable` names rows that could not be read: they were parked, or a state began anew. `nonce` fences the words of
     others in the conversation's prompts. `forgotten` counts how often earlier words were edited or deleted there,
-    `narrowed` how often a channel of the workspace was made private. `bound` names the session that it is bound to.
+    `narrowed` how often a channel of the workspace was made private. `bound` names the session that it is bound to,
+    `way` how the soul works in its channel.
     """
 
     conversation: ConversationKey
@@ -190,6 +192,7 @@ class Claim:
     forgotten: int = 0
     narrowed: int = 0
     bound: BoundThread | None = None
+    way: RoomWay = RoomWay()  # noqa: RUF009 - a frozen value
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""
@@ -297,7 +300,7 @@ class Delivery:
     since when. `faults` counts failures that were not foreseen, `draft_tries` the tries to finish its draft that the
     platform answered but did not do. `note`: it is a line of the daemon's own about another post. `emptied`: it lost
     its words while it waited, so that it can be found, and never sent. `halted`: a person stopped its reply, so that no
-    more of it is sent. `unasked`: nobody waits for it, so that where it can't be posted nobody is told.
+    more of it is sent. `unasked`: no one waits for it, so that where it can't be posted it leaves no note.
     """
 
     post: Post

@@ -221,7 +221,7 @@ class Courier:
         return True
 
     async def _give_up(self, delivery: Delivery, state: str, reason: str, note: Note) -> None:
-        """Settle a post that won't be sent, with a note in its place; without one where nobody waits for it."""
+        """Settle a post that won't be sent, with a note in its place; without one where no one waits for it."""
         if delivery.unasked:
             await self._outbox.drop(delivery, reason)
         else:

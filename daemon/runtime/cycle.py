@@ -142,5 +142,6 @@ def _speech(cycle: Cycle) -> Speech | None:
     async def refused() -> None:
         await conversations.draft_refused(cycle.claim)
 
-    speech = cycle.services.channel.speak(newest, DraftLog(opening, opened, refused), cycle.hosts)
+    log, grows = DraftLog(opening, opened, refused), cycle.claim.way.shows_growing
+    speech = cycle.services.channel.speak(newest, log, cycle.hosts, grows=grows)
     return ShownSpeech(speech, cycle.does)

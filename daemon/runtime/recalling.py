@@ -33,7 +33,7 @@ from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
 from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.soul import Soul
-from daemon.soul_engine import integrate, with_abilities
+from daemon.soul_engine import integrate, with_abilities, with_room
 
 _JOURNAL = 1  # lines of the journal
 _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
@@ -62,6 +62,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     memory = await with_what_is_shared(cycle, soul, memory)
     at_work = await who_is_at_work(cycle)
     memory = with_sessions(memory, at_work, soul.budgets.at_work)
+    memory = with_room(memory, claim.way.instructions)
     if cycle.newest.modality is Modality.WORDS:
         memory = with_abilities(memory, for_prompt(await abilities(cycle)))
     memory, pictures = await sense_files(cycle, soul, transcript, memory)

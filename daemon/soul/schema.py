@@ -64,6 +64,7 @@ class Budgets(SoulSection):
     person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
     memories: Tokens = Field(700, description="What surfaced from memory: earlier talk, facts, documents.")
     abilities: Tokens = Field(150, description="What it can do here and now for the person it answers.")
+    room: Tokens = Field(220, description="What those who manage a channel ask of it there.")
     shared_context: Tokens = Field(200, description="What souls and people share.")
     at_work: Tokens = Field(150, description="Who is working on what, as sessions of Claude Code say.")
     thoughts: Tokens = Field(150, description="The soul's last two thoughts in the conversation.")

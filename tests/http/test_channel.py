@@ -128,7 +128,9 @@ class Main:
         self.asked.append("thinking")
         yield self.asked.append
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         self.asked.append("speak")
         return self  # type: ignore[return-value]  # never spoken with
 

@@ -108,7 +108,7 @@ async def test_a_guests_invitation_is_passed_over_and_a_members_counts(house: Ho
     assert "in Claude Code" not in text
 
 
-async def test_where_it_may_not_post_nobody_hears_of_it(house: House) -> None:
+async def test_where_it_may_not_post_it_leaves_no_note(house: House) -> None:
     room = await market(house)
     await house.people.fault(room=room, posting="restricted_action_read_only_channel")
     await invited(house, room)
@@ -124,12 +124,12 @@ async def test_an_import_of_many_channels_leads_to_few_words(house: House) -> No
     await house.acknowledged()
     await house.idle()
     assert sum([len(await words(house, room)) for room in rooms]) == MOST_IN_AN_HOUR
-    named_by_nobody = await market(house, "imported")
+    without_inviter = await market(house, "imported")
     house.clock.turn(3_601)
-    await house.people.join(APP, named_by_nobody)
+    await house.people.join(APP, without_inviter)
     await house.acknowledged()
     await house.idle()
-    assert await words(house, named_by_nobody) == []
+    assert await words(house, without_inviter) == []
     later = await market(house, "later")
     await invited(house, later)
     assert len(await words(house, later)) == 1

@@ -236,7 +236,9 @@ class PoisonedChannel(FakeChannel):
             raise self.error
         return super().split(reply, conversation, trusted)
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         return FakeSpeech()
 
     async def deliver(self, post: Post) -> str:

@@ -143,7 +143,9 @@ class HttpChannel(BareChannel):
         finally:
             self._live.end(perception.conversation)
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         """See `Channel.speak`; the draft is not logged: it ends with the process and is never taken for the reply."""
         self._live.begin(perception.conversation, perception.ts)
         return _HttpSpeech(self._live, perception.conversation)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.linked_messages import LinkReader
+from daemon.channels.slack.access.managers import Managers
 from daemon.channels.slack.access.names import Names
 from daemon.channels.slack.access.open_beside import BesideReader
 from daemon.channels.slack.access.own_groups import OwnGroups
@@ -118,16 +119,15 @@ class SlackChannel:
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
-        self._drafts = Drafts(clock)
         self._directory = directory = Directory(self._client, clock)
         self._names = Names(directory)
         self._own_groups = OwnGroups(self._client, clock, emit)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
+        self._managers = Managers(directory, self._gate, self._readers, settings.approvers)
         self._sessions = sessions = Sessions(self._client, clock, emit)
-        self._delivery = SlackDelivery(
-            self._client, self._drafts, sessions, self._appearances, self._known_reader, emit
-        )
+        self._drafts, known = Drafts(clock), self._known_reader
+        self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known, emit)
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
         self._links = LinkReader(self._client, directory, self._readers, clock, emit)
@@ -149,19 +149,17 @@ class SlackChannel:
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
-        reader, settings = await self._event_reader(), self._settings
-        gap = asyncio.Event()
+        reader, settings, gap = await self._event_reader(), self._settings, asyncio.Event()
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
-
         whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
-        judge = self._gate.check_author
+        judge, manages = self._gate.check_author, partial(self._managers.may_manage, reader.identity)
         voices = Voices(self._words_for, self._words_of, self._suggested)
-        surfaces = Surfaces(self._client, reader, intake, whispers, after_ack, judge, voices, self._clock)
+        surfaces = Surfaces(self._client, reader, intake, whispers, after_ack, judge, voices, manages, self._clock)
 
         async def take_note(body: Mapping[str, Any]) -> None:
             surfaces.heed(body)
-            await surfaces.keep_look(body)
+            await surfaces.keep(body)
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
@@ -176,6 +174,7 @@ class SlackChannel:
             self._thread_reader.note,
             answers.heed,
             self._commands,
+            manages,
         )
         app = bolt_app(listener, whispers, reader, self._client, self._emit)
 
@@ -193,12 +192,11 @@ class SlackChannel:
         self._supervisor = Supervisor(connections, catch_up.run, self._clock, self._emit, gap)
         try:
             keep = LastLine(self._clock, self._emit).keep
-            groups = partial(self._own_groups.keep, reader.identity.user)
             async with alongside(
                 keep("status line", self._status.run),
                 keep("whispers", whispers.run),
                 keep("interactions", after_ack.run),
-                keep("user groups", groups),
+                keep("user groups", partial(self._own_groups.keep, reader.identity.user)),
             ):
                 await self._supervisor.run(ready)
         finally:
@@ -235,7 +233,9 @@ class SlackChannel:
         thinking = self._words_of(conversation.soul, perception.language).say("thinking")
         return self._status.shown(conversation.channel, thread, thinking)
 
-    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
         """See `Channel.speak`; shows only tasks, in the status line, where Slack or the settings allow no stream.
 
         Slack streams in threads and to users alone.
@@ -244,7 +244,8 @@ class SlackChannel:
         named = perception.place is not Place.DM
         status = partial(self._status.say, conversation.channel, thread)
         words = self._words_of(conversation.soul, perception.language)
-        allowed = not named or (self._settings.slack_streaming == "everywhere" and perception.author.startswith(_USERS))
+        grows = self._settings.slack_streaming == "everywhere" if grows is None else grows
+        allowed = not named or (grows and perception.author.startswith(_USERS))
         if not thread or not allowed:
             return StatusOnly(status, words)
         target = StreamTarget(

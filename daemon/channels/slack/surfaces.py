@@ -13,12 +13,14 @@ from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.asking_about import AskingAbout
 from daemon.channels.slack.outgoing.home_tab import HomeTab
 from daemon.channels.slack.outgoing.prompts import Suggesting
+from daemon.channels.slack.outgoing.room_forms import Manages, RoomForms
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
 from daemon.core.ports import Clock, GateDecision, Intake
 from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion
 
+_ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_deleted")
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
 
 
@@ -37,7 +39,7 @@ class Voices:
 class Surfaces:
     """Heeds every payload before it is read as an arrival; what is to be done about it is done after the ack.
 
-    `judge` is the gate.
+    `judge` is the gate, `manages` says who may manage a channel.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -49,15 +51,24 @@ class Surfaces:
         after_ack: AfterAck,
         judge: Callable[[str, str, Place], Awaitable[GateDecision]],
         voices: Voices,
+        manages: Manages,
         clock: Clock,
     ) -> None:
         self._reader, self._intake, self._judge = reader, intake, judge
         words_for, words_of, suggested = voices.words_for, voices.words_of, voices.suggested
         self._asking = AskingAbout(client, reader, whispers, after_ack, judge, words_for)
+        self._rooms = RoomForms(client, reader, whispers, after_ack, judge, intake.room_ways, manages, words_for)
         self._home = HomeTab(client, reader, after_ack, judge, words_for)
         self._suggesting = Suggesting(client, reader, intake, after_ack, judge, suggested, words_of, clock)
 
-    async def keep_look(self, body: Mapping[str, Any]) -> None:
+    async def keep(self, body: Mapping[str, Any]) -> None:
+        """Keep what a payload tells at once: what a person has open, and the end of a channel. Raises StoreError."""
+        event = body.get("event")
+        if isinstance(event, dict) and event.get("type") in _ENDS and isinstance(event.get("channel"), str):
+            await self._intake.room_ways.end(self._reader.identity.team, event["channel"])
+        await self._keep_look(body)
+
+    async def _keep_look(self, body: Mapping[str, Any]) -> None:
         """Keep what a payload tells of what a person has open, where the gate admits them. Raises StoreError."""
         look = look_in(body, self._reader)
         if look is None:
@@ -74,4 +85,5 @@ class Surfaces:
         """Take note of a payload; returns at once."""
         self._asking.heed(body)
         self._home.heed(body)
+        self._rooms.heed(body)
         self._suggesting.heed(body)

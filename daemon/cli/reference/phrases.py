@@ -40,7 +40,7 @@ _MORE = {
 """Phrases that hold a name, a code or words, so that no list of words makes them."""
 
 
-_WORDLESS = (Command.HOME, Command.INTRODUCE)
+_WORDLESS = (Command.HOME, Command.INTRODUCE, Command.CHANNEL_SET)
 
 
 def phrase_reference() -> str:

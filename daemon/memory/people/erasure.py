@@ -314,6 +314,7 @@ _DELETED: Final = (
     ("user_model_history", "DELETE FROM user_model_history WHERE person = :person AND workspace = :workspace"),
     ("looked_at", "DELETE FROM looked_at WHERE person = :person AND workspace = :workspace"),
     ("person_zones", "DELETE FROM person_zones WHERE person = :person AND workspace = :workspace"),
+    ("room_ways", "DELETE FROM room_ways WHERE person = :person AND workspace = :workspace"),
     ("room_members", "DELETE FROM room_members WHERE person = :person AND workspace = :workspace"),
     ("room_lists", "DELETE FROM room_lists WHERE person = :person AND workspace = :workspace"),
     ("remembering", "DELETE FROM remembering WHERE person = :person AND workspace = :workspace"),

@@ -15,6 +15,7 @@ from daemon.memory.queues.claims import require_claim, require_fence
 from daemon.memory.queues.edits import RESTS
 from daemon.memory.queues.fairness import next_conversation, next_overdue
 from daemon.memory.queues.parked_messages import park_messages, readable_messages
+from daemon.memory.queues.room_ways import WAY_OF_CONVERSATION, way_in
 from daemon.memory.records import (
     Claim,
     Draft,
@@ -71,10 +72,10 @@ class Conversations(WorkerStore):
 
     async def _claim(self, transaction: Transaction, conversation: str, now: int) -> Claim:
         row = await transaction.one(
-            """
+            f"""
             UPDATE conversations SET lease_owner = :owner, lease_until = :until, fence = fence + 1
-            WHERE id = :id RETURNING *
-            """,
+            WHERE id = :id RETURNING *, {WAY_OF_CONVERSATION}
+            """,  # noqa: S608 - a constant
             owner=self._worker.id,
             until=now + self._worker.lease_ms,
             id=conversation,
@@ -113,6 +114,7 @@ class Conversations(WorkerStore):
             narrowed=await times_narrowed(transaction, self._worker.workspace),
             forgotten=row["forgotten"],
             bound=await bound_thread(transaction, ConversationKey.parse(conversation)),
+            way=way_in(row["way"]),
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:

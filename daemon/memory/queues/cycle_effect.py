@@ -42,7 +42,7 @@ class CycleEffect:
     so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
     ends a reply that a person stopped, so that its draft is kept as it stands; the questions `lapses` lapse with it.
     `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
-    parts. `unasked`: nobody waits for the parts, which are dropped without a word where they can't be posted.
+    parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
     `answers` are offered to the recipient under the last part.
     """
 

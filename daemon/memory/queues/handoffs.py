@@ -38,14 +38,20 @@ class Handoff:
     reply_to: str
 
 
-async def at_its_holder(transaction: Transaction, perception: Perception, holder: str | None, now: int) -> Perception:
+async def at_its_holder(
+    transaction: Transaction, perception: Perception, holder: str | None, now: int, *, at_home: str = ""
+) -> Perception:
     """A new message as that of the soul that has its thread now.
 
     `holder` is the `handed_to` of the conversation for which it arrives, None where there is no such conversation yet.
-    A thread that begins in direct messages belongs to the soul that these were handed to. While no daemon hosts the
-    soul, the message is for the one that it arrived for.
+    A thread that begins in direct messages belongs to the soul that these were handed to, one that begins in a channel
+    to the soul that is `at_home` there. While no daemon hosts the soul, the message is for the one that it arrived for.
     """
     key = perception.conversation
+    if at_home and await is_hosted(transaction, at_home, key.workspace):
+        await open_conversation(transaction, key, perception.place, perception.audience, now)
+        await _point_to(transaction, [str(key)], replace(key, soul=at_home))
+        holder = at_home
     if holder is None and perception.place is Place.DM and key.thread:
         timeline = replace(key, thread="")
         row = await transaction.one("SELECT handed_to FROM conversations WHERE id = :id", id=str(timeline))

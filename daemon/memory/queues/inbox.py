@@ -22,6 +22,7 @@ from daemon.core.ports import (
     Joined,
     NewMessage,
     PickedAnswer,
+    RoomWaySent,
     Source,
     Stop,
     TypedCommand,
@@ -46,6 +47,7 @@ from daemon.memory.queues.offered_answers import close_offers, pick_answer
 from daemon.memory.queues.own_things import next_reminder_ms
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from daemon.memory.queues.room_news import RoomNewsStore
+from daemon.memory.queues.room_ways import RoomWayStore, set_way, way_of
 from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
 from daemon.memory.queues.typed_commands import take_command
 from daemon.memory.queues.why_asked import ask_why
@@ -55,7 +57,8 @@ MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
 _Pressed = Feedback | Complaint | Decision | PickedAnswer | Withdrawal
-_NoMessage = Edit | Deletion | _Pressed | WhyAsked | TypedCommand | AskedAbout | Joined
+_Asked = WhyAsked | TypedCommand | AskedAbout | Joined | RoomWaySent
+_NoMessage = Edit | Deletion | _Pressed | _Asked
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -82,6 +85,7 @@ class Inbox:
         self._room_news = RoomNewsStore(database, clock)
         self._person_rooms = PersonRoomsStore(database, clock)
         self._looks = LookedAtStore(database, clock)
+        self._room_ways = RoomWayStore(database, clock)
 
     @property
     def catch_up_log(self) -> CatchUpStore:
@@ -102,6 +106,11 @@ class Inbox:
     def looks(self) -> LookedAtStore:
         """What people have open beside the talk."""
         return self._looks
+
+    @property
+    def room_ways(self) -> RoomWayStore:
+        """How the soul works in each channel."""
+        return self._room_ways
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
@@ -170,8 +179,11 @@ async def _at_its_holder(transaction: Transaction, message: NewMessage, now: int
         """
         SELECT (SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE id = :message) THEN '' ELSE handed_to END
                 FROM conversations WHERE id = :id) AS handed_to,
+          (SELECT soul FROM room_ways WHERE workspace = :workspace AND channel = :channel AND soul <> :soul) AS at_home,
+          EXISTS (SELECT 1 FROM inbox WHERE id = :message) AS known,
           EXISTS (SELECT 1 FROM deliveries WHERE soul = :soul AND workspace = :workspace AND event_id = :gone) AS gone
         """,
+        channel=key.channel,
         id=str(key),
         message=message.perception.id,
         soul=key.soul,
@@ -181,7 +193,9 @@ async def _at_its_holder(transaction: Transaction, message: NewMessage, now: int
     assert row is not None  # without a table there is one row
     if row["gone"]:
         return None
-    return replace(message, perception=await at_its_holder(transaction, message.perception, row["handed_to"], now))
+    at_home = (row["at_home"] or "") if row["handed_to"] is None and not row["known"] else ""
+    perception = await at_its_holder(transaction, message.perception, row["handed_to"], now, at_home=at_home)
+    return replace(message, perception=perception)
 
 
 async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tuple[Acceptance, str]:
@@ -210,9 +224,11 @@ async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple
 
 
 async def _store_asked(
-    transaction: Transaction, asked: WhyAsked | TypedCommand | AskedAbout | Joined, now: int
+    transaction: Transaction, asked: WhyAsked | TypedCommand | AskedAbout | Joined | RoomWaySent, now: int
 ) -> tuple[Acceptance, str]:
     """What people ask for without a message."""
+    if isinstance(asked, RoomWaySent):
+        return await set_way(transaction, asked, now)
     if isinstance(asked, Joined):
         return await take_invitation(transaction, asked, now)
     if isinstance(asked, AskedAbout):
@@ -251,7 +267,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
     if await _known_to_another_soul(transaction, message):
         return Acceptance.DUPLICATE, "another soul has it"
     if not message.addressed:
-        if not await _takes_part(transaction, str(key)) and not await is_for_session(transaction, perception):
+        if not await _is_heard(transaction, perception):
             return Acceptance.IGNORED, "not addressed"
         aside = message.to_others or await _continues_aside(transaction, perception)
     shared = {"soul": key.soul, "workspace": key.workspace, "channel": key.channel}
@@ -326,6 +342,15 @@ async def _completed_by_twin(transaction: Transaction, message: NewMessage, now:
         files=message.files,
     )
     return bool(await edit_message(transaction, edit, now))
+
+
+async def _is_heard(transaction: Transaction, perception: Perception) -> bool:
+    """Whether a message without a mention is for the soul, or for the session of its thread."""
+    key = perception.conversation
+    if await is_for_session(transaction, perception):
+        return True
+    way = await way_of(transaction, key.workspace, key.channel)
+    return way.joins != "mention" and await _takes_part(transaction, str(key))
 
 
 async def _takes_part(transaction: Transaction, conversation: str) -> bool:

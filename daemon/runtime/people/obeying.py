@@ -25,6 +25,7 @@ from daemon.memory.queues.memory_acts import (
     Paused,
     SaidInPrivate,
 )
+from daemon.memory.queues.room_ways import WAY_SET
 from daemon.memory.queues.typed_commands import HOME, TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Delivery, ProcessState, VisitState
@@ -44,6 +45,7 @@ from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
 from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
+from daemon.runtime.people.room_way import show_way, tell_way
 
 _BUTTON: Final = "forgetting-"
 _LONGEST_CORRECTION: Final = 500
@@ -96,8 +98,8 @@ def _pressed(cycle: Cycle) -> Phrase | None:
     params = cycle.newest.params
     if HOME in params:
         return Phrase(Command.HOME, words=str(params[HOME]))
-    if JOINED in params:
-        return Phrase(Command.INTRODUCE)
+    if JOINED in params or WAY_SET in params:
+        return Phrase(Command.INTRODUCE if JOINED in params else Command.CHANNEL_SET)
     if TYPED in params:
         return typed(cycle.newest.content)
     if str(params.get("approval", "")).startswith(_BUTTON):
@@ -158,6 +160,8 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.HELP: show_help,
     Command.HOME: heed_home,
     Command.INTRODUCE: introduce,
+    Command.CHANNEL: show_way,
+    Command.CHANNEL_SET: tell_way,
     Command.WHY_SAID: lambda cycle, _: explain(cycle),
     Command.SESSIONS: show_who_works,
     Command.WORKS_ON: show_who_works,

@@ -30,7 +30,7 @@ class SlackUser:
 
     `language` is Slack's `locale`, the language in which the user reads Slack, and `zone` the IANA name of their time
     zone; empty if Slack didn't say. `home` is the workspace that the account belongs to, `enterprise` the
-    Enterprise Grid organisation of that, empty for none.
+    Enterprise Grid organisation of that, empty for none. `admin`: they are an admin or owner of the workspace.
     """
 
     id: str
@@ -45,6 +45,7 @@ class SlackUser:
     zone: str = ""
     home: str = ""
     enterprise: str = ""
+    admin: bool = False
 
     def is_colleague(self, enterprise: str) -> bool:
         """Whether this is a user of the same organisation; `enterprise` is ours, empty for none."""
@@ -63,7 +64,7 @@ class SlackRoom:
     """What decides who reads in a channel (Slack: conversations.info).
 
     `shared`: other organisations are in it, `org_shared`: other workspaces of our own one. `members` is how many users
-    are, 0 if Slack doesn't say, and `name` what it is called, empty for a DM.
+    are, 0 if Slack doesn't say, `name` what it is called, empty for a DM, and `creator` the id of who made it.
     """
 
     id: str
@@ -72,6 +73,8 @@ class SlackRoom:
     members: int
     name: str = ""
     org_shared: bool = False
+    creator: str = ""
+    archived: bool = False
 
     @property
     def open_to_others(self) -> bool:
@@ -203,7 +206,8 @@ class Directory:
         shared = bool(record.get("is_ext_shared"))
         name = label(str(record.get("name") or ""))
         members, among_us = count if isinstance(count, int) else 0, bool(record.get("is_org_shared"))
-        return SlackRoom(channel, place_of(record), shared, members, name, among_us)
+        creator, archived = str(record.get("creator") or ""), bool(record.get("is_archived"))
+        return SlackRoom(channel, place_of(record), shared, members, name, among_us, creator, archived)
 
     async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
         """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""
@@ -235,5 +239,6 @@ def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUse
         language=str(record.get("locale") or (known.language if known else "")),
         home=home if isinstance(home := record.get("team_id"), str) else "",
         enterprise=str(grid.get("enterprise_id") or "") if isinstance(grid, dict) else "",
+        admin=any(record.get(right) is True for right in ("is_admin", "is_owner", "is_primary_owner")),
         zone=zone if isinstance(zone := record.get("tz"), str) and zone_of(zone) else "",
     )

@@ -49,6 +49,8 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "message.mpim",
     "member_joined_channel",  # who reads in a room, and since when; and that the soul was invited
     "member_left_channel",
+    "channel_archive",  # what is set for a channel ends with it
+    "channel_deleted",
     "channel_shared",
     "channel_unshared",
     "user_change",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -11,7 +11,8 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import corrected
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.ports import Arrival, AskedAbout, Complaint, TypedCommand
+from daemon.core.ports import Arrival, AskedAbout, Complaint, RoomWaySent, TypedCommand
+from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, RoomWay
 
 COMPLAINT: Final = "soul_complaint"
 """The dialog that asks what was wrong with a reply, and its one input."""
@@ -21,6 +22,10 @@ ASK: Final = "soul_ask"
 ASK_WHERE: Final = "soul_ask_where"
 """The input that says where the answer goes: IN_PRIVATE or IN_THREAD."""
 IN_PRIVATE, IN_THREAD = "private", "thread"
+
+ROOM, ROOM_SOUL, ROOM_STREAMS, ROOM_JOINS = "soul_room", "soul_room_soul", "soul_room_streams", "soul_room_joins"
+"""The dialog that takes how the soul works in a channel, and its inputs; USUAL is the choice of what is not set."""
+USUAL: Final = "usual"
 
 CORRECT: Final = "soul_correct"
 """The dialog that takes what is right in place of a fact, and its one input."""
@@ -90,8 +95,25 @@ def _correction(reader: EventReader, sent: SentDialog) -> TypedCommand | None:
     return corrected(reader, sent.event_id, sent.author, sent.about.get("fact", ""), words)
 
 
+def _room_way(reader: EventReader, sent: SentDialog) -> RoomWaySent | None:
+    """How the soul is to work in a channel; what is not offered counts as not chosen."""
+    channel, place = sent.about.get("channel", ""), reader.places.get(sent.about.get("channel", ""))
+    if not _ID.fullmatch(channel) or channel.startswith("D"):
+        return None
+
+    def chosen(action: str, offered: Collection[str]) -> str:
+        return value if (value := sent.values.get(action, "")) in offered else ""
+
+    words = clean(sent.values.get(ROOM, "")).strip()[:LONGEST_INSTRUCTIONS]
+    soul, usual = chosen(ROOM_SOUL, reader.souls), reader.soul_in(channel)
+    way = RoomWay(words, soul, chosen(ROOM_STREAMS, STREAMS), chosen(ROOM_JOINS, JOINS), sent.author)
+    there = place or Place.PRIVATE_CHANNEL
+    where = (usual, reader.identity.team, channel, there, reader.audience_in(there, channel))
+    return RoomWaySent(sent.event_id, *where, sent.author, way)
+
+
 DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType(
-    {COMPLAINT: _complaint, ASK: _question, CORRECT: _correction}
+    {COMPLAINT: _complaint, ASK: _question, CORRECT: _correction, ROOM: _room_way}
 )
 """The readers of our dialogs by `callback_id`."""
 

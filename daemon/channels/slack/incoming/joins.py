@@ -15,9 +15,9 @@ _PUBLIC: Final = "C"  # the event's own word for a public channel
 
 
 def joined(reader: EventReader, payload: Mapping[str, object]) -> Joined | None:
-    """The invitation of the soul to a channel by somebody; None for any other payload.
+    """The invitation of the soul to a channel; None for any other payload.
 
-    Where Slack names nobody who invited it, as with an import of channels, nobody asked for it.
+    Where Slack names no inviter, as with an import of channels, it is none.
     """
     event = payload.get("event")
     if not isinstance(event, dict):

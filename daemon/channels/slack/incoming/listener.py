@@ -43,6 +43,7 @@ from daemon.core.ports import (
     Intake,
     NewMessage,
     PickedAnswer,
+    RoomWaySent,
     Stop,
     TypedCommand,
     WhyAsked,
@@ -86,7 +87,7 @@ class Listener:
     will. `trouble` says what Slack told last that only an admin can mend, empty for nothing.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
     `note` is called with each arrival first; `heed` with each that the store took or knew, and its payload. `commands`
-    reads slash commands.
+    reads slash commands. `manages` says whether a person may manage a channel, by their ids.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -100,6 +101,7 @@ class Listener:
         note: Callable[[Arrival], None],
         heed: Callable[[Arrival, Acceptance, Mapping[str, Any]], None],
         commands: SlashCommands,
+        manages: Callable[[str, str], Awaitable[bool]],
     ) -> None:
         self._reader = reader
         self._intake = intake
@@ -110,6 +112,7 @@ class Listener:
         self._note = note
         self._heed = heed
         self._commands = commands
+        self._manages = manages
         self.trouble = ""
         self._in_progress = 0
         self._idle = asyncio.Event()
@@ -129,9 +132,7 @@ class Listener:
     async def _receive(self, body: Mapping[str, Any]) -> str:
         with self._told_if_not_stored(str(body.get("event_id") or "")):
             await self._take_note(body)
-        arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
-        if isinstance(arrival, AskedAbout | TypedCommand) and not arrival.channel:
-            arrival = await self._commands.at_home(arrival)
+        arrival = await self._located(body)
         if isinstance(arrival, Sentence):
             return arrival.key
         if arrival is None:
@@ -187,6 +188,25 @@ class Listener:
         if not decision.admitted:
             self._emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=decision.reason)
         return decision.admitted
+
+    async def _located(self, body: Mapping[str, Any]) -> Arrival | Sentence | None:
+        """What a payload holds, with where it is answered, or the sentence for who gets no answer."""
+        arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
+        if isinstance(arrival, AskedAbout | TypedCommand) and not arrival.channel:
+            return await self._commands.at_home(arrival)
+        return await self._of_manager(arrival) if isinstance(arrival, RoomWaySent) else arrival
+
+    async def _of_manager(self, sent: RoomWaySent) -> RoomWaySent | Sentence:
+        """What is to be set for a channel, or the sentence for who may not set it, or not now."""
+        try:
+            async with asyncio.timeout(_GATE_TIMEOUT):
+                if await self._manages(sent.author, sent.channel):
+                    return sent
+            reason, said = "they don't manage the channel", Sentence("room_not_yours")
+        except (ChannelError, TimeoutError) as error:
+            reason, said = str(error) or _TOO_LONG, Sentence("command_later")
+        self._emit("slack.way_refused", event_id=sent.event_id, reason=reason)
+        return said
 
     def _tell_of_end(self, body: Mapping[str, Any]) -> None:
         """Tell the admin if Slack says that the app can do nothing any more."""

@@ -1,7 +1,7 @@
 """The dialogs that people fill in (Slack: modal views); `incoming/dialogs.py` reads what they send."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from daemon.channels.slack.incoming.dialogs import (
@@ -14,12 +14,19 @@ from daemon.channels.slack.incoming.dialogs import (
     LONGEST_COMPLAINT,
     LONGEST_CORRECTION,
     LONGEST_QUESTION,
+    ROOM,
+    ROOM_JOINS,
+    ROOM_SOUL,
+    ROOM_STREAMS,
+    USUAL,
 )
+from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, RoomWay
 from daemon.core.sentences import Words
 
 _TITLE: Final = 24  # characters of a title and of a button (Slack: modal view)
 _LABEL: Final = 2_000
 _CHOICE: Final = 75
+_OPTIONS: Final = 10  # radio buttons of a group
 
 
 def complaint_dialog(words: Words, channel: str, ts: str) -> dict[str, Any]:
@@ -65,6 +72,44 @@ def correction_dialog(words: Words, fact: str) -> dict[str, Any]:
     right = {"type": "plain_text_input", "action_id": CORRECT, "multiline": True, "max_length": LONGEST_CORRECTION}
     asked = {"type": "input", "block_id": CORRECT, "label": plain_text(words.say("home_correct_ask")), "element": right}
     return modal(CORRECT, {name: words.say(key) for name, key in labels.items()}, [asked], fact=fact)
+
+
+def room_dialog(words: Words, way: RoomWay, souls: Sequence[str], *, channel: str) -> dict[str, Any]:
+    """Takes how the soul works in a channel, filled in with what is set; `souls` are those that may answer there."""
+    labels = {"title": "room_title", "submit": "room_send", "close": "feedback_close"}
+    text: dict[str, Any] = {
+        "type": "plain_text_input",
+        "action_id": ROOM,
+        "multiline": True,
+        "max_length": LONGEST_INSTRUCTIONS,
+    }
+    if way.instructions:
+        text["initial_value"] = way.instructions
+    hint = plain_text(words.say("room_instructions_hint"))
+    blocks = [_optional(ROOM, words.say("room_instructions"), text) | {"hint": hint}]
+    if len(souls) > 1:
+        named = {USUAL: words.say("room_soul_usual"), **{one: one for one in souls}}
+        blocks.append(_optional(ROOM_SOUL, words.say("room_soul"), _radio(ROOM_SOUL, named, way.soul)))
+    streams = dict(zip(STREAMS, ("room_usual", "room_streams_on", "room_streams_off"), strict=True))
+    joins = dict(zip(JOINS, ("room_joins_threads", "room_joins_mention"), strict=True))
+    for action, label, keys, chosen in (
+        (ROOM_STREAMS, "room_streams", streams, way.streams),
+        (ROOM_JOINS, "room_joins", joins, way.joins),
+    ):
+        named = {value or USUAL: words.say(key) for value, key in keys.items()}
+        blocks.append(_optional(action, words.say(label), _radio(action, named, chosen)))
+    return modal(ROOM, {name: words.say(key) for name, key in labels.items()}, blocks, channel=channel)
+
+
+def _optional(action: str, label: str, element: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "input", "block_id": action, "optional": True, "label": plain_text(label), "element": element}
+
+
+def _radio(action: str, named: Mapping[str, str], chosen: str) -> dict[str, Any]:
+    """Radio buttons, of which one that is not offered any more leaves the first chosen; Slack shows ten."""
+    options = {value: _choice(text, value) for value, text in list(named.items())[:_OPTIONS]}
+    initial = options.get(chosen or USUAL, options[USUAL])
+    return {"type": "radio_buttons", "action_id": action, "options": [*options.values()], "initial_option": initial}
 
 
 def _choice(text: str, value: str) -> dict[str, Any]:

@@ -27,7 +27,21 @@ CHANGES: tuple[str, ...] = (
       PRIMARY KEY (soul, workspace, channel)
     ) STRICT
     """,
-    # Nobody waits for such a post: where it can't be sent, it is dropped without a note.
+    # How the soul works in a channel, as those who manage it have set it.
+    """
+    CREATE TABLE room_ways (
+      workspace TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      instructions TEXT NOT NULL,
+      soul TEXT NOT NULL,
+      streams TEXT NOT NULL CHECK (streams IN ('', 'on', 'off')),
+      joins TEXT NOT NULL CHECK (joins IN ('', 'mention')),
+      person TEXT NOT NULL,
+      set_ms INTEGER NOT NULL,
+      PRIMARY KEY (workspace, channel)
+    ) STRICT
+    """,
+    # No one waits for such a post: where it can't be sent, it is dropped without a note.
     "ALTER TABLE outbox ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0 CHECK (unasked IN (0, 1))",
     # The short answers that a question offers to its recipient as buttons (JSON), as long as it does.
     "ALTER TABLE outbox ADD COLUMN answers TEXT NOT NULL DEFAULT ''",

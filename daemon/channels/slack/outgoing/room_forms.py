@@ -1,0 +1,65 @@
+"""Opens the dialog in which a channel gets its instructions and its way, for those who may manage the channel."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.incoming.after_ack import AfterAck
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.whispers import Whispers
+from daemon.channels.slack.outgoing.dialogs import room_dialog
+from daemon.core.errors import ChannelError, StoreError
+from daemon.core.perception import Place
+from daemon.core.phrases import Command, command_of, typed
+from daemon.core.ports import GateDecision
+from daemon.core.room_ways import RoomWays
+from daemon.core.sentences import Words
+
+Manages = Callable[[str, str], Awaitable[bool]]
+"""Whether a person may manage a channel, by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoomForms:
+    """Answers the slash command that asks for the dialog; `judge` is the gate.
+
+    `words_for` gives the words for a user in a channel, by their ids.
+    """
+
+    client: SlackClient
+    reader: EventReader
+    whispers: Whispers
+    after_ack: AfterAck
+    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
+    ways: RoomWays
+    manages: Manages
+    words_for: Callable[[str, str], Awaitable[Words]]
+
+    def heed(self, body: Mapping[str, Any]) -> None:
+        """Open the dialog for a slash command of ours that asks for it; returns at once."""
+        if "command" not in body or typed(_text(body, "text")).command is not Command.CHANNEL:
+            return
+        mine = _text(body, "team_id") == self.reader.identity.team
+        if mine and _text(body, "command").casefold() in map(command_of, self.reader.souls):
+            self.after_ack.later(partial(self._open, body))
+
+    async def _open(self, body: Mapping[str, Any]) -> None:
+        person, channel, team = _text(body, "user_id"), _text(body, "channel_id"), self.reader.identity.team
+        try:
+            if not (await self.judge(person, "", Place.DM)).admitted:
+                return  # the command itself is answered with a refusal
+            if not await self.manages(person, channel):
+                self.whispers.tell("room_not_yours", body)
+                return
+            way, words = await self.ways.of(team, channel), await self.words_for(channel, person)
+            view = room_dialog(words, way, self.reader.souls, channel=channel)
+            await self.client.call("views.open", trigger_id=_text(body, "trigger_id"), view=view)
+        except (ChannelError, StoreError):
+            self.whispers.tell("command_later", body)
+
+
+def _text(mapping: Mapping[str, Any], name: str) -> str:
+    value = mapping.get(name)
+    return value if isinstance(value, str) else ""
