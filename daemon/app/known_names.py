@@ -3,6 +3,8 @@
 from daemon.core.extensions import ExtensionFault, ExtensionGroup
 from daemon.ism.extended import action_named
 from daemon.mind.extended import process_named
+from daemon.mind.extended_steps import step_named
+from daemon.mind.step_names import STEPS
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import KnownNames
@@ -18,8 +20,11 @@ def why_not_extended(group: ExtensionGroup, name: str) -> str:
     try:
         if group is ExtensionGroup.ACTION:
             action_named(name)
+        elif group is ExtensionGroup.STEP:
+            step_named(name)
         else:
             process_named(name)
     except ExtensionFault as fault:
         return f"{fault.message}; {fault.hint}"
-    return f"{name!r} is a process of the house" if group is ExtensionGroup.PROCESS and name in PROCESSES else ""
+    kind, taken = ("process", PROCESSES) if group is ExtensionGroup.PROCESS else ("step", STEPS)
+    return f"{name!r} is a {kind} of the house" if group is not ExtensionGroup.ACTION and name in taken else ""

@@ -1,6 +1,6 @@
 """Which models speak and think: a soul's own, the settings', or in the first minute one found on this machine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
@@ -21,16 +21,16 @@ def with_models_of(settings: Settings, soul: Soul) -> Settings:
         "thinking_standby": soul.models.thinking_standby,
     }
     steps = dict(part.partition("=")[::2] for part in settings.step_models) | dict(soul.models.steps)
-    require_known(steps)
+    require_known(steps, (*STEPS, *soul.extensions.steps))
     chosen = {name: model for name, model in own.items() if model}
     return settings.model_copy(update=chosen | {"step_models": tuple(f"{step}={steps[step]}" for step in steps)})
 
 
-def require_known(steps: Iterable[str]) -> None:
+def require_known(steps: Iterable[str], known: Collection[str]) -> None:
     """Raises ConfigError for a name that is no cognitive step, with those that there are."""
     for step in steps:
-        if step.strip() not in STEPS:
-            hint = f"correct SOUL_STEP_MODELS or [models.steps] in soul.toml; there are {', '.join(STEPS)}"
+        if step.strip() not in known:
+            hint = f"correct SOUL_STEP_MODELS or [models.steps] in soul.toml; there are {', '.join(known)}"
             raise ConfigError(f"there is no cognitive step {step.strip()[:80]!r}", hint=hint)
 
 

@@ -16,6 +16,7 @@ class ExtensionGroup(StrEnum):
 
     ACTION = "soul_daemon.actions"
     PROCESS = "soul_daemon.processes"
+    STEP = "soul_daemon.steps"
     PROVIDER = "soul_daemon.providers"
 
 

@@ -8,6 +8,7 @@ from daemon.core.ports import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.extended_steps import Setting, thought_through
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
 from daemon.mind.role_lock import RoleLock
@@ -19,9 +20,6 @@ from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
 
 _THINK = "What is this person after, and what do you make of it?"
-
-Setting = Callable[[WorkingMemory], WorkingMemory]
-"""Adds what only this reply of this process needs: a mode, a stance, what the process keeps in mind."""
 
 
 async def _plainly(context: ProcessContext) -> Step[str]:
@@ -69,6 +67,7 @@ async def converse(
 
 async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
     pipeline = _unified if _keeps_form(context) else _split
+    setting = await thought_through(context, setting)
     return await pipeline(context, setting, manner)
 
 

@@ -8,7 +8,6 @@ from daemon.core.sentences import Sentence
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.recall.linked import with_linked
 from daemon.runtime.cycle_state import Cycle
-from daemon.soul_engine import LINKED
 
 
 async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
@@ -21,29 +20,6 @@ async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
     once = {one.address: one for one in reversed(found)}
     cycle.linked = tuple([await _without_forgotten(cycle, one) for one in reversed(once.values())])
     return with_linked(memory, cycle.linked)
-
-
-async def absorb_new_messages(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
-    """Add the messages that came while the cycle works, with what they link to.
-
-    What is private to a room that the work did not know of is left out: its models were chosen for those it knew of.
-    Raises what `Cycle.absorb_new_messages` raises.
-    """
-    before, rooms = len(cycle.messages), cycle.heard_by.rooms
-    memory = await cycle.absorb_new_messages(memory)
-    if len(cycle.messages) == before:
-        return memory
-    memory = await follow_links(cycle, memory)
-    late = {one.address for one in cycle.linked if one.private_room and one.private_room not in rooms}
-    if late:
-        cycle.linked = tuple([_left(one) if one.address in late else one for one in cycle.linked])
-        memory = with_linked(memory.without_regions(LINKED), cycle.linked)
-    await cycle.services.names.learn(one.content for one in memory)
-    return memory
-
-
-def _left(one: LinkedMessages) -> LinkedMessages:
-    return LinkedMessages(one.address, refused=Sentence("link_late"))
 
 
 async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessages:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from daemon.core.errors import NotDelivered
 from daemon.core.limits import Limits
@@ -26,7 +25,7 @@ from daemon.mind.senses.seeing import seeing
 from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.following_links import absorb_new_messages, follow_links
+from daemon.runtime.following_links import follow_links
 from daemon.runtime.looking_beside import look_beside
 from daemon.runtime.looking_up import look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
@@ -101,7 +100,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
     return CurrentCycle(
         limits=_limits(cycle, soul),
         usage=cycle.usage,
-        absorb_new_messages=partial(absorb_new_messages, cycle),
+        absorb_new_messages=cycle.absorb_new_messages,
         recollect=recollect,
         cite=cycle.hosts.learn,
         readers=cycle.heard_by,

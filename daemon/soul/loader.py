@@ -59,6 +59,7 @@ class KnownNames:
         for field, group, names in (
             ("actions", ExtensionGroup.ACTION, soul.extensions.actions),
             ("processes", ExtensionGroup.PROCESS, soul.extensions.processes),
+            ("steps", ExtensionGroup.STEP, soul.extensions.steps),
         ):
             for name in names:
                 if why := self.why_not(group, name):

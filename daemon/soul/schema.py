@@ -232,6 +232,9 @@ class Extensions(SoulSection):
 
     actions: ProcessNames = Field((), description="Actions of the autonomous loop (`soul_daemon.actions`).")
     processes: ProcessNames = Field((), description="Mental processes (`soul_daemon.processes`).")
+    steps: ProcessNames = Field(
+        (), description="Cognitive steps that are thought through before each reply (`soul_daemon.steps`)."
+    )
 
 
 class Soul(SoulSection):

@@ -14,7 +14,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.llm.router import build_llm, choose_models
 from tests.fakes import TurnableClock
-from tests.given import wanting
+from tests.given import tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script
 from tests.journeys.souls import write_soul
@@ -110,6 +110,57 @@ async def test_a_soul_that_names_nothing_has_none_of_it_and_nothing_is_imported(
     await house.answered("Ada", "dm", "hello")
     assert "standup" not in str(house.prompts[0])
     assert not any(name.startswith("soul_extras") for name in sys.modules)
+
+
+async def test_a_step_of_another_package_is_thought_before_the_reply_and_never_shown(
+    empty_house: House, extras: Path
+) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["tide"]\n')
+    await house.start(name="tess")
+    house.model.steps["tide"] += ["It ebbs, gently.", "It turns."]
+    house.model.steps["respond"] += [tagged("Good night."), tagged("Good morning.")]
+    assert await house.answered("Ada", "dm", "I am tired") == "Good night."
+    assert [prompt.step for prompt in house.prompts] == ["tide", "respond"]
+    assert "felt the tide: It ebbs, gently." in str(house.prompts[-1])
+    assert await house.answered("Ada", "dm", "I slept well") == "Good morning."
+    assert "felt the tide: It turns." in str(house.prompts[-1])
+    assert "It ebbs" not in str(house.prompts[-1]), "it was of that reply alone"
+    assert {row["step"] for row in await house.rows("SELECT step FROM llm_calls")} == {"tide", "respond"}
+
+
+async def test_a_step_that_fails_is_left_out_of_the_reply(empty_house: House, site: Path) -> None:
+    house = empty_house
+    code = """
+from daemon.core.step import Step
+from daemon.mind.extended_steps import StepExtension
+IT = StepExtension(lambda soul: Step(name="odd", command="Think.", read=lambda _: 1 / 0, remember=lambda _: ()))
+"""
+    _brings(site, code, "steps")
+    write_soul(house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
+    await house.start(name="tess")
+    house.model.steps["odd"].append("A thought.")
+    house.model.steps["respond"].append(tagged("Here I am."))
+    assert await house.answered("Ada", "dm", "hello") == "Here I am."
+    assert (await house.events.until("extension.failed"))["reason"] == "ZeroDivisionError"
+
+
+@pytest.mark.parametrize(("name", "code"), [("odd", "IT = 3"), ("feel", "IT = 3"), ("odd", None)])
+async def test_a_step_that_cannot_be_used_stops_the_start_with_its_file_and_field(
+    empty_house: House, site: Path, name: str, code: str | None
+) -> None:
+    if code is not None:
+        _brings(site, code, "steps", name)
+    write_soul(empty_house.settings.home, more=f'[extensions]\nsteps = ["{name}"]\n')
+    with pytest.raises(SoulError, match=r"soul.toml:\d+ extensions.steps: "):
+        await empty_house.start(name="tess")
+
+
+async def test_the_doctor_names_providers_with_their_package(empty_house: House, extras: Path) -> None:
+    said = await empty_house.command(
+        "doctor", "--offline", env={"SOUL_PERSONA_MODEL": "extension/parrot/grey", "SOUL_STEP_MODELS": ""}
+    )
+    assert "the provider parrot is soul-extras 1.0.0" in said
 
 
 async def test_calls_go_to_a_provider_of_another_package(empty_house: House, extras: Path) -> None:

@@ -106,16 +106,14 @@ async def test_of_two_daemons_one_shows_the_page_and_does_an_act_once(house: Hou
     await bees(house)
     first = house.daemon
     assert first is not None
-    await house.start()
+    second = await house.start()
     view = await open_home(house, "Ada", "2. keeps bees")
     await house.idle()
     await press(house, "Ada", view, "Forget", 1)
     await press(house, "Ada", view, "Forget", 1)
     await home(house, "Ada", "1. weaves at the north loom", without="bees")
     await house.idle()
-    shown = [
-        fields for daemon in (first, house.daemon) for name, fields in daemon.events.emitted if name == "home.shown"
-    ]
+    shown = [fields for daemon in (first, second) for name, fields in daemon.events.emitted if name == "home.shown"]
     published = await house.people.calls("views.publish")
     assert len(published) == len(shown) == 3, "once for the opening, once for each press"
     assert len(await house.rows("SELECT id FROM facts")) == 1

@@ -1,16 +1,11 @@
 """A link to a message is followed where its author and all who read the answer may; else the link is named, and why."""
 
-import asyncio
-
 import pytest
 
 from daemon.core.sentences import SENTENCES
-from tests.fakes import TIMEOUT
 from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.journeys.own_memory import files_with
-from tests.journeys.problems import PROBLEM, script, solver
-from tests.unit.ism_parts import chosen
 
 CANARY = "heliotrope"
 SECRET = f"the {CANARY} deal closes on Friday"
@@ -200,42 +195,3 @@ async def test_words_of_who_was_forgotten_are_not_quoted(house: House) -> None:
     await house.answered("Ben", "dm", "forget me")
     assert (await house.answered("Ben", "dm", "yes, forget me")).startswith("Forgotten:")
     assert (await asked(house, "Ada", link)).endswith(refused(link, GONE))
-
-
-async def steered(house: House, room: str, link: str) -> str:
-    """Ada sends a link while the soul works at her problem; gives the answer to both."""
-    thinking, never = asyncio.Event(), asyncio.Event()
-
-    async def muse(_: object) -> str:
-        thinking.set()
-        await never.wait()
-        return "never"
-
-    await solver(house)
-    script(house, chosen("Think"))
-    house.model.steps["internal_monologue"].append(muse)
-    ts = await house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
-    async with asyncio.timeout(TIMEOUT):
-        await thinking.wait()
-    script(house, chosen("Respond"), enters=False, external_dialog="Then it is the clay.")
-    await house.say("Ada", room, f"look at {link}", thread="" if room == "dm" else ts)
-    answer = said(await house.reply("D0ADA" if room == "dm" else room, "Then it is the clay."))
-    await house.idle()
-    return answer
-
-
-async def test_a_link_in_a_message_that_steers_work_is_followed(empty_house: House) -> None:
-    house = empty_house
-    link = address(house, GENERAL, await house.say("Ben", "general", "the release slips to Friday"))
-    assert await steered(house, "general", link) == "Then it is the clay."
-    assert 'about="Ben in #general"' in house.last_prompt()
-    assert "the release slips to Friday" in house.last_prompt()
-
-
-@pytest.mark.parametrize(("room", "why"), [("general", HIDDEN), ("dm", LATE)])
-async def test_work_under_way_hears_nothing_of_a_private_room(empty_house: House, room: str, why: str) -> None:
-    house = empty_house
-    link = await secret(house)
-    answer = await steered(house, room, link)
-    assert answer.endswith(refused(link, why))
-    assert not [prompt for prompt in house.prompts if CANARY in str(prompt)]

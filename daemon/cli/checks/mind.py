@@ -11,7 +11,7 @@ from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.core.extensions import ExtensionGroup, origin_of
 from daemon.core.ports import ModelRole
-from daemon.llm.model_id import ModelId, parse_model_id
+from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known
 from daemon.llm.router import choose_models, choose_step_models
@@ -42,6 +42,7 @@ def _extended(soul: Soul) -> Finding:
     """What a soul has of other packages, which run with all rights of the daemon."""
     named = [(ExtensionGroup.ACTION, one) for one in soul.extensions.actions]
     named += [(ExtensionGroup.PROCESS, one) for one in soul.extensions.processes]
+    named += [(ExtensionGroup.STEP, one) for one in soul.extensions.steps]
     listed = ", ".join(f"{name} ({origin_of(group, name)})" for group, name in named)
     return ok("soul", f"{soul.display_name} is extended by {listed}")
 
@@ -115,7 +116,8 @@ def models(settings: Settings) -> list[Finding]:
         return [fail("models", error.message, error.hint)]
     if persona.startswith("placeholder/"):
         return [_nobody(settings)]
-    findings = [ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")]
+    findings = _providers(persona, thinking, *(one.full for one in standby.models.values()))
+    findings += [ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")]
     firsts = {ModelRole.PERSONA: parse_model_id(persona), ModelRole.THINKING: parse_model_id(thinking)}
     for role, second in standby.models.items():
         findings.append(_standby(role, second, standby.closed_to(role, firsts[role])))
@@ -125,6 +127,14 @@ def models(settings: Settings) -> list[Finding]:
             found = f"the price of {model.full} is not known: its calls count with the most that they can cost"
             findings.append(warn("models", found, _PRICES))
     return findings
+
+
+def _providers(*models: str) -> list[Finding]:
+    """The providers of other packages that models name."""
+    named = dict.fromkeys(
+        one.name.partition("/")[0] for one in map(parse_model_id, models) if one.vendor is Vendor.EXTENSION
+    )
+    return [ok("models", f"the provider {one} is {origin_of(ExtensionGroup.PROVIDER, one)}") for one in named]
 
 
 def step_models(settings: Settings) -> list[Finding]:
@@ -143,7 +153,7 @@ def _step_models(settings: Settings, soul: Soul) -> list[Finding]:
         return [fail("models", f"{soul.display_name}: {error.message}", error.hint)]
     if chosen:
         load()
-    findings = []
+    findings = _providers(*chosen.values())
     for step, model in chosen.items():
         found = f"{soul.display_name}: {model} answers the step {step}; the model of its part stands by"
         known = price_is_known(parse_model_id(model))
