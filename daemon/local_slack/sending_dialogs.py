@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from daemon.local_slack.dialog_inputs import Filled, filled_in
 from daemon.local_slack.modals import Modal, fault_of, view_submission, with_ids
@@ -45,7 +46,7 @@ def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
     if modal is None:
         return
     action = answer.get("response_action")
-    if action == "update" and isinstance(view := answer.get("view"), dict) and not fault_of(view):
+    if action == "update" and _is_dialog(view := answer.get("view")):
         replace_dialog(workspace, view_id, view)
     elif action == "errors" and _fits(modal.view, errors := answer.get("errors")):
         workspace.feed.publish("modal_answered", {"view_id": view_id, "errors": errors}, person=modal.person)
@@ -57,6 +58,11 @@ def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
         end_dialogs(workspace, modal.person, view_id)
     else:
         workspace.feed.publish("modal_answered", {"view_id": view_id, "trouble": _TROUBLE}, person=modal.person)
+
+
+def _is_dialog(view: Any) -> bool:  # noqa: ANN401  # whatever the app answers
+    blocks = view.get("blocks") if isinstance(view, dict) and view.get("type") == "modal" else None
+    return isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks) and not fault_of(view)
 
 
 def _fits(view: Json, errors: object) -> bool:

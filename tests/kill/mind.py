@@ -1,7 +1,7 @@
 """The model of the daemons that are killed: it answers at once in every form, and words of a message steer it.
 
 "remind" calls for a reminder, which is set for a second later. "find out" calls for research, the loop of actions:
-"at length" gets LENGTH numbered words, and
+"at length" gets LENGTH numbered words, "as a file" LINES lines of code, and
 "ask" leaves the problem parked until the user answers; "slowly" and "ponder" take so long that another message arrives
 meanwhile, during a choice or after the reply.
 """
@@ -17,6 +17,10 @@ from daemon.llm.placeholder import newest_messages, placeholder_answer
 
 LENGTH: Final = 600
 """The words of an answer at length."""
+
+LINES: Final = 80
+"""The lines of an answer as a file, which are more than a message shows well."""
+FILE: Final = "\n".join(("```python", *(f"line_{number}()" for number in range(LINES)), "```"))
 
 _SLOW: Final = 3.0  # seconds that a step takes, unless a message cuts it
 _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "visitor_notes": "ponder"})
@@ -71,6 +75,8 @@ class KilledMind:
             if "at length" in _newest(prompt):
                 said = " ".join(f"word{number:04d}" for number in range(1, LENGTH + 1))
                 answer = answer.replace("</external_dialogue", f" {said}</external_dialogue")
+            if "as a file" in _newest(prompt):
+                answer = answer.replace("</external_dialogue", f"\n\n{FILE}\n</external_dialogue")
             return answer
         return placeholder_answer(prompt)
 
