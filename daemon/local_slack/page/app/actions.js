@@ -90,6 +90,11 @@ export class Actions {
     if (answer && !answer.delivered) this.notify("Not delivered: the soul is not connected.");
   }
 
+  /** Press the stop button of a thread in which the app is at work. @param {string} channel @param {string} thread */
+  async stop(channel, thread) {
+    await this.#try("stop", { channel, thread });
+  }
+
   /** Join a channel. */
   async join(channel) {
     await this.#try("join", { channel });

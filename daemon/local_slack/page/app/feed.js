@@ -8,6 +8,7 @@ const KINDS = [
   "ephemeral",
   "thread",
   "status",
+  "session",
   "prompts",
   "presence",
   "channel",

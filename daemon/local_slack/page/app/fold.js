@@ -47,6 +47,9 @@ const FOLDS = {
     if (line.status) store.statuses.set(key, line);
     else store.statuses.delete(key);
   },
+  session(store, session) {
+    store.sessions.set(`${session.channel}/${session.thread_ts}`, session);
+  },
   prompts(store, { channel, title, prompts }) {
     const room = store.channels.get(channel);
     if (room) room.prompts = { title, prompts };

@@ -56,6 +56,7 @@ export class Scroller {
     if (row.type === "replies") return { key, signature: String(row.count), build: () => replies(row.count) };
     if (row.type === "status")
       return { key, signature: JSON.stringify([row.line, row.nested]), build: () => this.#status(row) };
+    if (row.type === "stop") return { key, signature: String(row.nested), build: () => this.#stop(row) };
     return { key, signature: signature(row, this.setting), build: () => messageNode(row, this.setting) };
   }
 
@@ -64,6 +65,13 @@ export class Scroller {
     const text = line.loading_messages?.[0] || `${store.nameOf(store.bot.id)} ${line.status}`;
     const dots = el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i"));
     return el("div", { class: nested ? "status nested" : "status", role: "status" }, dots, el("span", {}, text));
+  }
+
+  #stop({ channel, thread, nested }) {
+    const stop = () => this.setting.actions.stop(channel, thread);
+    const name = this.setting.store.nameOf(this.setting.store.bot.id);
+    const button = el("button", { type: "button", class: "stop", "aria-label": `Stop ${name}`, on: { click: stop } }, "Stop");
+    return el("div", { class: nested ? "at-work nested" : "at-work" }, button);
   }
 
   #look() {

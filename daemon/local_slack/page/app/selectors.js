@@ -6,7 +6,7 @@ const TOGETHER = 5 * 60 * 1000;
 
 /**
  * @typedef {object} Row
- * @property {"day" | "message" | "status" | "replies"} type
+ * @property {"day" | "message" | "status" | "stop" | "replies"} type
  * @property {string} key
  * @property {any} [message]
  * @property {boolean} [grouped] whether it follows a message of the same author within five minutes
@@ -52,7 +52,13 @@ export function threadRows(store) {
   }
   const line = store.statuses.get(`${channel}/${thread}`);
   if (line) rows.push({ type: "status", key: `status ${thread}`, line });
+  else if (atWork(store, channel, thread)) rows.push({ type: "stop", key: `stop ${thread}`, channel, thread });
   return rows;
+}
+
+/** Whether the app's session in a thread is at work; a status line that is set later takes the place of its button. */
+function atWork(store, channel, thread) {
+  return store.sessions.get(`${channel}/${thread}`)?.status === "processing";
 }
 
 /** Whether a message is a reply in a thread. @param {any} message */
@@ -69,6 +75,8 @@ function repliesBelow(store, root, replies) {
   }
   const line = store.statuses.get(`${root.channel}/${root.ts}`);
   if (line) rows.push({ type: "status", key: `status ${root.ts}`, line, nested: true });
+  else if (atWork(store, root.channel, root.ts))
+    rows.push({ type: "stop", key: `stop ${root.ts}`, channel: root.channel, thread: root.ts, nested: true });
   return rows;
 }
 

@@ -18,6 +18,8 @@ export class Store {
     this.messages = new Map();
     this.ephemerals = new Map();
     this.statuses = new Map();
+    /** @type {Map<string, {channel: string, thread_ts: string, status: string, title: string}>} agent sessions by thread */
+    this.sessions = new Map();
     this.more = new Map();
     this.choices = new Map();
     /** @type {{callback_id: string, name: string}[]} shortcuts of the app at each message */
@@ -53,12 +55,13 @@ export class Store {
   }
 
   /** Store a `state` answer; messages are loaded per channel. @param {any} state */
-  takeState({ team, me, bot, people, channels, statuses, shortcuts, commands, note, now }) {
+  takeState({ team, me, bot, people, channels, statuses, sessions, shortcuts, commands, note, now }) {
     setNow(now);
     Object.assign(this, { team, me, bot, shortcuts, commands, note });
     this.people = new Map(people.map((person) => [person.id, person]));
     this.channels = new Map(channels.map((channel) => [channel.id, channel]));
     this.statuses = new Map(statuses.map((line) => [`${line.channel}/${line.thread_ts}`, line]));
+    this.sessions = new Map(sessions.map((one) => [`${one.channel}/${one.thread_ts}`, one]));
     this.changed();
   }
 

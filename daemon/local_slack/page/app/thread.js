@@ -17,11 +17,12 @@ export class Thread {
     Object.assign(this, { root, store, actions });
     this.scroller = new Scroller({ store, actions, inThread: true }, "Thread");
     this.note = el("span", { class: "quiet header-note" });
+    this.title = el("bdi", { class: "session-title" });
     const close = iconButton("Close the thread", ICONS.close, () => this.close());
     const header = el(
       "header",
       { class: "room-header" },
-      el("div", { class: "header-line" }, el("h2", {}, "Thread"), this.note, close),
+      el("div", { class: "header-line" }, el("h2", {}, "Thread"), this.note, this.title, close),
     );
     this.composer = new Composer({
       id: "thread-composer",
@@ -48,6 +49,7 @@ export class Thread {
     if (this.root.hidden) return;
     const sign = ["channel", "group"].includes(store.channel.kind) ? "#" : "";
     this.note.textContent = `${sign}${store.titleOf(store.channel)}`;
+    this.title.textContent = store.sessions.get(`${channel}/${thread}`)?.title ?? "";
     this.scroller.show(`${channel}/${thread}`, threadRows(store));
     this.composer.turnTo(`${channel}/${thread}`, "Reply…");
     this.composer.enable(store.live && store.channel.is_member && !store.channel.is_archived);
