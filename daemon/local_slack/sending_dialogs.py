@@ -46,7 +46,7 @@ def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
     if modal is None:
         return
     action = answer.get("response_action")
-    if action == "update" and _is_dialog(view := answer.get("view")):
+    if action == "update" and isinstance(view := answer.get("view"), dict) and _is_dialog(view):
         replace_dialog(workspace, view_id, view)
     elif action == "errors" and _fits(modal.view, errors := answer.get("errors")):
         workspace.feed.publish("modal_answered", {"view_id": view_id, "errors": errors}, person=modal.person)
