@@ -123,3 +123,16 @@ async def test_a_digest_without_a_channel_is_refused(house: House) -> None:
     await house.answered("Ada", "dm", "post a digest every day")
     assert "a digest is of a channel" in shown(house.prompts[-1])
     assert await house.rows(OWN) == []
+
+
+async def test_deleting_the_message_that_asked_for_a_digest_cancels_it(house: House) -> None:
+    await digest_of(house)
+    (row,) = await house.rows(OWN)
+    [asked] = json.loads(row["params"])["heard"]
+    await house.people.delete("Ada", "general", asked)
+
+    async def cancelled() -> bool:
+        return bool((await house.rows(OWN))[0]["state"] == "cancelled")
+
+    await house.when(cancelled)
+    assert "You have no reminders with me." in await house.answered("Ada", "dm", "my reminders")

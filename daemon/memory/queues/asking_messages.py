@@ -75,9 +75,10 @@ async def _asked_in(transaction: Transaction, conversation: str, ts: str) -> lis
         for row in await transaction.rows(
             """
             SELECT i.*, coalesce(c.topic, '') AS topic FROM intentions i LEFT JOIN cues c ON c.intention = i.id
-            WHERE i.conversation = :conversation AND i.content <> ''
+            WHERE i.conversation = :conversation AND (i.content <> '' OR (i.errand <> '' AND i.state = 'waiting'))
             UNION ALL SELECT i.*, '' FROM intentions i
-            WHERE i.asked_where = :conversation AND i.asked_where <> '' AND i.content <> ''
+            WHERE i.asked_where = :conversation AND i.asked_where <> ''
+              AND (i.content <> '' OR (i.errand <> '' AND i.state = 'waiting'))
             """,
             conversation=one,
         )
