@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from daemon.channels.slack.incoming.listener import Listener, bolt_app
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.supervisor import Supervisor
 from daemon.channels.slack.incoming.whispers import Whispers
+from daemon.channels.slack.outgoing.acknowledging import Acknowledgements
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.blocks import shown_once
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
@@ -129,6 +129,7 @@ class SlackChannel:
         self._drafts, known = Drafts(clock), self._known_reader
         self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known, emit)
         self._status = StatusLine(self._client, clock, emit)
+        self._marks = Acknowledgements(self._client, clock, emit, wanted=settings.slack_acknowledge)
         self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
         self._links = LinkReader(self._client, directory, self._readers, clock, emit)
         self._talk = RoomTalk(self._client, self._gate)
@@ -164,18 +165,8 @@ class SlackChannel:
             await self._readers.take_note(body)
 
         answers = FeedbackAnswers(self._client, intake, whispers, after_ack, self._words_for)
-        listener = Listener(
-            reader,
-            intake,
-            judge,
-            take_note,
-            self._emit,
-            gap.set,
-            self._thread_reader.note,
-            answers.heed,
-            self._commands,
-            manages,
-        )
+        note, emit, commands = self._thread_reader.note, self._emit, self._commands
+        listener = Listener(reader, intake, judge, take_note, emit, gap.set, note, answers.heed, commands, manages)
         app = bolt_app(listener, whispers, reader, self._client, self._emit)
 
         def forget() -> None:
@@ -194,6 +185,7 @@ class SlackChannel:
             keep = LastLine(self._clock, self._emit).keep
             async with alongside(
                 keep("status line", self._status.run),
+                keep("marks", self._marks.run),
                 keep("whispers", whispers.run),
                 keep("interactions", after_ack.run),
                 keep("user groups", partial(self._own_groups.keep, reader.identity.user)),
@@ -225,13 +217,14 @@ class SlackChannel:
         """See `Channel.readers`."""
         return await self._readers.readers(perception)
 
-    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
+    @contextlib.asynccontextmanager
+    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         """See `Channel.thinking`; Slack shows a status line in threads only."""
-        thread, conversation = self.reply_to(perception), perception.conversation
-        if not thread:
-            return contextlib.nullcontext(lambda _: None)
-        thinking = self._words_of(conversation.soul, perception.language).say("thinking")
-        return self._status.shown(conversation.channel, thread, thinking)
+        where, thread = perception.conversation, self.reply_to(perception)
+        thinking = self._words_of(where.soul, perception.language).say("thinking")
+        status = self._status.shown(where.channel, thread, thinking)
+        async with self._marks.shown(perception), status as say:
+            yield say
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None

@@ -11,6 +11,7 @@ from daemon.channels.slack.api.manifest import (
     CUSTOMIZE_SCOPE,
     FILES_SCOPE,
     GROUPS_SCOPE,
+    MARKS_SCOPE,
     OPEN_DM_SCOPE,
     REACTIONS_SCOPE,
     REQUIRED_SCOPES,
@@ -34,6 +35,7 @@ _OPTIONAL_SCOPES = {
     REACTIONS_SCOPE: "a thumb at a reply of the soul is not heard as feedback",
     COMMANDS_SCOPE: "Slack shows no slash command, and no shortcut such as `Why did you say that?` at messages",
 }
+_NO_MARKS = "no message is marked as taken up or answered"
 
 
 def slack(settings: Settings, *, offline: bool) -> list[Finding]:
@@ -70,21 +72,22 @@ async def _ask(settings: Settings) -> list[Finding]:
         await client.close()
     address = f" at {identity.url}" if identity.url else ""
     found = f"bot {identity.user} in workspace {identity.team}{address}; Socket Mode may be opened"
-    return [ok("slack", found), scopes(identity)]
+    return [ok("slack", found), scopes(identity, marks=settings.slack_acknowledge)]
 
 
-def scopes(identity: SlackIdentity) -> Finding:
-    """Compares the bot token's scopes with those that the daemon needs."""
+def scopes(identity: SlackIdentity, *, marks: bool = False) -> Finding:
+    """Compares the bot token's scopes with those that the daemon needs, that to set `marks` among them."""
+    extras = {**_OPTIONAL_SCOPES, **({MARKS_SCOPE: _NO_MARKS} if marks else {})}
     if not identity.scopes:
         return warn("slack scopes", "Slack did not report the token's scopes", "run `soul doctor` again later")
     missing = [scope for scope in REQUIRED_SCOPES if scope not in identity.scopes]
     if missing:
         return fail("slack scopes", f"missing: {', '.join(missing)}", _adding(identity, missing))
-    missing_extras = {scope: what for scope, what in _OPTIONAL_SCOPES.items() if scope not in identity.scopes}
+    missing_extras = {scope: what for scope, what in extras.items() if scope not in identity.scopes}
     if missing_extras:
         effects = "; ".join(f"without {scope} {what}" for scope, what in missing_extras.items())
         return warn("slack scopes", effects, _adding(identity, list(missing_extras)))
-    return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(_OPTIONAL_SCOPES)} are granted")
+    return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(extras)} are granted")
 
 
 def _adding(identity: SlackIdentity, scopes: list[str]) -> str:

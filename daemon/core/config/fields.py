@@ -39,6 +39,11 @@ class SettingsFields(BaseSettings):
         description="Where replies appear while they are written. In channels only the user who asked sees them grow; "
         "all others see the first 80 characters until the end.",
     )
+    slack_acknowledge: bool = Field(
+        False,
+        description="Mark a message with :eyes: while it is worked on and with :white_check_mark: once it is answered; "
+        "needs the scope reactions:write, which `soul manifest` then asks for.",
+    )
     slack_pacing: bool = Field(
         True,
         description="Stay within Slack's rate limits before Slack refuses a call; off for a workspace without limits.",
@@ -321,14 +326,6 @@ class SettingsFields(BaseSettings):
     )
     stt_model: str = Field("gpt-4o-mini-transcribe", description="Model of the transcription endpoint.")
     stt_api_key: SecretStr | None = Field(None, description="Key for the transcription endpoint.")
-
-    # Speech
-    tts_url: str = Field(
-        "", description="Base URL of an OpenAI-compatible speech endpoint. Empty: espeak-ng, where it is installed."
-    )
-    tts_model: str = Field("gpt-4o-mini-tts", description="Model of the speech endpoint.")
-    tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
-    tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
 
     # What people decide of what is known of them
     tell_of_memory: bool = Field(

@@ -1,4 +1,4 @@
-"""Settings about what is told to other programs."""
+"""Settings about other programs: who speaks aloud for the soul, and who is told of its work."""
 
 from pydantic import Field, SecretStr
 
@@ -7,6 +7,14 @@ from daemon.core.config.fields import SettingsFields
 
 class OutwardFields(SettingsFields):
     """The last fields of `Settings`."""
+
+    # Speech
+    tts_url: str = Field(
+        "", description="Base URL of an OpenAI-compatible speech endpoint. Empty: espeak-ng, where it is installed."
+    )
+    tts_model: str = Field("gpt-4o-mini-tts", description="Model of the speech endpoint.")
+    tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
+    tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
 
     # Traces
     otlp_url: str = Field(

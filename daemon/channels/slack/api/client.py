@@ -46,8 +46,14 @@ _READS: Final = frozenset(
 )
 _POSTED_READS: Final = frozenset({"auth.test", "apps.connections.open", "files.getUploadURLExternal"})
 # Reads that share one tier; catch-up makes most of them, and waits for the others.
-_ANSWERS: Final = frozenset({("agents.sessions.rename", "session_not_found")})
-"""Refusals that only answer a question: which session has never been opened."""
+_ANSWERS: Final = frozenset(
+    {
+        ("agents.sessions.rename", "session_not_found"),  # it has never been opened
+        *(("reactions.add", code) for code in ("already_reacted", "message_not_found")),
+        *(("reactions.remove", code) for code in ("no_reaction", "message_not_found")),
+    }
+)
+"""Refusals that only say how it is."""
 _HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(

@@ -36,6 +36,8 @@ GROUPS_SCOPE: Final = "usergroups:read"
 """Lets the soul know which user groups hold it; without it the mention of a group is for the others in it."""
 REACTIONS_SCOPE: Final = "reactions:read"
 """Lets people judge a reply by a thumb at it; without it the buttons below are the only way."""
+MARKS_SCOPE: Final = "reactions:write"
+"""Lets the soul mark what it takes up and has answered, where SOUL_SLACK_ACKNOWLEDGE asks for it."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_context_changed",  # what a person has open beside the talk, as ids
     "agent_session_stopped",  # the stop button of a reply that grows
@@ -74,6 +76,7 @@ def manifest(
     description: str = "A teammate with a soul.",
     *,
     plain: bool = False,
+    marks: bool = False,
     words: Words = HOUSE_WORDS,
     souls: Sequence[str] = ("soul",),
 ) -> dict[str, object]:
@@ -81,7 +84,8 @@ def manifest(
 
     The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
     Each of the `souls` has a slash command of its name, whose words are those of the table of phrases.
-    A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone.
+    A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with
+    `marks` asks for the scope to set reactions.
     """
     agent = {
         "agent_view": {
@@ -99,6 +103,7 @@ def manifest(
         COMMANDS_SCOPE,
         GROUPS_SCOPE,
         REACTIONS_SCOPE,
+        *((MARKS_SCOPE,) if marks else ()),
     ]
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},

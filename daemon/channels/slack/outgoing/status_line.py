@@ -73,8 +73,11 @@ class StatusLine:
     async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[Callable[[str], None]]:
         """Show the line, at first with this text, while the body runs; exceptions of the body pass through.
 
-        The callback changes its text.
+        The callback changes its text. Without a thread there is no line.
         """
+        if not thread:
+            yield lambda _: None
+            return
         line = self._lines[channel, thread] = _Line(channel, thread, text)
         try:
             async with alongside(LastLine(self._clock, self._emit).keep("status line", partial(self._keep, line))):

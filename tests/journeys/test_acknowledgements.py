@@ -1,0 +1,80 @@
+"""Where the admin asks for it, a message is marked while it is worked on, and once it is answered."""
+
+import pytest
+
+from daemon.channels.slack.api.manifest import manifest
+from daemon.core.errors import ModelUnavailable
+from tests.given import tagged
+from tests.journeys.house import House
+from tests.models import Flow
+
+SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
+
+
+async def marks(house: House, channel: str, ts: str) -> list[str]:
+    """The app's own reactions at a message."""
+    found = [one for one in await house.people.messages(channel, thread="*") if one["ts"] == ts]
+    (message,) = found
+    return [one["name"] for one in message.get("reactions", []) if "U0SOUL" in one["users"]]
+
+
+async def marked(house: House, channel: str, ts: str, *names: str) -> None:
+    async def so() -> bool:
+        return await marks(house, channel, ts) == list(names)
+
+    await house.people.wait_for(so)
+
+
+@pytest.fixture
+async def marking(house: House) -> House:
+    await house.restart(slack_acknowledge=True)
+    return house
+
+
+async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_once_it_is_answered(marking: House) -> None:
+    flow = Flow()
+    marking.model.replies.append(flow)
+    ts = await marking.say("Ada", "general", "@soul how deep is the well?")
+    await flow.asked.wait()
+    await marked(marking, "general", ts, "eyes")
+    flow.say(tagged("Deep."))
+    flow.end()
+    await marking.reply("general", "Deep.")
+    await marked(marking, "general", ts, "white_check_mark")
+    await marking.idle()
+    aside = await marking.say("Ben", "general", "Lunch, Chloe?")
+    await marking.acknowledged()
+    assert await marks(marking, "general", aside) == []
+
+
+async def test_what_is_not_answered_keeps_no_mark(marking: House) -> None:
+    flow = Flow()
+    marking.model.replies.append(flow)
+    ts = await marking.say("Ada", "dm", "tell me")
+    await flow.asked.wait()
+    room = await marking.people.open_dm("Ada")
+    await marked(marking, room, ts, "eyes")
+    await marking.say("Ada", "dm", "stop")
+    await marked(marking, room, ts)
+
+
+async def test_a_failed_reply_takes_the_mark_back(marking: House) -> None:
+    marking.model.replies += [ModelUnavailable("down")] * 8
+    ts = await marking.say("Ada", "general", "@soul are you there?")
+    await marking.reply("general")
+    await marking.idle()
+    await marked(marking, "general", ts)
+
+
+async def test_without_the_scope_replies_come_as_always_and_slack_is_asked_once(marking: House) -> None:
+    await marking.people.scopes(*SCOPES)
+    assert await marking.answered("Ada", "general", "@soul hello")
+    calls = await marking.people.calls("reactions.add")
+    assert await marking.answered("Ada", "general", "@soul hello again")
+    assert len(await marking.people.calls("reactions.add")) == len(calls) == 1, "a refusal rests"
+
+
+async def test_without_the_setting_nothing_is_marked(house: House) -> None:
+    assert await house.answered("Ada", "general", "@soul hello")
+    await house.idle()
+    assert await house.people.calls("reactions.add") == []
