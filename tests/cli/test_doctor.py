@@ -411,6 +411,8 @@ def test_unreported_scopes_are_a_warning() -> None:
     optional |= {"usergroups:read", "reactions:read"}
     everything = identity.scopes | optional
     assert scopes(replace(identity, scopes=everything)).verdict is Verdict.OK
+    assert "no message is marked" in scopes(replace(identity, scopes=everything), marks=True).found
+    assert scopes(replace(identity, scopes=everything | {"reactions:write"}), marks=True).verdict is Verdict.OK
     assert scopes(replace(identity, scopes=frozenset())).verdict is Verdict.WARN
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
 

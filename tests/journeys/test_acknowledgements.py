@@ -33,7 +33,7 @@ async def marking(house: House) -> House:
 
 async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_once_it_is_answered(marking: House) -> None:
     flow = Flow()
-    marking.model.replies.append(flow)
+    marking.model.flows.append(flow)
     ts = await marking.say("Ada", "general", "@soul how deep is the well?")
     await flow.asked.wait()
     await marked(marking, "general", ts, "eyes")
@@ -49,7 +49,7 @@ async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_once_it_is_a
 
 async def test_what_is_not_answered_keeps_no_mark(marking: House) -> None:
     flow = Flow()
-    marking.model.replies.append(flow)
+    marking.model.flows.append(flow)
     ts = await marking.say("Ada", "dm", "tell me")
     await flow.asked.wait()
     room = await marking.people.open_dm("Ada")

@@ -12,6 +12,7 @@ from daemon.channels.slack.api.manifest import (
     CUSTOMIZE_SCOPE,
     FILES_SCOPE,
     GROUPS_SCOPE,
+    MARKS_SCOPE,
     OPEN_DM_SCOPE,
     REACTIONS_SCOPE,
     REQUIRED_SCOPES,
@@ -163,6 +164,11 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     scopes += [GROUPS_SCOPE, REACTIONS_SCOPE]
     assert app["oauth_config"] == {"scopes": {"bot": scopes}}
     assert set(scopes) <= SCOPES
+
+
+def test_only_a_manifest_with_marks_asks_for_the_right_to_set_reactions() -> None:
+    assert MARKS_SCOPE in str(manifest(marks=True)["oauth_config"])
+    assert MARKS_SCOPE not in str(manifest())
 
 
 def test_a_plain_manifest_asks_for_no_agent_features() -> None:
