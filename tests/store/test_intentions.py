@@ -223,41 +223,13 @@ async def test_two_daemons_at_once_fire_each_slot_once(
     print(f"slots={number} runs={sum(runs)}")
 
 
-_KILLED = """
-import asyncio, os, signal, sys
-from pathlib import Path
-from daemon.core.clock import SystemClock
-from daemon.memory.queues import intention_rows, intentions
-from daemon.memory.database import open_database
-from daemon.memory.records import Worker
-
-store = intention_rows.store_internal_event
-
-async def store_and_die(*args, **kwargs):
-    await store(*args, **kwargs)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-async def main():
-    if sys.argv[2] == "before":
-        intention_rows.store_internal_event = store_and_die
-    clock = SystemClock()
-    async with open_database(Path(sys.argv[1]), clock) as database:
-        moved = await intentions.Intentions(database, clock, Worker("child", "ada", "T1", 1000)).fall_due()
-        assert moved == 1, moved
-        os.kill(os.getpid(), signal.SIGKILL)
-
-asyncio.run(main())
-"""
-
-
 @pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 0)])
 async def test_a_kill_around_the_commit_neither_repeats_nor_loses_a_slot(
     *, database: Database, clock: FakeClock, intentions: Intentions, path: Path, moment: str, left: int
 ) -> None:
     await intend(database, clock, later(clock, minutes=0))
-    child = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", _KILLED, str(path), moment], check=False, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "tests.kill.dying", str(path), str(clock.now_ms()), moment]
+    child = await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True, text=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
     assert await intentions.fall_due() == left
     assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
