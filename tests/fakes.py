@@ -271,6 +271,10 @@ class FakePersonRooms:
         """Nothing is known of zones."""
         return False
 
+    async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
+        """Nothing repeats."""
+        return ()
+
     async def make_private(self, workspace: str, room: str) -> None:  # there is one
         """Note the room."""
         self.private.append(room)

@@ -591,6 +591,9 @@ class PersonRooms(Protocol):
     async def moved(self, workspace: str, person: str, zone: str) -> bool:
         """A person lives in a time zone by now; true if another one was known, from which what repeats is moved."""
 
+    async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
+        """The people for whom something repeats, those whose next time is soonest."""
+
     async def make_private(self, workspace: str, room: str) -> None:
         """What was said in a room, and what was learned of it, is for its members alone from now on."""
 

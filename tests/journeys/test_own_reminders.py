@@ -70,6 +70,23 @@ async def test_who_moves_is_reminded_at_nine_of_where_they_live_now(house: House
     assert "09:00 (Asia/Tokyo), daily at 09:00: stand-up" in listed
 
 
+async def test_who_moves_while_no_daemon_runs_is_reminded_at_nine_of_there_without_a_word(house: House) -> None:
+    person = str((await house.people.add_person("Kei", zone="Europe/Athens"))["id"])
+    await set_in(house, "dm", "Remind me daily at nine", wish(every="daily 09:00"), person="Kei")
+    await house.idle()
+    await house.stop()
+    people = house.workspace.workspace.state.people
+    people[person] = replace(people[person], tz="Asia/Tokyo")  # and no event tells of it
+    await house.start()
+
+    async def moved() -> bool:
+        return bool(await house.rows("SELECT 1 FROM intentions WHERE zone = 'Asia/Tokyo'"))
+
+    await house.when(moved)
+    (row,) = await house.rows(OWN)
+    assert local(row["due_ms"], "Asia/Tokyo") == "09:00"
+
+
 async def test_a_zone_that_does_not_exist_leaves_the_clock_that_was_known(house: House) -> None:
     person = str((await house.people.add_person("Kei", zone="Europe/Athens"))["id"])
     await set_in(house, "dm", "Remind me daily at nine", wish(every="daily 09:00"), person="Kei")

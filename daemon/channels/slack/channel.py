@@ -188,6 +188,7 @@ class SlackChannel:
                 keep("marks", self._marks.run),
                 keep("whispers", whispers.run),
                 keep("interactions", after_ack.run),
+                keep("people who move", self._readers.follow_movers),
                 keep("user groups", partial(self._own_groups.keep, reader.identity.user)),
             ):
                 await self._supervisor.run(ready)

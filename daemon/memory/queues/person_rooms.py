@@ -167,6 +167,19 @@ class PersonRoomsStore:
         await self._database.write(lambda transaction: keep_zones(transaction, workspace, {person: zone}, now))
         return True
 
+    async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
+        """See `PersonRooms.reminded`."""
+        rows = await self._database.rows(
+            """
+            SELECT behalf FROM intentions
+            WHERE state = 'waiting' AND workspace = :workspace AND every <> '' AND paused = ''
+            GROUP BY behalf ORDER BY min(due_ms) LIMIT :most
+            """,
+            workspace=workspace,
+            most=most,
+        )
+        return tuple(row["behalf"] for row in rows)
+
     async def make_private(self, workspace: str, room: str) -> None:
         """See `PersonRooms.make_private`."""
         now, members = self._clock.now_ms(), Audience(AudienceKind.CHANNEL, room)

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from daemon.channels.slack.access.movers import Movers
 from daemon.channels.slack.access.people import Directory, SlackRoom
 from daemon.channels.slack.access.private_rooms import PrivateRooms
 from daemon.channels.slack.api.cache import TimedCache
@@ -60,6 +61,7 @@ class RoomReaders:
         self._heard = 0
         self._private = PrivateRooms(client, clock, emit, reader)
         self._news: RoomNews | None = None
+        self._movers = Movers(directory, clock, emit, self._team, self._tell)
 
     def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
         """Share what is known with the other daemons on the same memory.db from now on."""
@@ -149,8 +151,14 @@ class RoomReaders:
         if changed:
             await self._private.user_changed(team, id_)
 
+    async def follow_movers(self) -> None:
+        """Keep what repeats on the clocks of where its people live, also after a gap in the events, until cancelled."""
+        if self._private.store is not None:
+            await self._movers.run(self._private.store)
+
     def forget_all(self) -> None:
         """Ask Slack again about everybody and every room: events may have been missed."""
+        self._movers.look()
         self._members.forget_all()
         self._directory.forget_all()
         self._private.forget_all()
