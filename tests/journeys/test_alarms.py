@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from daemon.app import alarms
 from daemon.cli.doctor import failing_checks
@@ -20,7 +19,8 @@ from tests.fakes import Events
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
-from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
+from tests.journeys.two_vendors import FIRST, SECOND, two_vendors
+from tests.llm.providers import KEY, Answer
 from tests.models import FakeModel
 
 DISK = "The disk that holds the data is nearly full"
@@ -257,23 +257,11 @@ async def test_the_cap_of_a_day_is_announced_before_it_silences_the_soul(ops: Ho
 
 
 async def test_a_model_that_is_down_is_announced_while_another_answers(ops: House) -> None:
-    claude, gpt = AnthropicServer(), OpenAIServer()
-    claude.usual = Answer(status=529, kind="overloaded_error", message="Overloaded", headers={"retry-after": "60"})
-    gpt.usual = Answer((tagged("The other one here."),))
-    first, second = "anthropic/claude-sonnet-5-5", "openai/gpt-6.1-terra"
+    down = Answer(status=529, kind="overloaded_error", message="Overloaded", headers={"retry-after": "60"})
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(claude.running())
-        await stack.enter_async_context(gpt.running())
-        served = {
-            "anthropic_base_url": claude.url,
-            "anthropic_api_key": SecretStr(KEY),
-            "openai_base_url": gpt.url,
-            "openai_api_key": SecretStr(KEY),
-            "persona_model": first,
-            "thinking_model": first,
-            "persona_standby": second,
-            "standby_dm": ("openai",),
-        }
+        vendors = await stack.enter_async_context(two_vendors())
+        vendors.claude.usual, vendors.gpt.usual = down, Answer((tagged("The other one here."),))
+        served = vendors.settings | {"persona_standby": SECOND, "standby_dm": ("openai",)}
         llm = build_llm(ops.settings.model_copy(update=served), ops.clock, Events())
         stack.push_async_callback(llm.aclose)
         await ops.start(llm)
@@ -281,12 +269,12 @@ async def test_a_model_that_is_down_is_announced_while_another_answers(ops: Hous
             await ops.answered("Ada", "dm", f"hello {number}")
         await look(ops)
         (post,) = await ops.replies("ops")
-        assert f"The model {first} does not answer" in post
+        assert f"The model {FIRST} does not answer" in post
         assert KEY not in post
         await ops.stop()
 
 
-async def test_a_revoked_token_is_announced_at_once_and_a_lost_connection_after_some_minutes(ops: House) -> None:
+async def test_a_revoked_token_is_announced_at_once(ops: House) -> None:
     await ops.start()
     await ops.people.emit({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}})
     await ops.events.until("slack.revoked")

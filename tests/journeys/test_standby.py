@@ -5,16 +5,15 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pytest
-from pydantic import SecretStr
 
 from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS
 from daemon.llm.router import build_llm
 from tests.fakes import Events
 from tests.given import OPENING, tagged
 from tests.journeys.house import House
-from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer
+from tests.journeys.two_vendors import FIRST, SECOND, two_vendors
+from tests.llm.providers import Answer, AnthropicServer, Ending, OpenAIServer
 
-FIRST, SECOND = "anthropic/claude-sonnet-5-5", "openai/gpt-6.1-terra"
 DOWN = Answer(status=529, kind="overloaded_error", message="Overloaded", headers={"retry-after": "60"})
 HIDDEN = OPENING.partition("<external_dialogue")[0]
 
@@ -42,22 +41,12 @@ class Models:
 @pytest.fixture
 async def models(empty_house: House) -> AsyncIterator[Models]:
     """A daemon whose second model may have the words of direct messages and of public channels."""
-    claude, gpt = AnthropicServer(), OpenAIServer()
-    claude.usual, gpt.usual = Answer((tagged("Claude here."),)), Answer((tagged("The other one here."),))
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(claude.running())
-        await stack.enter_async_context(gpt.running())
-        served = {
-            "anthropic_base_url": claude.url,
-            "anthropic_api_key": SecretStr(KEY),
-            "openai_base_url": gpt.url,
-            "openai_api_key": SecretStr(KEY),
-            "persona_model": FIRST,
-            "thinking_model": FIRST,
-            "persona_standby": SECOND,
-            "standby_dm": ("openai",),
-            "standby_workspace": ("openai",),
-        }
+        vendors = await stack.enter_async_context(two_vendors())
+        claude, gpt = vendors.claude, vendors.gpt
+        claude.usual, gpt.usual = Answer((tagged("Claude here."),)), Answer((tagged("The other one here."),))
+        standing_by = {"persona_standby": SECOND, "standby_dm": ("openai",), "standby_workspace": ("openai",)}
+        served = vendors.settings | standing_by
         llm = build_llm(empty_house.settings.model_copy(update=served), empty_house.clock, Events())
         stack.push_async_callback(llm.aclose)
         await empty_house.start(llm)

@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pytest
-from pydantic import SecretStr
 
 from daemon.app.minds import with_models_of
 from daemon.cli.checks.finding import Verdict
@@ -20,10 +19,12 @@ from tests.fakes import Events, FakeClock
 from tests.given import soul, tagged
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
+from tests.journeys.two_vendors import FIRST as PART
+from tests.journeys.two_vendors import SECOND as OWN
+from tests.journeys.two_vendors import two_vendors
 from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
 from tests.unit.every_step import FAMILY
 
-PART, OWN = "anthropic/claude-sonnet-5-5", "openai/gpt-6.1-terra"
 CALLS = "SELECT step, model, outcome FROM llm_calls ORDER BY seq"
 
 
@@ -43,22 +44,13 @@ class Vendors:
 @pytest.fixture
 async def vendors(empty_house: House) -> AsyncIterator[Vendors]:
     """A daemon that speaks with one model, and has another for the step `respond`. DMs may go to no other vendor."""
-    claude, gpt, house = AnthropicServer(), OpenAIServer(), empty_house
-    claude.usual, gpt.usual = Answer((tagged("The part here."),)), Answer((tagged("The step here."),))
+    house = empty_house
     name = write_soul(house.settings.home, more=f'[models.steps]\nrespond = "{OWN}"\n')
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(claude.running())
-        await stack.enter_async_context(gpt.running())
-        served = {
-            "anthropic_base_url": claude.url,
-            "anthropic_api_key": SecretStr(KEY),
-            "openai_base_url": gpt.url,
-            "openai_api_key": SecretStr(KEY),
-            "persona_model": PART,
-            "thinking_model": PART,
-            "name": name,
-        }
-        house.settings = house.settings.model_copy(update=served)
+        both = await stack.enter_async_context(two_vendors())
+        claude, gpt = both.claude, both.gpt
+        claude.usual, gpt.usual = Answer((tagged("The part here."),)), Answer((tagged("The step here."),))
+        house.settings = house.settings.model_copy(update=both.settings | {"name": name})
         own = soul().model_copy(update={"models": Models(steps=(("respond", OWN),))})
         llm = build_llm(with_models_of(house.settings, own), house.clock, Events())
         stack.push_async_callback(llm.aclose)
