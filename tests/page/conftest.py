@@ -57,7 +57,7 @@ async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
     opened: list[tuple[Window, BrowserContext]] = []
 
     async def open_one(url: str, person: str = "", conversation: str = "", **options: object) -> Window:
-        context = await browser.new_context(locale="en-GB", timezone_id="UTC", **options)  # type: ignore[arg-type]  # checked by Playwright
+        context = await browser.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})  # type: ignore[arg-type]  # checked by Playwright
         window = Window(await context.new_page()).watch()
         opened.append((window, context))
         return await window.open(url, person, conversation)

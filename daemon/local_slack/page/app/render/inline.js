@@ -2,6 +2,7 @@
 
 import { el } from "../dom.js";
 import { emoji } from "../emoji.js";
+import { date, formatted, whole } from "../time.js";
 
 const ATOM = "\uFFFC";
 const DEEPEST = 8;
@@ -119,6 +120,9 @@ function mention({ sign, target, shown }, names) {
   }
   if (sign === "#") return el("span", { class: "mention" }, `#${decoded(shown || names.channel(target))}`);
   if (["here", "channel", "everyone"].includes(target)) return el("span", { class: "mention mine" }, `@${target}`);
+  const [kind, seconds, format] = target.split("^");
+  const time = kind === "date" && format ? formatted(seconds, decoded(format)) : "";
+  if (time) return el("time", { title: whole(seconds), datetime: date(seconds).toISOString() }, time);
   return document.createTextNode(decoded(shown || target));
 }
 
