@@ -43,6 +43,7 @@ from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import AnyLane, Dispatcher
 from daemon.runtime.other_daemons import answer_bells
+from daemon.runtime.people.asking_late import LateAsking
 from daemon.runtime.people.own_memory import own_memory
 from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
@@ -230,11 +231,13 @@ def _chores_of_soul(
     clock, emit, find_room = services.clock, services.emit, services.channel.find_room
     sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due)
     telling = partial(tell_of_readings, store.readings, find_room, clock, emit, on_due)
+    asking = LateAsking(store.late_offers, services.channel, services.soul, emit, on_due)
     return {
         f"scheduler of {name}": scheduler.run,
         f"money of {name}": services.till.run,
         f"visits of {name}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
         f"telling of {name}": telling,
+        f"asking of {name}": partial(asking.run, clock),
         f"what {name} does": services.at_work.run,
     }
 

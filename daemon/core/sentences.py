@@ -14,6 +14,7 @@ from typing import Final
 
 from daemon.core import pairing
 from daemon.core.answer_sentences import ABOUT_ANSWERS
+from daemon.core.away_sentences import ABOUT_AWAY
 from daemon.core.clock_sentences import ABOUT_CLOCKS
 from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.limit_sentences import ABOUT_LIMITS
@@ -277,10 +278,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         **ABOUT_WHAT_IS_UNREAD,
         **ABOUT_ROOMS,
         # -- what came to nothing ---------------------------------------------------------------------------------
-        "away_you": "I was away until {now} (UTC) and did not answer what you wrote before {before}; say it again if "
-        "it still matters.",
-        "away_here": "I was away until {now} (UTC) and did not answer what was written here before {before}; say it "
-        "again if it still matters.",
+        **ABOUT_AWAY,
         "moment_on": "{time} on {date}",
         "note_dead": "I'm sorry: I had something to say here, but it may not have been posted. My admin can find out "
         "why. You may ask me again, perhaps for less at a time.",
@@ -316,6 +314,8 @@ LABELS: Final = frozenset(
         "ask_about_shortcut",
         "ask_about_title",
         "ask_about_send",
+        "away_yes",
+        "away_no",
         *pairing.CHOICES,
         *(f"{act}_label" for act in pairing.CHOICES),
     }

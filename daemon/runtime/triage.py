@@ -8,6 +8,7 @@ from daemon.core.perception import Modality
 from daemon.core.phrases import phrase_said
 from daemon.core.ports import Clock, Emit, Gate, Source
 from daemon.core.questions import is_news
+from daemon.memory.queues.missed_messages import TAKEN_UP
 from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
@@ -60,7 +61,7 @@ class Triage:
                 dismissed[message.id] = Dismissal("too old to answer", stale=True)
                 self._emit("inbox.stale", id=message.id, age_s=round(age))
                 continue
-            late = age > _LATE_S
+            late = age > _LATE_S or TAKEN_UP in message.perception.params
             perception = replace(message.perception, late=late)
             decision = await self._gate.admit(perception)
             outsider_spoke = outsider_spoke or decision.outsider
@@ -82,13 +83,14 @@ class Triage:
             return []
         decision = await self._gate.admit(perception)
         told = replace(message, perception=replace(perception, language=decision.language))
-        return [told] if decision.admitted else []
+        return [told] if decision.admitted and not decision.bot else []
 
 
 def _age(message: InboxMessage, now: int) -> float:
-    """Seconds since a backfilled message was written, or since a live one arrived."""
+    """Seconds since a backfilled message was written, or since a live one, or one taken up again, arrived."""
     perception = message.perception
-    written = float(perception.ts) if message.source is Source.BACKFILL else perception.received_ms / 1000
+    late = message.source is Source.BACKFILL and TAKEN_UP not in perception.params
+    written = float(perception.ts) if late else perception.received_ms / 1000
     return now / 1000 - written
 
 

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
+from daemon.channels.slack.api.manifest import OPEN_DM_SCOPE, manifest
 from tests.journeys.house import House, said
+
+ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 
 
 async def _events_of(house: House, ts: str) -> list[str]:
@@ -83,8 +86,9 @@ async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_
     }
 
 
-async def test_what_is_too_old_is_not_answered_and_gets_one_line_a_conversation(empty_house: House) -> None:
+async def test_where_no_dm_can_be_opened_what_is_too_old_gets_one_line_a_conversation(empty_house: House) -> None:
     house = empty_house
+    await house.people.scopes(*(one for one in ALL_SCOPES if one != OPEN_DM_SCOPE))
     await house.people.join("Gus", "general")
     await house.start(stale_after=1800.0)
     await house.answered("Ada", "dm", "hello")
@@ -115,6 +119,7 @@ async def test_what_is_too_old_is_not_answered_and_gets_one_line_a_conversation(
 
 async def test_a_user_who_was_told_can_say_it_again_in_that_thread_without_a_mention(empty_house: House) -> None:
     house = empty_house
+    await house.people.scopes(*(one for one in ALL_SCOPES if one != OPEN_DM_SCOPE))
     await house.start(stale_after=1800.0)
     await house.stop()
     root = await house.say("Ben", "general", "@soul are you there?")

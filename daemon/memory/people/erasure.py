@@ -312,6 +312,7 @@ _DELETED: Final = (
         """,
     ),
     ("user_model_history", "DELETE FROM user_model_history WHERE person = :person AND workspace = :workspace"),
+    ("missed_messages", "DELETE FROM missed_messages WHERE person = :person AND workspace = :workspace"),
     ("looked_at", "DELETE FROM looked_at WHERE person = :person AND workspace = :workspace"),
     ("person_zones", "DELETE FROM person_zones WHERE person = :person AND workspace = :workspace"),
     ("room_ways", "DELETE FROM room_ways WHERE person = :person AND workspace = :workspace"),

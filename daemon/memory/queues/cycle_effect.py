@@ -43,7 +43,8 @@ class CycleEffect:
     ends a reply that a person stopped, so that its draft is kept as it stands; the questions `lapses` lapse with it.
     `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
     parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
-    `answers` are offered to the recipient under the last part.
+    `answers` are offered to the recipient under the last part. The authors of `missed` are asked about
+    them later.
     """
 
     claim: Claim
@@ -86,3 +87,4 @@ class CycleEffect:
     files: tuple[ReplyFile, ...] = ()
     unasked: bool = False
     answers: tuple[str, ...] = ()
+    missed: tuple[InboxMessage, ...] = ()

@@ -94,6 +94,21 @@ CHANGES: tuple[str, ...] = (
       PRIMARY KEY (workspace, person)
     ) STRICT
     """,
+    # Messages that came too late to be answered unasked, until their author decides; `offer` is the post that asks.
+    """
+    CREATE TABLE missed_messages (
+      id TEXT PRIMARY KEY REFERENCES inbox (id) ON DELETE CASCADE,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      person TEXT NOT NULL,
+      language TEXT NOT NULL,
+      offer TEXT NOT NULL DEFAULT ''
+    ) STRICT
+    """,
+    "CREATE INDEX missed_messages_by_person ON missed_messages (soul, workspace, person)",
+    "CREATE INDEX missed_messages_by_offer ON missed_messages (offer)",
+    # The buttons of this post decide whether messages that came too late are still answered.
+    "ALTER TABLE outbox ADD COLUMN late INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1))",
 )
 
 
