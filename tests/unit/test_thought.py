@@ -217,7 +217,7 @@ def answers(draw: st.DrawFn) -> str:
 def test_no_answer_breaks_the_reader_and_what_was_let_out_begins_what_is_read(answer: str, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
     seen = shown([answer[begin:end] for begin, end in pairwise(edges)])
-    assert seen == shown([answer])
+    assert seen.startswith(shown([answer])), "a whole answer with a broken place shows no more than its pieces"
     for read in (read_thought, read_thought_cut):
         try:
             found = read(answer)

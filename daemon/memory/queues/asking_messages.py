@@ -75,7 +75,9 @@ async def _asked_in(transaction: Transaction, conversation: str, ts: str) -> lis
         for row in await transaction.rows(
             """
             SELECT i.*, coalesce(c.topic, '') AS topic FROM intentions i LEFT JOIN cues c ON c.intention = i.id
-            WHERE i.conversation = :conversation AND (i.content <> '' OR (i.errand <> '' AND i.state = 'waiting'))
+            WHERE i.conversation = :conversation AND i.content <> ''
+            UNION ALL SELECT i.*, '' FROM intentions i
+            WHERE i.conversation = :conversation AND i.state = 'waiting' AND i.content = '' AND i.errand <> ''
             UNION ALL SELECT i.*, '' FROM intentions i
             WHERE i.asked_where = :conversation AND i.asked_where <> ''
               AND (i.content <> '' OR (i.errand <> '' AND i.state = 'waiting'))

@@ -107,6 +107,8 @@ CHANGES: tuple[str, ...] = (
     """,
     "CREATE INDEX missed_messages_by_person ON missed_messages (soul, workspace, person)",
     "CREATE INDEX missed_messages_by_offer ON missed_messages (offer)",
+    # What a deleted message asked for is found without a walk through a conversation.
+    "CREATE INDEX intentions_errands ON intentions (conversation) WHERE errand <> ''",
     # The buttons of this post decide whether messages that came too late are still answered.
     "ALTER TABLE outbox ADD COLUMN late INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1))",
 )
