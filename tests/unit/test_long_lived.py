@@ -13,7 +13,7 @@ from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.model_id import Vendor
 
-async def run_daemon(settings, announce):
+async def run_daemon(settings, announce, doctor):
     began = len(gc.get_objects())
     adapter = AnthropicMessages(Endpoint(Vendor.ANTHROPIC, "http://127.0.0.1:9", SecretStr("key"), "", ""))
     client = await asyncio.to_thread(adapter._prepare)
