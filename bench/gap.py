@@ -16,7 +16,8 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.config import Settings
-from daemon.core.ports import Arrival, Clock
+from daemon.core.ports.arrivals import Arrival
+from daemon.core.ports.clock import Clock
 from daemon.local_slack.events import message_event, payload
 from daemon.local_slack.limits import Profile
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports import View
+from daemon.core.ports.vectors import View
 from daemon.llm.embedder import MODEL
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.erasing import join, join_all
@@ -21,7 +21,7 @@ from daemon.memory.retrieval.sources import Embeddable
 from daemon.memory.retrieval.vector_file import Placed, VectorFile
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 SOUL, TEAM, CHANNEL = "ada", "T1", "D1"
 _SUBJECTS: Final = ("the boiler", "our release", "the garden", "my sister", "the invoice", "the choir", "a train")

@@ -17,7 +17,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost, ChannelRefused
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
-from daemon.core.ports import Clock, DraftLog, Post, Task, TaskState
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.posts import Post
+from daemon.core.ports.speech import DraftLog, Task, TaskState
 from daemon.local_slack.faults import MethodFault
 from daemon.local_slack.model import Json, Streaming, WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer, serve_workspace

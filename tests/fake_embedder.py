@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 
 class WordEmbedder:

@@ -12,26 +12,13 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
-from daemon.core.ports import (
-    Acceptance,
-    Arrival,
-    AttachedReply,
-    DraftLog,
-    Feedback,
-    FoundPost,
-    GateDecision,
-    Intake,
-    LinkedMessages,
-    NewMessage,
-    Offers,
-    Post,
-    Room,
-    RoomListKey,
-    SharedFile,
-    Speech,
-    Task,
-    ThreadMessage,
-)
+from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback, NewMessage
+from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
+from daemon.core.ports.files import SharedFile
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake, RoomListKey
+from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech, Task
 from daemon.core.room_ways import RoomWay
 from daemon.core.sentences import Words
 from tests.fake_catch_up import FakeCatchUpLog

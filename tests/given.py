@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Deletion, Edit, LLMCall, ModelRole, NewMessage, Post, Prompt
+from daemon.core.ports.arrivals import Deletion, Edit, NewMessage
+from daemon.core.ports.models import ModelRole, Prompt
+from daemon.core.ports.posts import Post
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import estimate_tokens
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Speaks, Turn

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.spending import Charge
 from daemon.memory.consolidation.stores import NightStores, night_stores
 from daemon.memory.consolidation.undo import Undone, undo

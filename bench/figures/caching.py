@@ -18,7 +18,7 @@ from bench.report import Row, Sheet
 from bench.stage import Bot, Stage, stage
 from bench.talk import furnish, mark, read, say
 from bench.thinker import Thinker
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from daemon.llm.model_id import parse_model_id
 from daemon.llm.model_traits import traits_of
 from daemon.llm.prices import cost_of

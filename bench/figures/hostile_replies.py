@@ -16,7 +16,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.links import KnownHosts
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Post
+from daemon.core.ports.posts import Post
 from tests.unit.hostile_markdown import hostile_markdown
 
 _GUARD: Final = ReplyGuard(KnownHosts(["example.org"]))

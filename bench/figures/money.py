@@ -11,7 +11,8 @@ from typing import Final
 from bench.plan import Bench
 from bench.report import Row, quantile
 from daemon.core.clock import SystemClock
-from daemon.core.ports import Cost, LLMCall, ModelRole, Prompt
+from daemon.core.ports.models import Cost, ModelRole, Prompt
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.spending import Caps, Charge
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker

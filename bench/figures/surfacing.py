@@ -34,7 +34,7 @@ from daemon.memory.retrieval.vector_file import VectorFile
 from daemon.memory.retrieval.vectors import FILE, Vectors
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 _MOST_P95: Final = {10_000: 20.0, 100_000: 60.0}  # ms, for one lane
 _LONGEST_HOLD_MS: Final = 20.0

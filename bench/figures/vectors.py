@@ -20,7 +20,7 @@ from bench.stage import Bot, stage
 from bench.timing import loop_watched, timed
 from daemon.core.clock import SystemClock
 from daemon.core.config import one_thread_for_numbers
-from daemon.core.ports import NearQuery, View
+from daemon.core.ports.vectors import NearQuery, View
 from daemon.llm.embedder import MODEL
 from daemon.llm.embedder.local import LocalEmbedder
 from daemon.memory.retrieval.chroma_shelves import ChromaShelves
@@ -31,7 +31,7 @@ from daemon.memory.retrieval.vector_file import Placed, VectorFile
 from daemon.memory.retrieval.vectors import FILE, Vectors
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 T = TypeVar("T")
 

@@ -21,7 +21,10 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings, environment, unknown_settings
 from daemon.core.errors import StoreError
-from daemon.core.ports import LLM, Channel, Clock, Emit
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import LLM
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.llm.router import build_llm

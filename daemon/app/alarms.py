@@ -11,7 +11,8 @@ from daemon.app.money import caps_of
 from daemon.core.alarms import DISK, SLACK, alarm_name
 from daemon.core.concurrency import in_background
 from daemon.core.config import Settings
-from daemon.core.ports import Channel, Clock
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
 from daemon.core.spending import day_at
 from daemon.memory.database import Database
 from daemon.memory.queues.duties import Duty

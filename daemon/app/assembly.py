@@ -21,7 +21,11 @@ from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
 from daemon.core.limits import Limits
 from daemon.core.notes import NoteBudget
-from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import LLM
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.tools import Toolbox
 from daemon.core.telemetry.troubles import Troubles
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically

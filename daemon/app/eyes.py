@@ -7,7 +7,9 @@ from typing import Final
 from daemon.app.side_calls import CountedTranscriber, endpoint_of, side_calls
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
-from daemon.core.ports import Channel, Clock, Emit
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.llm.transcriber import build_transcriber
 from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.senses import Senses

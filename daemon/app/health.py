@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 _TICK = 1.0
 _KEPT = 60  # measurements

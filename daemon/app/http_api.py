@@ -10,7 +10,10 @@ from daemon.channels.several import SeveralChannels
 from daemon.core.config import Settings
 from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Clock, Emit, GateDecision, Room
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sessions import talk_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies

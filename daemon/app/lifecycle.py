@@ -15,7 +15,9 @@ from daemon.core.concurrency import alongside, time_limit
 from daemon.core.config import Settings
 from daemon.core.errors import SchemaMismatch
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Channel, Clock, Emit
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.troubles import Troubles
 from daemon.memory.database.backup import BackupSchedule

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from daemon.core.config import Settings
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.spending import Caps
 from daemon.llm.prices import cost_of, most_of
 from daemon.memory.store import Store

@@ -10,20 +10,11 @@ from urllib.parse import urlsplit
 from daemon.core.config import Settings
 from daemon.core.errors import CapMet, ModelUnavailable, StoreError
 from daemon.core.network import is_loopback
-from daemon.core.ports import (
-    Clock,
-    Completion,
-    Cost,
-    Embedder,
-    Emit,
-    LLMCall,
-    Message,
-    ModelRole,
-    Prompt,
-    Speaker,
-    Transcriber,
-    Unrelated,
-)
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.files import Transcriber
+from daemon.core.ports.models import Completion, Cost, Message, ModelRole, Prompt, Speaker
+from daemon.core.ports.telemetry import Emit, LLMCall
+from daemon.core.ports.vectors import Embedder, Unrelated
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of, load, most_of
@@ -34,7 +25,7 @@ from daemon.memory.spending.reservations import Reservations
 from daemon.runtime.till import Terms, Till
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 T = TypeVar("T")
 

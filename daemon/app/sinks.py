@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import daemon
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, environment
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 from daemon.core.systemd import ServiceEnvironment
 from daemon.core.telemetry import Telemetry
 from daemon.core.telemetry.metrics import Metrics, fanout

@@ -8,7 +8,9 @@ from typing import Final
 from daemon.app.lifecycle import Chore
 from daemon.app.side_calls import PaidEmbedder, endpoint_of, side_calls
 from daemon.core.config import Settings
-from daemon.core.ports import Clock, Embedder, Emit, VectorIndex
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.vectors import Embedder, VectorIndex
 from daemon.llm.embedder import build_embedder
 from daemon.memory.database import Database
 from daemon.memory.knowledge.meaning import SLOW_S, Meaning

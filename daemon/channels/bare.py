@@ -6,7 +6,9 @@ from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.home import HomePage
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import AttachedReply, LinkedMessages, Offers, Room, SharedFile, ThreadMessage
+from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
+from daemon.core.ports.files import SharedFile
+from daemon.core.ports.posts import AttachedReply
 from daemon.core.sentences import Sentence, Words
 
 

@@ -9,21 +9,12 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import (
-    AttachedReply,
-    Channel,
-    DraftLog,
-    FoundPost,
-    GateDecision,
-    Intake,
-    LinkedMessages,
-    Offers,
-    Post,
-    Room,
-    SharedFile,
-    Speech,
-    ThreadMessage,
-)
+from daemon.core.ports.channel import Channel, LinkedMessages, Offers, Room, ThreadMessage
+from daemon.core.ports.files import SharedFile
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech
 from daemon.core.sentences import Words
 
 

@@ -10,17 +10,11 @@ from daemon.core.errors import ChannelRefused
 from daemon.core.links import Trusted
 from daemon.core.notes import FROM_PARAM, SOUL_CHANNEL
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import (
-    Channel,
-    DraftLog,
-    FoundPost,
-    GateDecision,
-    Intake,
-    Post,
-    Room,
-    Speech,
-    Task,
-)
+from daemon.core.ports.channel import Channel, Room
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech, Task
 
 
 def with_souls(channel: Channel) -> Channel:

@@ -14,20 +14,13 @@ from daemon.channels.bare import BareChannel
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
-from daemon.core.ports import (
-    Acceptance,
-    Clock,
-    DraftLog,
-    FoundPost,
-    GateDecision,
-    Intake,
-    NewMessage,
-    Post,
-    Room,
-    Speech,
-    Task,
-    TaskState,
-)
+from daemon.core.ports.arrivals import Acceptance, NewMessage
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
 from daemon.core.text import one_line
 
 LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages

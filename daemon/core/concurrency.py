@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 T = TypeVar("T")
 _LOW_PRIORITY = 10  # as `nice` counts

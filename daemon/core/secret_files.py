@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import ConfigError
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 
 _SHORTEST: Final = 16  # characters; a shorter secret is a torn file or a guess
 

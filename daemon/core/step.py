@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from daemon.core.ports import Effort, ModelRole
+from daemon.core.ports.models import Effort, ModelRole
 from daemon.core.working_memory import Memory, WorkingMemory
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.windows import window_of_tokens
 from daemon.core.words import Term
 from daemon.core.working_memory import estimate_tokens

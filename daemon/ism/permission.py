@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from daemon.core.errors import ChannelError, ToolFailed
 from daemon.core.perception import ConversationKey, Modality, Place
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from daemon.core.limits import Spent
 from daemon.core.perception import Readers
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import one_line, storable
 from daemon.core.words import Term

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from daemon.core.ports import Tool
+from daemon.core.ports.tools import Tool
 from daemon.core.sentences import Words
 from daemon.core.text import one_line, shortened
 from daemon.mind.mental_process import ProcessContext

@@ -8,7 +8,7 @@ temperature; older ones think when asked to, and take a temperature while they d
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from daemon.core.ports import Effort, Image, Message, Prompt, SystemPart
+from daemon.core.ports.models import Effort, Image, Message, Prompt, SystemPart
 from daemon.llm.cache_marks import cache_marks, text_block
 from daemon.llm.eyes import seen_by
 from daemon.llm.http_client import open_http_client

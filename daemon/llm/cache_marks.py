@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from daemon.core.ports import Message, SystemPart
+from daemon.core.ports.models import Message, SystemPart
 from daemon.core.working_memory import estimate_tokens
 
 MOST_MARKS: Final = 4

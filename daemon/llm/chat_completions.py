@@ -9,7 +9,7 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from daemon.core.ports import Image, Message, Prompt, SystemPart
+from daemon.core.ports.models import Image, Message, Prompt, SystemPart
 from daemon.llm.cache_marks import CacheMarks, cache_marks, text_block
 from daemon.llm.eyes import seen_by
 from daemon.llm.http_client import open_http_client

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import CannotSee
-from daemon.core.ports import Message, Prompt
+from daemon.core.ports.models import Message, Prompt
 from daemon.llm.messages import chat_of
 from daemon.llm.model_id import ModelId
 

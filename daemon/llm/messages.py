@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from daemon.core.ports import Message, Prompt, Speaker, SystemPart
+from daemon.core.ports.models import Message, Prompt, Speaker, SystemPart
 from daemon.llm.clean_text import clean
 
 _EARLIER = Message(Speaker.USER, "(The conversation began earlier.)")

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.llm.model_id import ModelId
 
 THINKING_ROOM: Final = {Effort.LOW: 4096, Effort.MEDIUM: 8192, Effort.HIGH: 16384}

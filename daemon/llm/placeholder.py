@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator
 
 from daemon.core.errors import ModelRefused
 from daemon.core.lookalike import OPENERS
-from daemon.core.ports import Clock, Completion, ModelRole, Prompt, Speaker
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import Completion, ModelRole, Prompt, Speaker
 from daemon.llm.clean_text import clean
 from daemon.llm.model_id import ModelId
 

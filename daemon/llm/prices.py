@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from daemon.core.ports import Completion, Cost, Effort, Prompt
+from daemon.core.ports.models import Completion, Cost, Effort, Prompt
 from daemon.llm.messages import schema_in_words
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.model_traits import Thinks, dearest_like, room_for, traits_of

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
-from daemon.core.ports import LLM, Completion, Prompt
+from daemon.core.ports.models import LLM, Completion, Prompt
 from daemon.llm.model_id import ModelId
 
 

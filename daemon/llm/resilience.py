@@ -15,7 +15,9 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 from daemon.core.concurrency import time_limit
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.telemetry import Emit
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
 from daemon.llm.model_id import Vendor, parse_model_id

@@ -6,7 +6,9 @@ from contextlib import aclosing
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.telemetry import Emit
 from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
 from daemon.llm.endpoint import endpoint_for

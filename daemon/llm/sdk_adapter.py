@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from daemon.core import long_lived
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.llm import prices
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.errors import allowed_limit, refused_feature, translated

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from daemon.core.bounded_http import OversizedResponseError
 from daemon.core.config import Settings
 from daemon.core.errors import ModelRefused, ModelUnavailable
-from daemon.core.ports import Transcriber
+from daemon.core.ports.files import Transcriber
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.http_client import open_http_client
@@ -30,7 +30,7 @@ def build_transcriber(settings: Settings) -> Transcriber | None:
 
 
 class EndpointTranscriber:
-    """See `core.ports.Transcriber`; the client is built in a thread at the first call."""
+    """See `core.ports.files.Transcriber`; the client is built in a thread at the first call."""
 
     def __init__(self, url: str, model: str, key: SecretStr | None) -> None:
         self._endpoint = Endpoint(Vendor.OPENAI, url, key or SecretStr("none"), "SOUL_STT_API_KEY", "SOUL_STT_URL")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from daemon.llm.model_id import ModelId
 
 

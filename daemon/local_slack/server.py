@@ -14,7 +14,7 @@ from aiohttp import web
 from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.control import Control

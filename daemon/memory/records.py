@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Post, Source
+from daemon.core.ports.arrivals import Source
+from daemon.core.ports.posts import Post
 from daemon.core.room_ways import RoomWay
 from daemon.core.sessions import key_of
 from daemon.core.turn_fields import PLAINLY_STATED, EpistemicMode, Heard, Stated

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.consolidation.stores import NightStores, night_stores
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.episodes import Episodes

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from daemon.core.errors import StoreError
 from daemon.core.last_line import in_short
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction, Unit
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import Worker

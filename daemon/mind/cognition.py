@@ -18,7 +18,9 @@ from daemon.core.errors import (
     WrongOpening,
 )
 from daemon.core.perception import Audience
-from daemon.core.ports import LLM, Clock, Completion, Cost, LLMCall, ModelRole, Prompt
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import LLM, Completion, Cost, ModelRole, Prompt
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit

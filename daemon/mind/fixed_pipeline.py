@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.creativity import with_soul_creativity

@@ -8,7 +8,10 @@ from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.phrases import Phrase
-from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
+from daemon.core.ports.channel import Room
+from daemon.core.ports.library import Library, Passage
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.tools import Toolbox
 from daemon.core.sentences import Words
 from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory

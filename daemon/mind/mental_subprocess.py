@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.episodes import Episodes

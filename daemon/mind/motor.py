@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterable, Callable, Mapping
 
 from daemon.core.contexts import ContextRefused
-from daemon.core.ports import Passage, Speech, Task
+from daemon.core.ports.library import Passage
+from daemon.core.ports.speech import Speech, Task
 from daemon.core.reminder_words import time_in
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import close_fence

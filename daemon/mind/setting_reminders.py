@@ -5,7 +5,7 @@ from typing import Final
 
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import Place
-from daemon.core.ports import Room
+from daemon.core.ports.channel import Room
 from daemon.core.recurrence import Recurrence
 from daemon.core.reminder_words import rule_in_words
 from daemon.core.timetable import moment_in, platform_time, when

@@ -5,7 +5,7 @@ from dataclasses import replace
 from daemon.core.errors import ModelError
 from daemon.core.limits import Limits
 from daemon.core.perception import Modality
-from daemon.core.ports import Task
+from daemon.core.ports.speech import Task
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import REACHED, run_ism
 from daemon.ism.actions import actions_for

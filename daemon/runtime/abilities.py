@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from daemon.core.perception import Place
-from daemon.core.ports import Tool
+from daemon.core.ports.tools import Tool
 from daemon.core.sentences import Words
 from daemon.core.sessions import key_of
 from daemon.runtime.cycle_state import Cycle

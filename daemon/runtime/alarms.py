@@ -11,7 +11,10 @@ from typing import Final
 from daemon.core.alarms import OPS, QUIET_MS, alarm_post, sentence_of
 from daemon.core.errors import ChannelError, ChannelRefused, StoreError
 from daemon.core.last_line import in_short
-from daemon.core.ports import Clock, DutyTurn, Emit, Room
+from daemon.core.ports.catch_up import DutyTurn
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.queues.alarms import Addressee, Alarm, Alarms
 
 EVERY_S: Final = 60.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from daemon.core.errors import ChannelError, NotDelivered
 from daemon.core.perception import Place
-from daemon.core.ports import Channel, Room
+from daemon.core.ports.channel import Channel, Room
 from daemon.memory.records import Claim, InboxMessage
 
 

@@ -6,7 +6,7 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import CapMet, DaemonError, LostLease, StoreBusy
 from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import in_short
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.spending import Charge
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.mind.interrupts import Interrupted, Interrupts

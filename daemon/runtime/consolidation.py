@@ -9,7 +9,8 @@ from daemon.core.errors import DaemonError, LostLease, StoreBusy
 from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import ends_daemon, in_short
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock, Emit, LLMCall
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit, LLMCall
 from daemon.core.spending import Charge
 from daemon.core.timetable import next_slot
 from daemon.memory.consolidation.runs import Run, RunState, Slot

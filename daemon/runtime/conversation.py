@@ -21,7 +21,7 @@ from daemon.core.errors import (
 )
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
-from daemon.core.ports import Source
+from daemon.core.ports.arrivals import Source
 from daemon.core.questions import is_news
 from daemon.core.sentences import Sentence
 from daemon.ism.permission import status_sentence

@@ -14,7 +14,10 @@ from daemon.core.errors import (
     StoreError,
 )
 from daemon.core.last_line import in_short
-from daemon.core.ports import Channel, Clock, Emit, Post
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.posts import Post
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.memory.notes import Note
 from daemon.memory.queues.outbox import Outbox

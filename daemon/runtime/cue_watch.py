@@ -14,7 +14,9 @@ from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.hearing import Origin, may_hear
 from daemon.core.last_line import in_short
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import Channel, Clock, Emit
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.topics import keys_of_words, speaks_of, words_heard
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.people.standing import Remembering

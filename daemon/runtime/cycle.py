@@ -5,7 +5,8 @@ import unicodedata
 
 from daemon.core.errors import MalformedReply
 from daemon.core.perception import Modality, Place
-from daemon.core.ports import DraftLog, ReplyFile, Speech
+from daemon.core.ports.posts import ReplyFile
+from daemon.core.ports.speech import DraftLog, Speech
 from daemon.memory.records import Delivery
 from daemon.mind.extended import processes_of
 from daemon.mind.motor import Motor

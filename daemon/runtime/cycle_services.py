@@ -6,7 +6,10 @@ from functools import partial
 
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience
-from daemon.core.ports import LLM, Channel, Clock, Emit, LLMCall, ModelRole
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import LLM, ModelRole
+from daemon.core.ports.telemetry import Emit, LLMCall
 from daemon.core.spending import Charge
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning

@@ -10,7 +10,10 @@ from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
 from daemon.core.looked_at import OpenBeside
 from daemon.core.perception import Perception, Readers
-from daemon.core.ports import LinkedMessages, LLMCall, Passage, Speech, Task
+from daemon.core.ports.channel import LinkedMessages
+from daemon.core.ports.library import Passage
+from daemon.core.ports.speech import Speech, Task
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.sentences import Words
 from daemon.core.spending import Charge
 from daemon.core.working_memory import WorkingMemory

@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Delivery
 from daemon.memory.store import Store

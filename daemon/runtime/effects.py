@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import LLMCall, ModelRole, ReplyFile
+from daemon.core.ports.models import ModelRole
+from daemon.core.ports.posts import ReplyFile
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote

@@ -7,7 +7,9 @@ from typing import Final
 
 from daemon.core.errors import DaemonError, FileRefused, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Channel, Emit, FileReader
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.files import FileReader
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 from daemon.memory.knowledge.senses import Senses, SentFile
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from daemon.core.perception import Modality
-from daemon.core.ports import LinkedMessages, ThreadMessage
+from daemon.core.ports.channel import LinkedMessages, ThreadMessage
 from daemon.core.sentences import Sentence
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.recall.linked import with_linked

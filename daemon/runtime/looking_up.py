@@ -6,7 +6,7 @@ It costs no model call and never a reply: where it fails, the reply is made with
 from collections.abc import Sequence
 
 from daemon.core.perception import Modality
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks

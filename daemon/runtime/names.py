@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.core.names import ids_in, with_names
-from daemon.core.ports import Channel, Prompt
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.models import Prompt
 
 _KEPT: Final = 2_000
 _ASKED: Final = 10  # ids of one prompt, the newest; each may be one more question to the platform, whoever wrote it

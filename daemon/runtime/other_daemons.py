@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.mind.interrupts import Interrupt
 from daemon.runtime.cycle_services import CycleServices
 from daemon.shared.bells import POLL_S, Bells

@@ -6,7 +6,8 @@ from dataclasses import replace
 from daemon.core.errors import NotDelivered
 from daemon.core.limits import Limits
 from daemon.core.perception import Modality
-from daemon.core.ports import Passage, ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.library import Passage
 from daemon.core.sessions import CodeSession
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState

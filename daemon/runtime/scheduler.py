@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from daemon.core.concurrency import Bell
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
 from daemon.shared.asking import SessionQuestions

@@ -5,7 +5,8 @@ from typing import Final
 
 from daemon.core.concurrency import time_limit
 from daemon.core.perception import Modality
-from daemon.core.ports import Image, Task, TaskState
+from daemon.core.ports.models import Image
+from daemon.core.ports.speech import Task, TaskState
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import KnownPicture, SentFile
 from daemon.memory.knowledge.turns import Transcript

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from daemon.core.ports import Speech, Task
+from daemon.core.ports.speech import Speech, Task
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext
 from daemon.mind.state_machine import DECISION_PROCESS
 from daemon.shared.souls import Doing

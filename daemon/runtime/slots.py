@@ -7,7 +7,7 @@ is kept for DMs, so that a flood in channels leaves them room.
 
 import asyncio
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 _FEWEST = 2
 _HALVED_AT_MOST_EVERY = 10.0  # seconds; a burst of failures is one sign, not many

@@ -3,7 +3,8 @@
 from daemon.core.errors import ChannelRefused
 from daemon.core.event_sources import SOURCE_PARAM
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import Channel, GateDecision
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.gate import GateDecision
 from daemon.memory.queues.source_events import SourceEvents
 
 

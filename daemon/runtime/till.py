@@ -11,7 +11,9 @@ from typing import Final
 
 from daemon.core.concurrency import Bell
 from daemon.core.errors import CapMet, StoreError
-from daemon.core.ports import Clock, Completion, Cost, Emit, LLMCall, Prompt
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import Completion, Cost, Prompt
+from daemon.core.ports.telemetry import Emit, LLMCall
 from daemon.core.spending import Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
 from daemon.memory.spending.reservations import CapReached, Reservations, Settlements, WantedCall, limits_for
 

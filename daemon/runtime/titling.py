@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from daemon.core.errors import ChannelError, DeliveryUncertain, NotDelivered
-from daemon.core.ports import Channel, Emit
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Words
 from daemon.core.session_titles import title_of
 from daemon.memory.queues.session_titles import DueTitle, SessionTitles

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from daemon.core.bound_threads import BoundThread
 from daemon.core.perception import Modality
 from daemon.core.phrases import phrase_said
-from daemon.core.ports import Clock, Emit, Gate, Source
+from daemon.core.ports.arrivals import Source
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import Gate
+from daemon.core.ports.telemetry import Emit
 from daemon.core.questions import is_news
 from daemon.memory.queues.missed_messages import TAKEN_UP
 from daemon.memory.queues.typed_commands import TYPED

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.unread_words import UnreadWords

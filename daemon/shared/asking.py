@@ -6,7 +6,7 @@ from typing import Final
 
 from daemon.core.fencing import clean_name, fence, fresh_nonce
 from daemon.core.notes import NoteKind, SharedMessage
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.questions import News
 from daemon.core.sessions import CodeSession, Handed
 from daemon.memory.shared.questions import OpenQuestion, QuestionStore

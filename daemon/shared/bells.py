@@ -13,7 +13,7 @@ from typing import Final
 
 from daemon.core.bell_sockets import FOLDER, STATE, WORK, bells_in, hang, ring_all, take_in
 from daemon.core.concurrency import Bell, set_within
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.queues.presence import ProcessIdentity
 
 POLL_S: Final = 2.0

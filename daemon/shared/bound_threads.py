@@ -3,7 +3,7 @@
 from typing import Final
 
 from daemon.core.bound_threads import KEPT_MS
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.shared.thread_bindings import ThreadBindings, WatchedThread
 from daemon.shared.living_sessions import as_they_are

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from daemon.core.notes import NoteState
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sessions import Attended, CodeSession, Handed, KeyOwner, SessionState
 from daemon.memory.shared.companions import CompanionStore
 from daemon.memory.shared.questions import QuestionStore

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from daemon.core.contexts import ContextConflict, ContextRefused, ContextState, JSONObject, Writer, checked_key
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.awareness import Awareness
 from daemon.shared.bells import Bells

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sessions import CodeSession, Lost, Visibility
 from daemon.memory.queues.leases import is_recent
 from daemon.memory.queues.presence import ProcessIdentity

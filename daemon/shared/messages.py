@@ -15,7 +15,7 @@ from daemon.core.notes import (
     checked_words,
 )
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Readers
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.questions import is_news
 from daemon.core.text import shortened
 from daemon.core.timetable import platform_time

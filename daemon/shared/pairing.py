@@ -3,7 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 from daemon.core.pairing import Begun, NoSuchCode, Paired, PairingOver, PairingState
-from daemon.core.ports import Clock, Emit, GateDecision
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.shared.pairings import PairingStore
 from daemon.shared.bells import Bells
 

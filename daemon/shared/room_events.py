@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from daemon.core.event_sources import SECRET_FILE, EventSource, secret_of
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 from daemon.core.secret_files import kept_secret
 from daemon.memory.queues.source_events import NewEvent, SourceEvents
 

@@ -6,7 +6,8 @@ Where a person chose so for a key, its sessions know their direct messages, too.
 from collections.abc import Awaitable, Callable
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports import Clock, Passage
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.library import Passage
 from daemon.core.sessions import DOOR, KeyOwner
 from daemon.memory.database import Database
 from daemon.memory.retrieval.surfacing import Surfacing

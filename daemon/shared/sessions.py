@@ -8,7 +8,10 @@ from daemon.core.bound_threads import MOST_SAID_HOURLY
 from daemon.core.contexts import ContextState
 from daemon.core.notes import NoteState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Clock, Emit, GateDecision, Room
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.telemetry import Emit
 from daemon.core.questions import clean_answer
 from daemon.core.sessions import (
     THE_ADMIN,

@@ -10,7 +10,7 @@ from typing import Final
 
 from daemon.core.members import MemberTaken, WorkPlace
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
 from daemon.shared.bells import Bells

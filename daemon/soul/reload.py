@@ -5,7 +5,7 @@ from importlib import metadata
 from pathlib import Path
 
 from daemon.core.errors import SoulError
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 from daemon.soul.files import MANIFEST, signature
 from daemon.soul.loader import KnownNames, channels_of, load_soul
 from daemon.soul.schema import Soul

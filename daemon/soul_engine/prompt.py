@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from daemon.core.fencing import cut, defang, fence
-from daemon.core.ports import Image, Message, Prompt, Speaker, SystemPart
+from daemon.core.ports.models import Image, Message, Prompt, Speaker, SystemPart
 from daemon.core.step import Step
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul import Budgets

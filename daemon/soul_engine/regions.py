@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from daemon.core.fencing import clean_name
 from daemon.core.perception import Place
-from daemon.core.ports import ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory
 from daemon.core.zones import zone_of
 from daemon.soul import Soul

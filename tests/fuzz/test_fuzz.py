@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.incoming import listener
-from daemon.core.ports import GateDecision
+from daemon.core.ports.gate import GateDecision
 from tests import chance
 from tests.fuzz.play import play
 from tests.fuzz.senders import Sender

@@ -18,7 +18,8 @@ from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import GateDecision, Room
+from daemon.core.ports.channel import Room
+from daemon.core.ports.gate import GateDecision
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import StoredReplies

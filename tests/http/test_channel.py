@@ -17,22 +17,12 @@ from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
-from daemon.core.ports import (
-    AttachedReply,
-    DraftLog,
-    FoundPost,
-    GateDecision,
-    Intake,
-    LinkedMessages,
-    Offers,
-    Post,
-    Room,
-    SharedFile,
-    Speech,
-    Task,
-    TaskState,
-    ThreadMessage,
-)
+from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
+from daemon.core.ports.files import SharedFile
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
 from daemon.core.sentences import Words
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeClock

@@ -7,7 +7,7 @@ import pytest
 from daemon.channels.http import chat, intake
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import StoredReply
+from daemon.core.ports.posts import StoredReply
 from tests.given import CLOSING, OPENING, tagged
 from tests.http.daemons import HttpHome
 from tests.models import Flow

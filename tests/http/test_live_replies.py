@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.http.live_replies import LiveReplies, ReplyReader
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Task, TaskState
+from daemon.core.ports.speech import Task, TaskState
 
 HERE = ConversationKey("minoan", "T1", "http", "here")
 THERE = ConversationKey("minoan", "T1", "http", "there")

@@ -17,7 +17,7 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.concurrency import alongside
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import GateDecision
+from daemon.core.ports.gate import GateDecision
 from daemon.core.sessions import Visibility
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies

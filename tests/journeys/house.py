@@ -19,7 +19,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
-from daemon.core.ports import LLM, Prompt
+from daemon.core.ports.models import LLM, Prompt
 from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout

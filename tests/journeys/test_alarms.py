@@ -10,7 +10,7 @@ from daemon.app import alarms
 from daemon.cli.doctor import failing_checks
 from daemon.core.alarms import QUIET_MS
 from daemon.core.config import Settings
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from daemon.llm.circuit import FAILURES_TO_OPEN
 from daemon.llm.router import build_llm
 from daemon.local_slack.model import Json

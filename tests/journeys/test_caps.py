@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.models import FakeModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.models import Reply

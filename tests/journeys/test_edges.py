@@ -3,7 +3,7 @@
 import asyncio
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports import ModelRole, Prompt
+from daemon.core.ports.models import ModelRole, Prompt
 from tests.fakes import TIMEOUT
 from tests.given import shown, tagged
 from tests.journeys.house import House

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from daemon.core.ports import Source
+from daemon.core.ports.arrivals import Source
 from daemon.llm.placeholder import newest_messages
 from tests.fakes import TIMEOUT
 from tests.given import tagged

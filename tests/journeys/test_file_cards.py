@@ -6,7 +6,7 @@ import pytest
 
 from daemon.channels.slack.incoming.file_fetcher import FileFetcher
 from daemon.core.errors import FileRefused
-from daemon.core.ports import SharedFile
+from daemon.core.ports.files import SharedFile
 from daemon.core.sentences import Sentence
 from daemon.local_slack.model import Json
 from tests.fakes import TIMEOUT

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from bench.model_server import MODEL, model_server
 from bench.poor_models import KINDS, PRIVATE, PoorModel
-from daemon.core.ports import Completion, ModelRole, Prompt, Speaker
+from daemon.core.ports.models import Completion, ModelRole, Prompt, Speaker
 from daemon.llm.router import build_llm
 from daemon.mind.steps.mental_query import mental_query
 from tests.fakes import Events

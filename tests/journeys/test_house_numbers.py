@@ -5,7 +5,7 @@ import json
 import pytest
 
 from daemon.core.bars import bar_line
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from daemon.local_slack.model import Json
 from tests.journeys.house import House
 from tests.models import FakeModel

@@ -3,7 +3,7 @@
 import pytest
 
 from daemon.channels.slack.outgoing.blocks import rich
-from daemon.core.ports import Post
+from daemon.core.ports.posts import Post
 from daemon.local_slack.model import Json
 from daemon.memory.notes import Note
 from tests.journeys.house import House, said

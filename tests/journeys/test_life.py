@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from daemon.core.errors import StoreFull
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
 from tests.fakes import TIMEOUT, Events, TurnableClock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.core.ports import ModelRole, Prompt
+from daemon.core.ports.models import ModelRole, Prompt
 from daemon.llm.placeholder import placeholder_answer
 from tests.given import shown, tokens
 from tests.journeys.house import House

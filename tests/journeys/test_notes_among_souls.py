@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.own_memory import files_with

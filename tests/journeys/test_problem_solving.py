@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from tests.fakes import TIMEOUT
 from tests.given import shown
 from tests.journeys.house import House, said

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import NearQuery, View
+from daemon.core.ports.vectors import NearQuery, View
 from daemon.llm.embedder import MODEL
 from daemon.llm.embedder.local import LocalEmbedder
 from daemon.memory.reader_codes import codes_of_turn

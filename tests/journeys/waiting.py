@@ -2,7 +2,7 @@
 
 import json
 
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 

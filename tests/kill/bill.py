@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock, Completion, ModelRole, Prompt
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.core.spending import PaidBy
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of

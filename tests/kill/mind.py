@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock, Completion, ModelRole, Prompt
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 
 LENGTH: Final = 600

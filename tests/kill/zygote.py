@@ -26,7 +26,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Modality
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Database, Unit
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.cycle_effect import CycleEffect

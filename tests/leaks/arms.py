@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bench.recall.corpus import paraphrases
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.llm.embedder import MODEL
 from daemon.llm.embedder.local import LocalEmbedder
 from daemon.memory.database import Database
@@ -28,7 +28,7 @@ from tests.fakes import Events
 from tests.leaks.ground import Remark
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Unrelated, Vector
+    from daemon.core.ports.vectors import Unrelated, Vector
 
 SOUL: Final = "minoan"
 NOTHING: Final = "so be it then"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.events import archived_event, renamed_event
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel

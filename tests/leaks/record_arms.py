@@ -3,7 +3,7 @@
 from random import Random
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import FileKind, ReadFile, SharedFile
+from daemon.core.ports.files import FileKind, ReadFile, SharedFile
 from daemon.memory.admin.remembered import facts_for, readers_at
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.episodes import Closing, Episodes

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from daemon.core.sessions import KeyOwner, Visibility
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace

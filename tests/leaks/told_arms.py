@@ -3,7 +3,7 @@
 from typing import cast
 
 from daemon.core.perception import Audience
-from daemon.core.ports import Channel
+from daemon.core.ports.channel import Channel
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.queues.cue_matching import HeardMessage

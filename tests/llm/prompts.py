@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 
-from daemon.core.ports import LLM, Completion, Effort, Message, ModelRole, Prompt, Speaker, SystemPart
+from daemon.core.ports.models import LLM, Completion, Effort, Message, ModelRole, Prompt, Speaker, SystemPart
 
 SCHEMA: Mapping[str, object] = {
     "type": "object",

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess
-from daemon.core.ports import LLM, Completion
+from daemon.core.ports.models import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router

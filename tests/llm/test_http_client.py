@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ModelRefused
-from daemon.core.ports import Effort, Prompt, SystemPart
+from daemon.core.ports.models import Effort, Prompt, SystemPart
 from daemon.llm.model_traits import THINKING_ROOM
 from daemon.llm.router import Router
 from tests.fakes import FakeClock

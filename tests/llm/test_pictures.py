@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from daemon.core.errors import CannotSee
-from daemon.core.ports import Image, Message, Prompt, Speaker
+from daemon.core.ports.models import Image, Message, Prompt, Speaker
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for

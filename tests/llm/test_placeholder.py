@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import ModelRefused
-from daemon.core.ports import ModelRole, Prompt, SystemPart
+from daemon.core.ports.models import ModelRole, Prompt, SystemPart
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 from daemon.mind.steps.choose_actions import Choice, ChosenAction, choose_actions
 from daemon.mind.steps.feel import Feeling

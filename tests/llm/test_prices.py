@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from daemon.core.config import load_settings
-from daemon.core.ports import Completion, Cost
+from daemon.core.ports.models import Completion, Cost
 from daemon.llm.model_id import parse_model_id
 from daemon.llm.prices import cost_of, price_is_known
 from daemon.llm.router import choose_models
@@ -56,7 +56,7 @@ def test_nothing_is_fetched() -> None:
 import socket
 def refuse(*_, **__): raise AssertionError("the network was asked")
 socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
-from daemon.core.ports import Completion
+from daemon.core.ports.models import Completion
 from daemon.llm.prices import cost_of, load
 load()
 print(cost_of(Completion("anthropic/claude-sonnet-5-5", 1_000_000)).usd)

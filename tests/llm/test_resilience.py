@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
 from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES

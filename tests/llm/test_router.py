@@ -4,7 +4,7 @@ import pytest
 
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.llm.endpoint import Endpoint, endpoint_for
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.router import build_llm, choose_models

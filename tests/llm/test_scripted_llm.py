@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.config import Settings
 from daemon.core.errors import ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Completion, Prompt
+from daemon.core.ports.models import LLM, Completion, Prompt
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.prompts import answer, prompt

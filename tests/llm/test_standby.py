@@ -8,7 +8,7 @@ from daemon.app.minds import with_models_of
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
 from daemon.llm.model_id import parse_model_id
 from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM

@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
-from daemon.core.ports import Passage, ThreadMessage, Tool
+from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.library import Passage
+from daemon.core.ports.tools import Tool
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel

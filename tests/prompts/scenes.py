@@ -8,7 +8,8 @@ from pathlib import Path
 from daemon.core.event_sources import FROM_PARAM, SOURCE_PARAM
 from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.phrases import Phrase
-from daemon.core.ports import Prompt, ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.models import Prompt
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript

@@ -17,7 +17,7 @@ from typing import Final
 import aiohttp
 
 from daemon.core.clock import SystemClock
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database.driver import sqlite3
 
 KEYS: Final = ("left", "right")

@@ -13,7 +13,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.contexts import SOULS, ContextRefused, Writer
 from daemon.core.members import LARGEST_STATE, MemberTaken, WorkPlace
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence, ProcessIdentity
 from daemon.memory.shared.awareness import LEASE_MS, AwarenessStore

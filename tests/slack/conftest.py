@@ -10,7 +10,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import Events, FakeIntake
 from tests.slack.parts import WorkspaceControl, settings_for

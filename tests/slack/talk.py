@@ -3,7 +3,7 @@
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
-from daemon.core.ports import DraftLog
+from daemon.core.ports.speech import DraftLog
 from tests.fakes import Events, FakeClock, FakeDrafts
 
 

@@ -6,7 +6,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.blocks import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
-from daemon.core.ports import Decision
+from daemon.core.ports.arrivals import Decision
 from tests.fakes import Events, FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open

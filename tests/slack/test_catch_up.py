@@ -14,7 +14,9 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import AudienceKind
-from daemon.core.ports import Clock, Edit, HeardPlace, Source, UnreadPlace
+from daemon.core.ports.arrivals import Edit, Source
+from daemon.core.ports.catch_up import HeardPlace, UnreadPlace
+from daemon.core.ports.clock import Clock
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMessage
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post

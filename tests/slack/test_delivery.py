@@ -4,7 +4,7 @@ import pytest
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import AccessLost, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
-from daemon.core.ports import FoundPost
+from daemon.core.ports.posts import FoundPost
 from tests.fakes import FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open

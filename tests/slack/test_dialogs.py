@@ -11,7 +11,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.incoming.dialogs import COMPLAINT, dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.dialogs import complaint_dialog
-from daemon.core.ports import Complaint
+from daemon.core.ports.arrivals import Complaint
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.local_slack.modals import fault_of
 from tests.fakes import FakeIntake

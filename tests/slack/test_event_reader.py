@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
+from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
 from tests.slack.parts import OURS
 
 TS = "1750000000.000100"

@@ -12,7 +12,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST, FileFetcher
 from daemon.core.config import Settings
 from daemon.core.errors import FileRefused, NotDelivered
-from daemon.core.ports import SharedFile
+from daemon.core.ports.files import SharedFile
 from tests.fakes import Events, FakeClock
 
 _AWAY = "http://127.0.0.1:9/whole"

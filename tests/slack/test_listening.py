@@ -9,7 +9,8 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import AudienceKind, Place
-from daemon.core.ports import Channel, Deletion, Edit, Feedback
+from daemon.core.ports.arrivals import Deletion, Edit, Feedback
+from daemon.core.ports.channel import Channel
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open

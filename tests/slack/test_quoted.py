@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
 from daemon.channels.slack.incoming.quoted import quoted
-from daemon.core.ports import Edit, NewMessage
+from daemon.core.ports.arrivals import Edit, NewMessage
 from tests.slack.parts import OURS
 
 TS = "1750000000.000100"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
-from daemon.core.ports import Feedback, Withdrawal
+from daemon.core.ports.arrivals import Feedback, Withdrawal
 from tests.slack.parts import OURS, TS
 
 READER = EventReader("minoan", OURS)

@@ -9,7 +9,7 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost
-from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
+from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
 from tests.slack.parts import OURS, WorkspaceControl, listening, press

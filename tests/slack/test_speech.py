@@ -9,7 +9,7 @@ from daemon.channels.slack.outgoing.sizes import PART
 from daemon.channels.slack.outgoing.splitting import FLOOR
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
-from daemon.core.ports import DraftLog, Task, TaskState
+from daemon.core.ports.speech import DraftLog, Task, TaskState
 from tests.fakes import Events, FakeDrafts
 from tests.given import perception
 from tests.slack.conftest import Open

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
-from daemon.core.ports import Edit, NewMessage, Source, Stop
+from daemon.core.ports.arrivals import Edit, NewMessage, Source, Stop
 from tests.slack.parts import OURS, TS
 
 READER = EventReader("minoan", OURS)

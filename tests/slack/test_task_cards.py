@@ -10,7 +10,7 @@ from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
 from daemon.core.perception import Place
-from daemon.core.ports import Task, TaskState
+from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import Events, FakeDrafts
 from tests.given import perception, post
 from tests.slack.conftest import Open

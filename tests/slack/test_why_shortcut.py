@@ -10,7 +10,7 @@ from daemon.channels.slack.api.manifest import manifest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.phrases import WHY_SHORTCUT
-from daemon.core.ports import WhyAsked
+from daemon.core.ports.arrivals import WhyAsked
 from daemon.core.sentences import Words
 from tests.fakes import FakeIntake
 from tests.given import post

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from daemon.core.errors import ModelUnavailable, StoreBusy, StoreFull
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.core.systemd import ExitCode, exit_code
 from daemon.local_slack.faults import MethodFault
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceUser

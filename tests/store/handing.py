@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import NewMessage
+from daemon.core.ports.arrivals import NewMessage
 from daemon.memory.database import Database
 from daemon.memory.queues.handoffs import Handoff
 from daemon.memory.queues.presence import Presence

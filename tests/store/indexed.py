@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Near, NearQuery, View
+from daemon.core.ports.vectors import Near, NearQuery, View
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.reader_codes import codes_of_turn

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3

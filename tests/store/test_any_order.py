@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Acceptance
+from daemon.core.ports.arrivals import Acceptance
 from daemon.memory.database import open_database
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Acceptance, Clock, Decision
+from daemon.core.ports.arrivals import Acceptance, Decision
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
 from tests import template

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from daemon.core.ports import NearQuery, View
+from daemon.core.ports.vectors import NearQuery, View
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.forgetting import ForgettingPeople
@@ -25,7 +25,7 @@ from tests.store.indexed import CHANNEL, EVERYBODY, OURS, Indexed, whole
 from tests.store.parts import room
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 pytestmark = pytest.mark.slow
 ADA, BEN = "U0ADA", "U0BEN"

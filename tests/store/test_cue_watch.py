@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
-from daemon.core.ports import GateDecision
+from daemon.core.ports.gate import GateDecision
 from daemon.memory.database import Database
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.people.standing import Remembering

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, Readers
-from daemon.core.ports import NewMessage
+from daemon.core.ports.arrivals import NewMessage
 from daemon.core.topics import keys_of_topic, keys_of_words, speaks_of, stands_in, words_heard
 from daemon.memory.database import Database
 from daemon.memory.people.names import PeopleNames

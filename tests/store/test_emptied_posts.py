@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.errors import DeliveryUncertain, NotDelivered
 from daemon.core.perception import ConversationKey, Modality, Place
-from daemon.core.ports import FoundPost
+from daemon.core.ports.posts import FoundPost
 from daemon.memory.database import open_database
 from daemon.memory.notes import Note
 from daemon.memory.people.forgetting import ForgettingPeople

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports import NewMessage, Source
+from daemon.core.ports.arrivals import NewMessage, Source
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.commits import Superseded

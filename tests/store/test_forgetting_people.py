@@ -11,7 +11,8 @@ import pytest
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
-from daemon.core.ports import NewMessage, SharedFile, Source
+from daemon.core.ports.arrivals import NewMessage, Source
+from daemon.core.ports.files import SharedFile
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.records.kinds import Fact, Trust

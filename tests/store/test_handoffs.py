@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Acceptance, Decision, Feedback, Source
+from daemon.core.ports.arrivals import Acceptance, Decision, Feedback, Source
 from daemon.memory.admin.handing import Handing
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import NewApproval

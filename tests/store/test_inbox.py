@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Acceptance, Deletion, Edit, Feedback
+from daemon.core.ports.arrivals import Acceptance, Deletion, Edit, Feedback
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.database import Database
 from daemon.memory.queues.commits import Superseded

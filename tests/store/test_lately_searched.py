@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports import Near, NearQuery
+from daemon.core.ports.vectors import Near, NearQuery
 from daemon.memory.database import Database
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.knowledge.turn_index import delete_turns, store_turns

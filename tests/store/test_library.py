@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import IndexedFile, IndexedPassage, Passage
+from daemon.core.ports.library import IndexedFile, IndexedPassage, Passage
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3

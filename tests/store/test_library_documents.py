@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import IndexedFile, IndexedPassage
+from daemon.core.ports.library import IndexedFile, IndexedPassage
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.library import SLICE, LibraryIndex
 from daemon.tools.documents import reader

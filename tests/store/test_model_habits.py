@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Database
 from daemon.memory.knowledge.model_habits import WARY, ModelHabit, ModelHabits, weak_habits
 from daemon.memory.spending.llm_calls import store_calls

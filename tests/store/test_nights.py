@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelUnavailable, StoreError
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.memory.consolidation.quoting import PATIENCE_MS
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.records.forget import forget

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.admin.overview import survey
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.replies import Backlog, StoredReplies

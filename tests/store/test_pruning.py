@@ -9,7 +9,8 @@ import pytest
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
-from daemon.core.ports import Acceptance, SharedFile
+from daemon.core.ports.arrivals import Acceptance
+from daemon.core.ports.files import SharedFile
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database

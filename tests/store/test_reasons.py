@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Record, Trust
 from daemon.memory.knowledge.records.links import Link, Relation

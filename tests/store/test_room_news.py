@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports import RoomNews
+from daemon.core.ports.intake import RoomNews
 from daemon.memory.database import Database
 from daemon.memory.queues.room_news import RoomNewsStore
 from tests.fakes import FakeClock, FakeRoomNews

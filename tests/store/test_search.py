@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.word_index import EACH

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from daemon.core.ports import View
+from daemon.core.ports.vectors import View
 from daemon.memory.retrieval.shelves import Search, Shelves
 from daemon.memory.retrieval.sources import Embeddable
 from daemon.memory.retrieval.vector_file import Placed, Shelf, StoredVector, VectorFile

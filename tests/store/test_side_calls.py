@@ -13,13 +13,13 @@ from daemon.app.side_calls import CountedTranscriber, PaidEmbedder, SideEndpoint
 from daemon.app.vectors import build_meanings
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports import Unrelated
+from daemon.core.ports.vectors import Unrelated
 from daemon.memory.database import Database
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import look
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 SMALL = SideEndpoint("embed", "openai/text-embedding-3-small", priced=True)
 CALLS = "SELECT step, model, outcome, soul, tokens_in > 0, cost_usd > 0 FROM llm_calls ORDER BY seq"

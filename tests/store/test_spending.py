@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.spending import Caps, PaidBy, Payer, day_at, nano_of, nano_of_cap
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence, ProcessIdentity

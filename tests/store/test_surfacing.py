@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from daemon.core.perception import Readers
-from daemon.core.ports import Near, NearQuery
+from daemon.core.ports.vectors import Near, NearQuery
 from daemon.core.turn_fields import Heard
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.meaning import Meaning

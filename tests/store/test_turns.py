@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports import Deletion, Edit
+from daemon.core.ports.arrivals import Deletion, Edit
 from tests.given import DM, deleted, edited, effect, new_message, thread
 from tests.store.parts import Stores, look
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
-from daemon.core.ports import IndexedFile, IndexedPassage, NearQuery, View
+from daemon.core.ports.library import IndexedFile, IndexedPassage
+from daemon.core.ports.vectors import NearQuery, View
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import LibraryIndex, codes_of_passage
 from daemon.memory.knowledge.meaning import Meaning

@@ -46,7 +46,7 @@ def surroundings() -> dict[str, object]:
 
 async def vectors() -> dict[str, object]:
     """Embed a text, and ask Chroma for it."""
-    from daemon.core.ports import View
+    from daemon.core.ports.vectors import View
     from daemon.llm.embedder import MODEL
     from daemon.llm.embedder.local import LocalEmbedder
     from daemon.memory.retrieval.chroma import Chroma

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from daemon.core.bounded_http import MAX_RESPONSE_BYTES
-from daemon.core.ports import Toolbox
+from daemon.core.ports.tools import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
 from tests.programs import ends_awaited

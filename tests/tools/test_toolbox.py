@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from daemon.core.ports import Toolbox
+from daemon.core.ports.tools import Toolbox
 from daemon.tools.mcp.results import LONGEST_OUTPUT, MOST_TOOLS
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ToolFailed
-from daemon.core.ports import Tool
+from daemon.core.ports.tools import Tool
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
 from tests.programs import ends_awaited

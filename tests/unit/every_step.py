@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import daemon.mind.steps
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import Prompt, Tool
+from daemon.core.ports.models import Prompt
+from daemon.core.ports.tools import Tool
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit

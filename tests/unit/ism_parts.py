@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass, field
 
 from daemon.core.limits import Limits, Spent
-from daemon.core.ports import LLM, Completion, Cost, LLMCall
+from daemon.core.ports.models import LLM, Completion, Cost
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse

@@ -3,7 +3,8 @@
 from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports import Passage, Room
+from daemon.core.ports.channel import Room
+from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intention_rows import Intention

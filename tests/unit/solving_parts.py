@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from daemon.core.errors import ToolFailed
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
-from daemon.core.ports import Passage, Task, Tool
+from daemon.core.ports.library import Passage
+from daemon.core.ports.speech import Task
+from daemon.core.ports.tools import Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import FileKind, Image, ReadFile, SharedFile
+from daemon.core.ports.files import FileKind, ReadFile, SharedFile
+from daemon.core.ports.models import Image
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.episodes import Episodes

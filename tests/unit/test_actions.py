@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemon.core.errors import StoreBusy, ToolFailed
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.ism.actions import actions_for
 from daemon.ism.actions.ask import ask

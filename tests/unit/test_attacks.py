@@ -14,7 +14,7 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import MalformedReply
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.timetable import require_seldom, when
 from daemon.core.working_memory import Role, WorkingMemory
 from daemon.ism.machine import End

@@ -14,7 +14,7 @@ from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
 from daemon.core.last_line import FAULTS
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.prices import most_of

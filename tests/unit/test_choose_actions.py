@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.core.working_memory import Role
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.mind.steps.choose_actions import (

@@ -7,7 +7,8 @@ import pytest
 
 from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnavailable
 from daemon.core.perception import Audience
-from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.cognition import READ_CAP, Mind

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered, StoreError
-from daemon.core.ports import Channel, FoundPost, Post
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.posts import FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier

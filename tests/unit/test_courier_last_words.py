@@ -13,7 +13,7 @@ from daemon.core.errors import (
     HistoryClosed,
     NotDelivered,
 )
-from daemon.core.ports import FoundPost, Post
+from daemon.core.ports.posts import FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.notes import Note
 from daemon.memory.records import Delivery

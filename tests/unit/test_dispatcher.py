@@ -12,7 +12,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import ConfigError, LostLease, NotDelivered, SchemaMismatch, StoreError
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sentences import HOUSE_WORDS
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Claim, Delivery

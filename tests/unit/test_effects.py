@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import Gate, Source
+from daemon.core.ports.arrivals import Source
+from daemon.core.ports.gate import Gate
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.turns import Transcript

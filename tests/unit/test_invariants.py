@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.core.perception import Audience
-from daemon.core.ports import LLM, Completion, ModelRole, Prompt
+from daemon.core.ports.models import LLM, Completion, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import DaemonError, ModelRefused, ModelUnavailable, ToolFailed
 from daemon.core.limits import Limits
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import CIRCLES, LOST, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Handler, ISMResult, Machine, Recurse

@@ -18,7 +18,10 @@ from daemon.core.errors import ConfigError, DeliveryUncertain, SchemaMismatch, S
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception
-from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Post, Speech
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import fanout
 from daemon.core.telemetry.troubles import Troubles

@@ -3,7 +3,7 @@
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, Readers
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.records import Speaks, Turn

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.working_memory import Role, WorkingMemory, estimate_tokens
 from daemon.mind.citations import source_in

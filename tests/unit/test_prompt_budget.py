@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import SoulError
 from daemon.core.perception import Place
-from daemon.core.ports import Prompt, ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.models import Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.matter import Matter
 from daemon.mind.piece import MadePiece

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.ism.actions.read import number_and_page, read
 from daemon.ism.excerpts import PAGE_TOKENS

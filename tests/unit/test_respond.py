@@ -3,7 +3,8 @@
 import pytest
 
 from daemon.core.errors import CutShort, MalformedReply
-from daemon.core.ports import Completion, LLMCall
+from daemon.core.ports.models import Completion
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import Memory, Role
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind

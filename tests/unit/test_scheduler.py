@@ -10,7 +10,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approvals, NewApproval, store_approval
 from daemon.memory.queues.intention_rows import NewIntention

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.errors import FileRefused, ModelRefused
-from daemon.core.ports import FileKind
+from daemon.core.ports.files import FileKind
 from daemon.tools.documents.document import DocumentKind
 from daemon.tools.files.kinds import Plain, what_it_is
 from daemon.tools.files.reader import SentFiles

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from daemon.core.errors import ChannelRefused, NotDelivered, ToolFailed
 from daemon.core.limits import Spent
 from daemon.core.perception import Audience, AudienceKind, Modality, Place
-from daemon.core.ports import Passage, Room
+from daemon.core.ports.channel import Room
+from daemon.core.ports.library import Passage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.permission import (
     POST_ELSEWHERE,

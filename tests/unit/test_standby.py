@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Completion, ModelRole, Prompt
+from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.memory.knowledge.model_habits import ModelHabit
 from tests.models import Piece
 from tests.unit.thinking import ECHO, END, MEMORY, Head, head, listen, streaming

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.cognition import READ_CAP

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import ModelRole, Speaker
+from daemon.core.ports.models import ModelRole, Speaker
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 from daemon.mind.steps.external_dialog import external_dialog

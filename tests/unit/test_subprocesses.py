@@ -11,7 +11,7 @@ import pytest
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import FoundPost, NewMessage, Post, Task, TaskState
+from daemon.core.ports.arrivals import NewMessage
+from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import TIMEOUT, FakeClock, FakeDrafts, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import GateDecision, Source
+from daemon.core.ports.arrivals import Source
+from daemon.core.ports.gate import GateDecision
 from daemon.memory.records import InboxMessage
 from daemon.runtime.triage import IDLE, Triage, Triaged
 from tests.fakes import FakeClock

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import Tool
+from daemon.core.ports.tools import Tool
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.steps.use_tool import MOST, TOOLS, use_tool, with_tools
 from daemon.soul import Budgets

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.ports import Prompt
+from daemon.core.ports.models import Prompt
 from daemon.core.sentences import HOUSE_WORDS
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.core.working_memory import Memory, Role

@@ -6,7 +6,8 @@ from itertools import accumulate, pairwise
 
 import pytest
 
-from daemon.core.ports import Completion, Cost, LLMCall
+from daemon.core.ports.models import Completion, Cost
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import Memory, Role
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter

@@ -14,7 +14,7 @@ from yarl import URL
 
 from daemon.channels.http.errors import Refusal
 from daemon.core.config import Settings
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 from daemon.core.secret_files import kept_secret
 from daemon.core.sessions import THE_ADMIN, KeyOwner
 

@@ -27,18 +27,13 @@ from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports import (
-    Clock,
-    DraftLog,
-    Emit,
-    FoundPost,
-    GateDecision,
-    Intake,
-    Post,
-    Room,
-    Speech,
-    Task,
-)
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech, Task
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sessions import DOOR, THE_ADMIN, KeyOwner, key_of
 from daemon.core.telemetry.metrics import Metrics
 

@@ -13,7 +13,8 @@ from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import ChatPending, ChatRequest
 from daemon.channels.http.stream import Question, ReplyStream, done, why_no_reply
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 NAME: Final = "http"
 _MOST_STREAMS: Final = 256

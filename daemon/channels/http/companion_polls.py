@@ -10,7 +10,7 @@ from aiohttp import web
 from daemon.channels.http.connection import client_left
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.concurrency import Bell
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sessions import Attended, KeyOwner
 
 GRACE_S: Final = 3.0

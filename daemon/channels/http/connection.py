@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.web_request import BaseRequest
 
 from daemon.channels.http.errors import Refusal, as_response, crashed
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 
 _READABLE: Final = "send HTTP/1.1, with an address and headers of less than 8 KiB each in ASCII"
 _IDLE: Final = 75.0  # seconds after which an idle connection is closed

@@ -29,7 +29,8 @@ from daemon.core.concurrency import alongside
 from daemon.core.contexts import ContextConflict, ContextState
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.members import ContextLook, Member, MemberTaken
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sessions import KeyOwner
 
 _MOST_WATCHERS: Final = 256

@@ -10,7 +10,8 @@ from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.members import ContextLook, Member
 from daemon.core.pairing import Begun, Paired
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Passage, StoredReply
+from daemon.core.ports.library import Passage
+from daemon.core.ports.posts import StoredReply
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
 
 

@@ -22,7 +22,7 @@ from daemon.core.event_sources import (
     signing_key,
 )
 from daemon.core.plain_lines import plain_lines
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.text import shortened, storable
 
 LARGEST_EVENT: Final = 64 * 1024  # bytes

@@ -8,7 +8,10 @@ from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
 from daemon.channels.http.stream import Question
 from daemon.core.perception import Audience, Perception, Place
-from daemon.core.ports import Acceptance, Clock, Intake, NewMessage, StoredReply
+from daemon.core.ports.arrivals import Acceptance, NewMessage
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import StoredReply
 
 _TRIES: Final = 8
 

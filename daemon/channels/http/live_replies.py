@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Task
+from daemon.core.ports.speech import Task
 
 _MOST_UNREAD: Final = 65_536  # characters kept for a slow reader; the stored reply has the rest
 _MOST_TASKS: Final = 64

@@ -17,7 +17,7 @@ from daemon.channels.http.request_body import LARGEST
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError, DaemonError, StoreError
 from daemon.core.network import is_loopback
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 from daemon.core.telemetry.metrics import Metrics
 
 _SHUTDOWN: Final = 2.0  # seconds that open streams get for their last event

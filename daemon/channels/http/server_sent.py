@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel
 
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 
 BEAT: Final = 5.0  # seconds between two keep-alives
 _SLOWEST: Final = 30.0  # seconds that one write to the client may take

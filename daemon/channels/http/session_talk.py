@@ -15,7 +15,8 @@ from daemon.channels.http.server_sent import BEAT
 from daemon.channels.http.stream import Question, why_no_reply
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock, StoredReply
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.posts import StoredReply
 from daemon.core.sessions import KeyOwner, talk_of
 
 _LONGEST_S: Final = 900.0  # a reply that takes longer is fetched by asking once more with the same id

@@ -13,7 +13,7 @@ from daemon.channels.http.errors import Refusal
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.request_query import seconds_of
 from daemon.channels.http.session_bodies import EventAnswer, NoteAnswer, NoteList, NoteReply, SessionEvent
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sessions import Attended, Handed, KeyEnded, KeyOwner, TooManySessions
 
 _LONGEST_PROCESS: Final = 400

@@ -13,7 +13,9 @@ from daemon.channels.http.server_sent import BEAT, send_events, server_sent
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock, Emit, StoredReply
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.posts import StoredReply
+from daemon.core.ports.telemetry import Emit
 
 _NAMES: Final = {model: name for name, model in EVENTS.items()}
 _NO_REPLY: Final = {

@@ -15,7 +15,7 @@ from daemon.channels.http.schemas import SpeechRequest
 from daemon.core.bounded_http import UNCOMPRESSED
 from daemon.core.config import Settings
 from daemon.core.network import is_loopback
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -59,22 +59,14 @@ from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
-from daemon.core.ports import (
-    AttachedReply,
-    Clock,
-    DraftLog,
-    Emit,
-    FoundPost,
-    GateDecision,
-    Intake,
-    LinkedMessages,
-    Offers,
-    Post,
-    Room,
-    SharedFile,
-    Speech,
-    ThreadMessage,
-)
+from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.files import SharedFile
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.suggestions import Suggestion, house_suggestions
 from daemon.core.telemetry.redaction import Redactor

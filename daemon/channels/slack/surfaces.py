@@ -16,7 +16,9 @@ from daemon.channels.slack.outgoing.prompts import Suggesting
 from daemon.channels.slack.outgoing.room_forms import Manages, RoomForms
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
-from daemon.core.ports import Clock, GateDecision, Intake
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion
 

@@ -10,7 +10,7 @@ from daemon.cli.output import age
 from daemon.core.alarms import sentence_of
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.admin.nights import night_faults
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
 from daemon.memory.admin.unhosted import UnhostedSoul

@@ -10,7 +10,7 @@ from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.core.extensions import ExtensionGroup, origin_of
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known

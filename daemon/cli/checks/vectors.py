@@ -6,7 +6,7 @@ from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.cli.database_access import with_database
 from daemon.core.config import Settings
 from daemon.core.errors import DaemonError, ModelError
-from daemon.core.ports import Embedder
+from daemon.core.ports.vectors import Embedder
 from daemon.llm.embedder import build_embedder
 from daemon.memory.retrieval.lengths import HINT, other_length
 from daemon.memory.retrieval.statistics import Statistics, statistics

@@ -12,7 +12,7 @@ from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable
-from daemon.core.ports import Embedder
+from daemon.core.ports.vectors import Embedder
 from daemon.llm.embedder import build_embedder
 from daemon.memory.database import Database
 from daemon.memory.retrieval.keeper import VectorKeeper

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TextIO
 
 from daemon.core.config import LogLevel
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.telemetry.disclosure import Detail, Disclosure
 from daemon.core.telemetry.redaction import Redactor
 

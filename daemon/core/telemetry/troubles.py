@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.alarms import alarm_name
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 _LATELY: Final = 3600.0  # seconds for which a failure is shown
 _MOST: Final = 20
@@ -25,7 +25,7 @@ class _Trouble:
 
 
 class Troubles:
-    """Reads events; implements `daemon.core.ports.Emit`. Never raises."""
+    """Reads events; implements `daemon.core.ports.telemetry.Emit`. Never raises."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

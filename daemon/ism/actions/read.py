@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.ism.excerpts import pages, text_pages
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.problem import Problem

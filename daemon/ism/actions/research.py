@@ -3,7 +3,7 @@
 import json
 
 from daemon.core.errors import ModelError, ToolFailed
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.text import one_line
 from daemon.core.words import terms_of
 from daemon.ism.machine import Action, ActionUse, Recurse

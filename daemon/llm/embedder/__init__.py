@@ -5,7 +5,7 @@ from typing import Final
 
 from daemon.core.config import Settings, one_thread_for_numbers
 from daemon.core.errors import ConfigError
-from daemon.core.ports import Embedder
+from daemon.core.ports.vectors import Embedder
 from daemon.llm.embedder.endpoint import EndpointEmbedder
 from daemon.llm.embedder.local import LocalEmbedder
 

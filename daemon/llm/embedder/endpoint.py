@@ -18,7 +18,7 @@ from daemon.llm.model_id import Vendor
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 _SECONDS: Final = 30.0
 _AT_ONCE: Final = 32  # texts in one request
@@ -28,7 +28,7 @@ _TRY_AGAIN: Final = "it is tried again by itself; full text serves meanwhile"
 
 
 class EndpointEmbedder:
-    """See `core.ports.Embedder`; the client is built in a thread at the first call."""
+    """See `core.ports.vectors.Embedder`; the client is built in a thread at the first call."""
 
     def __init__(self, url: str, model: str, key: SecretStr | None) -> None:
         self._endpoint = Endpoint(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from daemon.core import long_lived
 from daemon.core.errors import ModelRefused
-from daemon.core.ports import Unrelated
+from daemon.core.ports.vectors import Unrelated
 from daemon.llm.embedder.wordpiece import WordPiece
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 _FILES: Final = ("model.onnx", "vocab.txt")
 _RECIPE: Final = 1  # to be raised with each change of the vectors of the same files
@@ -31,7 +31,7 @@ _Embed = Callable[[str], "Vector"]
 
 
 class LocalEmbedder:
-    """See `core.ports.Embedder`; `folder` holds the model, its vocabulary and SHA256SUMS."""
+    """See `core.ports.vectors.Embedder`; `folder` holds the model, its vocabulary and SHA256SUMS."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

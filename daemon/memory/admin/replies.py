@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock, StoredReply
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.posts import StoredReply
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.jobs import enqueue_job
 

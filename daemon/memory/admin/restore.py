@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import backup, copies, migrate, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.people.forgetting import forget_again

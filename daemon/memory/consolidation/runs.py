@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.consolidation.recorder import Recorder
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3

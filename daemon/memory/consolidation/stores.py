@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.consolidation.distilling import Distilling
 from daemon.memory.consolidation.items import Items
 from daemon.memory.consolidation.merging import Merging

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import migrate, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.transaction import Transaction, Unit, one_of, run_unit

@@ -16,7 +16,9 @@ from typing import Final
 
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
-from daemon.core.ports import Clock, DutyTurn, Emit
+from daemon.core.ports.catch_up import DutyTurn
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, migrate, sqlite
 from daemon.memory.database.copies import (
     PARTIAL,

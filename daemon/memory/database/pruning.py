@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock, DutyTurn, Emit
+from daemon.core.ports.catch_up import DutyTurn
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction
 
 PRUNED_EVERY_S: Final = 6 * 3600.0

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import aiosqlite
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import sqlite
 from daemon.memory.database.driver import sqlite3
 

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.index_repair import rebuild
 from daemon.memory.knowledge.word_index import merge, segments

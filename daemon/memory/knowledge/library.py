@@ -7,7 +7,8 @@ from functools import partial
 from typing import Final, TypeVar
 
 from daemon.core.errors import IndexDamaged
-from daemon.core.ports import Clock, IndexedFile, IndexedPassage, Passage
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.library import IndexedFile, IndexedPassage, Passage
 from daemon.core.words import Term, terms_of
 from daemon.memory.database import Database, Transaction, one_of
 from daemon.memory.database.driver import sqlite3

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import ModelError
-from daemon.core.ports import Embedder, Near, NearQuery, Unrelated, VectorIndex, View
+from daemon.core.ports.vectors import Embedder, Near, NearQuery, Unrelated, VectorIndex, View
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 SLOW_S: Final = 0.4
 """Seconds after which a reply goes on without vectors: full text alone serves then."""

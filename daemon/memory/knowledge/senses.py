@@ -8,7 +8,9 @@ from typing import Final
 from daemon.core.concurrency import in_background
 from daemon.core.errors import IndexDamaged
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.ports import Clock, FileKind, Image, ReadFile, SharedFile
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.files import FileKind, ReadFile, SharedFile
+from daemon.core.ports.models import Image
 from daemon.core.sentences import Sentence
 from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction, one_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.ports import MOST_FILES, SharedFile
+from daemon.core.ports.files import MOST_FILES, SharedFile
 from daemon.core.sentences import SENTENCES, Sentence
 from daemon.memory.database import Transaction
 from daemon.memory.records import as_json, json_object

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.handed import handed_among
 from daemon.memory.knowledge.turn_index import note_fields

@@ -14,7 +14,8 @@ from typing import Final
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError, StoreFull
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.whole_files import PathBlocked
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.mirror_queue import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner, PassportEntry

@@ -13,7 +13,8 @@ from typing import Final, TypeVar
 
 from daemon.core.concurrency import in_background
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.transaction import run_unit

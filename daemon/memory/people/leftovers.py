@@ -9,7 +9,7 @@ from typing import Final
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.whole_files import PathBlocked, remove_file
 from daemon.memory.database import Database
 from daemon.memory.knowledge.mirror_queue import enqueue_changed, mirror_state, outdated_files

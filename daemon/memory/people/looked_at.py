@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from daemon.core.looked_at import LASTS_MS, LookedAt, Opened
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import as_json
 

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction, Unit
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.people.passing import erase_turns

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from daemon.core.alarms import alarm_name, healed_line
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Room
+from daemon.core.ports.channel import Room
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.conversation_rows import open_conversation

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from daemon.core.last_line import FAULTS
 from daemon.core.pairing import answers_to
 from daemon.core.perception import Audience, ConversationKey, Modality
-from daemon.core.ports import Acceptance, Decision
+from daemon.core.ports.arrivals import Acceptance, Decision
 from daemon.core.questions import BUTTON
 from daemon.core.sentences import SENTENCES
 from daemon.memory.audit import record_act

@@ -1,7 +1,7 @@
 """Takes a question about a message, which its user typed into a dialog: words without a message of the platform."""
 
 from daemon.core.perception import NO_MESSAGE, ConversationKey, Modality
-from daemon.core.ports import Acceptance, AskedAbout
+from daemon.core.ports.arrivals import Acceptance, AskedAbout
 from daemon.memory.database import Transaction
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event

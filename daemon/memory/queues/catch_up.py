@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 
-from daemon.core.ports import Clock, HeardPlace, UnreadPlace
+from daemon.core.ports.catch_up import HeardPlace, UnreadPlace
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.duties import Duty
 from daemon.memory.records import read_row

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from daemon.core.errors import LostLease
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.turn_index import store_turns

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from daemon.core.fencing import Nonce
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.timetable import platform_time
 from daemon.memory.bound_threads import bound_thread
 from daemon.memory.database import Database, Transaction

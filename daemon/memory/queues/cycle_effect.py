@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.ports import LLMCall, Passage, ReplyFile
+from daemon.core.ports.library import Passage
+from daemon.core.ports.posts import ReplyFile
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.approvals import NewApproval

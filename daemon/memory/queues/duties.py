@@ -10,7 +10,7 @@ from typing import Final
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.leases import holds

@@ -7,7 +7,7 @@ serve the channel by now.
 from collections.abc import Sequence
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Acceptance, Deletion, Edit
+from daemon.core.ports.arrivals import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived, forget_heard

@@ -5,7 +5,7 @@ A conversation counts as under way while a claim on it is held. Triggers keep `w
 index over what waits alone.
 """
 
-from daemon.core.ports import NewMessage, Source
+from daemon.core.ports.arrivals import NewMessage, Source
 from daemon.memory.database import Transaction
 
 _WINDOW = 256  # rows and users looked at for one choice, so that a flood makes no claim slow

@@ -1,6 +1,6 @@
 """What people say of the soul's replies: good or bad, by a button or a reaction, and once what was wrong."""
 
-from daemon.core.ports import Acceptance, Complaint, Feedback
+from daemon.core.ports.arrivals import Acceptance, Complaint, Feedback
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.retrieval.judged import note_judged

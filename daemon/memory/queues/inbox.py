@@ -8,16 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from daemon.core.perception import Perception, Place
-from daemon.core.ports import (
+from daemon.core.ports.arrivals import (
     Acceptance,
     Arrival,
     AskedAbout,
-    Clock,
     Complaint,
     Decision,
     Deletion,
     Edit,
-    Emit,
     Feedback,
     Joined,
     NewMessage,
@@ -29,6 +27,8 @@ from daemon.core.ports import (
     WhyAsked,
     Withdrawal,
 )
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.shared_files import store_files

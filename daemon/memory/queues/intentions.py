@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.recurrence import recurrence_of
 from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
 from daemon.memory.database import Database, Transaction

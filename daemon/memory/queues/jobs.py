@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports import Room
+from daemon.core.ports.channel import Room
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3

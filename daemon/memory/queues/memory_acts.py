@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.ports import Deletion
+from daemon.core.ports.arrivals import Deletion
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget

@@ -9,7 +9,7 @@ import json
 from typing import Final
 
 from daemon.core.perception import BELOW, NO_MESSAGE, Audience, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, PickedAnswer
+from daemon.core.ports.arrivals import Acceptance, PickedAnswer
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.holders import holder_of

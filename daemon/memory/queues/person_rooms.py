@@ -8,7 +8,8 @@ from collections.abc import Collection
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Clock, RoomListKey
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.intake import RoomListKey
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.narrowing import make_private, times_narrowed
 from daemon.memory.knowledge.zones import keep_zones, zone_in

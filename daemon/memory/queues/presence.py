@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.bell_sockets import FOLDER, bells_in, listens
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.leases import SLACK_MS, any_too_long, shorten

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.ports import Room
+from daemon.core.ports.channel import Room
 from daemon.core.sentences import SENTENCES
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Collection
 from typing import Final
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 
 _KEPT_MS: Final = 3_600_000  # channels remember what they know of a room for ten minutes

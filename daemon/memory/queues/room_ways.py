@@ -4,7 +4,8 @@ import json
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Modality
-from daemon.core.ports import Acceptance, Clock, RoomWaySent
+from daemon.core.ports.arrivals import Acceptance, RoomWaySent
+from daemon.core.ports.clock import Clock
 from daemon.core.room_ways import RoomWay
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction

@@ -19,7 +19,7 @@ from daemon.core.event_sources import (
     TooManyEvents,
 )
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event

@@ -8,7 +8,7 @@ are left out. Messages that came meanwhile are kept.
 from dataclasses import dataclass
 
 from daemon.core.errors import LostLease
-from daemon.core.ports import Acceptance
+from daemon.core.ports.arrivals import Acceptance
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL

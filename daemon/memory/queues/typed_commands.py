@@ -3,7 +3,7 @@
 from typing import Final
 
 from daemon.core.perception import NO_MESSAGE, ConversationKey, Modality, Place
-from daemon.core.ports import Acceptance, TypedCommand
+from daemon.core.ports.arrivals import Acceptance, TypedCommand
 from daemon.memory.database import Transaction
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event

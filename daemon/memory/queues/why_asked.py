@@ -3,7 +3,7 @@
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Modality
-from daemon.core.ports import Acceptance, WhyAsked
+from daemon.core.ports.arrivals import Acceptance, WhyAsked
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.queues.internal_events import store_internal_event

@@ -6,7 +6,7 @@ row of the outbox like any post: made until the platform took it, over restarts 
 
 from typing import Final
 
-from daemon.core.ports import Acceptance, Withdrawal
+from daemon.core.ports.arrivals import Acceptance, Withdrawal
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.forgetting import forget_heard
 from daemon.memory.knowledge.handed import OF_SOUL

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 MOST_COLLECTIONS: Final = 64
 """Each one that was touched keeps file handles and memory for good."""

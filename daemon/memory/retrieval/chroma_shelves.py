@@ -8,7 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.retrieval.chroma import MOST_COLLECTIONS, Chroma, ChromaFailed
 from daemon.memory.retrieval.shelves import unpacked
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile

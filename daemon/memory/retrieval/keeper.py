@@ -13,7 +13,7 @@ from typing import Final
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import ModelError, StoreError, StoreFull
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database
 from daemon.memory.retrieval.chroma_shelves import FOLDERS
 from daemon.memory.retrieval.owner_lock import owned

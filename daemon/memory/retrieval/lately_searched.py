@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.knowledge.meaning import Meant
 from daemon.memory.retrieval.lanes import SearchLane, narrowed
 

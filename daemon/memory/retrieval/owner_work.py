@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from daemon.core.errors import ModelRefused
-from daemon.core.ports import Clock, Embedder, Emit, View
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.vectors import Embedder, View
 from daemon.memory.database import Database
 from daemon.memory.retrieval.chroma_shelves import ChromaShelves
 from daemon.memory.retrieval.lengths import HINT, other_length
@@ -25,7 +27,7 @@ from daemon.memory.retrieval.vector_queue import Order, enqueue, next_queued, se
 from daemon.memory.retrieval.vectors import FILE, Vectors
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.text import shortened, visible_line
 from daemon.core.windows import window
 from daemon.core.words import terms_of

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 BUDGET: Final = 96 * 2**20
 """Bytes that all matrices together may take: two views of 120,000 memories."""

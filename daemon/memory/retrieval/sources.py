@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import View
+from daemon.core.ports.vectors import View
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import codes_of_passage

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 

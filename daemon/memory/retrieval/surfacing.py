@@ -16,7 +16,8 @@ from typing import Final
 from daemon.core.concurrency import alongside
 from daemon.core.errors import IndexDamaged
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.ports import Clock, Passage
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.library import Passage
 from daemon.core.words import words_of
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.meaning import Meaning, Scanned

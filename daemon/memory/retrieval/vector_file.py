@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
-from daemon.core.ports import View
+from daemon.core.ports.vectors import View
 from daemon.memory.database import sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.retrieval.sources import Embeddable
 
 if TYPE_CHECKING:
-    from daemon.core.ports import Vector
+    from daemon.core.ports.vectors import Vector
 
 _FORMAT: Final = "1"
 _ANEW: Final = "it is made anew by itself"

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from daemon.core.ports import Emit, Near, NearQuery, View
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.vectors import Near, NearQuery, View
 from daemon.memory.retrieval.chroma import Chroma, ChromaFailed
 from daemon.memory.retrieval.lengths import HINT, other_length
 from daemon.memory.retrieval.shelves import BUDGET, Search, Shelves, unpacked
@@ -28,7 +29,7 @@ _GROWN: Final = 0.1  # when the file has grown by such a share of the shelf, its
 
 
 class Vectors:
-    """See `core.ports.VectorIndex`; `folder` is `SOUL_HOME/index`, `embedder` the id of what embeds the queries."""
+    """See `core.ports.vectors.VectorIndex`; `folder` is `SOUL_HOME/index`, `embedder` the id of what embeds queries."""
 
     def __init__(self, folder: Path, embedder: str, emit: Emit, *, budget: int = BUDGET) -> None:
         self._path = folder / FILE

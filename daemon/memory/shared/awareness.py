@@ -12,7 +12,7 @@ from typing import Final
 from daemon.core.contexts import SOULS, JSONObject, Writer, as_stored, checked_key
 from daemon.core.members import LARGEST_STATE, Member, MemberTaken, WorkPlace, checked_member
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.leases import holds, is_recent

@@ -21,7 +21,7 @@ from daemon.core.notes import (
     SharedMessage,
 )
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.holders import holder_of, other_apps

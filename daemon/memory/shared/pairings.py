@@ -24,7 +24,7 @@ from daemon.core.pairing import (
     PairingState,
     TooManyCodes,
 )
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.sessions import Visibility
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction

@@ -11,7 +11,7 @@ from typing import Final
 
 from daemon.core.notes import FROM_PARAM, MARK, NOTE_PARAM, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import ConversationKey, Modality
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.questions import (
     LATE_MS,
     MOST_HOURLY,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from daemon.core.contexts import ContextState, ContextVersion, JSONObject, Writer
 from daemon.core.members import ContextLook
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.awareness import AwarenessStore, member_rows

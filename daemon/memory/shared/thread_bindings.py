@@ -10,7 +10,7 @@ from typing import Final
 from daemon.core.bound_threads import MOST_SAID_HOURLY, BoundThread
 from daemon.core.notes import MARK, NoteKind, NoteState
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.questions import News
 from daemon.core.sessions import CodeSession
 from daemon.memory.bound_threads import bound_by_session, bound_to, end_binding, say_of_binding

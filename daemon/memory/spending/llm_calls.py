@@ -6,7 +6,7 @@ What a call has cost is added by a trigger to what its payers spent on its day (
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.model_habits import store_habits
 

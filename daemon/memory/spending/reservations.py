@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
-from daemon.core.ports import LLMCall
+from daemon.core.ports.telemetry import LLMCall
 from daemon.core.spending import NANO, PaidBy, Payer
 from daemon.memory.database import Transaction
 from daemon.memory.spending.llm_calls import store_call

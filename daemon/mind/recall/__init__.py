@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from daemon.core.fencing import clean_name
 from daemon.core.perception import Perception, Readers
-from daemon.core.ports import ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from daemon.core.fencing import clean_name
-from daemon.core.ports import LinkedMessages
+from daemon.core.ports.channel import LinkedMessages
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.soul_engine import LINKED

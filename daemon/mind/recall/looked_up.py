@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from daemon.core.fencing import NAME_CAP
-from daemon.core.ports import Passage
+from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
 from daemon.core.windows import window_of_tokens

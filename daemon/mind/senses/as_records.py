@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import FileKind
+from daemon.core.ports.files import FileKind
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
 from daemon.memory.knowledge.senses import SentFile

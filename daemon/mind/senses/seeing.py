@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from daemon.core.ports import Image, Prompt
+from daemon.core.ports.models import Image, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.cognition import Mind

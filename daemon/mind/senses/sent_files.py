@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from daemon.core.fencing import clean_name, cut
-from daemon.core.ports import FileKind
+from daemon.core.ports.files import FileKind
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.senses import KnownPicture, SentFile

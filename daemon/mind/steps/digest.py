@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from daemon.core.fencing import clean_name
-from daemon.core.ports import ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory

@@ -6,7 +6,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.quotation import SaidAs

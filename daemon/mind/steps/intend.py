@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.core.sessions import CodeSession
 from daemon.core.step import Step
 from daemon.core.text import one_line

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.turn_fields import EpistemicMode, Heard, Stated, heard_in, stated_in
 from daemon.core.working_memory import thought

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.text import visible_line
 from daemon.mind.structured_reply import structured

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.ports import Effort, ModelRole
+from daemon.core.ports.models import Effort, ModelRole
 from daemon.core.short_answers import short_answers_in
 from daemon.core.step import AnswerForm, Step
 from daemon.core.turn_fields import (

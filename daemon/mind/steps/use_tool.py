@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, field_validator
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports import ModelRole, Tool
+from daemon.core.ports.models import ModelRole
+from daemon.core.ports.tools import Tool
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory, thought
 from daemon.mind.structured_reply import structured

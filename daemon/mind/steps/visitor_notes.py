@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.fencing import clean_name
-from daemon.core.ports import Effort
+from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, WorkingMemory, thought

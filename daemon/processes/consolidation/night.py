@@ -7,7 +7,8 @@ from typing import TypeVar
 from daemon.core.errors import CapMet, DaemonError, MalformedReply, ModelRefused, ModelUnavailable, NoAccess
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock, Emit, LLMCall
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit, LLMCall
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.memory.consolidation.runs import Run

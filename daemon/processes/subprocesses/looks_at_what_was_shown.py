@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
-from daemon.core.ports import FileKind
+from daemon.core.ports.files import FileKind
 from daemon.memory.knowledge.senses import SentFile
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall.mood import current_mood

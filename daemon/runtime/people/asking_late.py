@@ -6,7 +6,9 @@ from typing import Final
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.last_line import in_short
 from daemon.core.perception import Place
-from daemon.core.ports import Channel, Clock, Emit
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Words
 from daemon.memory.queues.late_offers import LateOffers, MissedMessage
 from daemon.runtime.askable import sees_room

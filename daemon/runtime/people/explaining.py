@@ -9,7 +9,7 @@ from typing import Final
 
 from daemon.core.errors import ChannelError
 from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Room
+from daemon.core.ports.channel import Room
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import Asker, SaidInPrivate
 from daemon.memory.queues.typed_commands import ASKED_IN, TYPED

@@ -5,7 +5,9 @@ from typing import Final
 
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.last_line import in_short
-from daemon.core.ports import Clock, Emit, Room
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.memory.queues.readings_to_tell import ReadingsToTell, Telling
 
 _EVERY_S: Final = 15.0

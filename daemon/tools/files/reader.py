@@ -5,7 +5,8 @@ import binascii
 from typing import Final
 
 from daemon.core.errors import DocumentUnreadable, FileRefused, ModelError
-from daemon.core.ports import FileKind, Image, ReadFile, Transcriber
+from daemon.core.ports.files import FileKind, ReadFile, Transcriber
+from daemon.core.ports.models import Image
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
 from daemon.tools.documents.document import Document, DocumentKind

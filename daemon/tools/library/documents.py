@@ -6,7 +6,7 @@ from itertools import islice
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import DocumentUnreadable
-from daemon.core.ports import IndexedFile
+from daemon.core.ports.library import IndexedFile
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.tools.documents.document import Document, DocumentKind, Section
 from daemon.tools.documents.reader import read_document

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock, Emit, IndexedFile, Library, Passage, PassageIndex
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.library import IndexedFile, Library, Passage, PassageIndex
+from daemon.core.ports.telemetry import Emit
 from daemon.tools.documents.document import DocumentKind, readable_instead
 from daemon.tools.library.documents import read_into_passages
 from daemon.tools.library.files import LibraryFile, is_there, name_folders, read_text, walk

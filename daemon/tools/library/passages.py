@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from daemon.core.ports import IndexedPassage
+from daemon.core.ports.library import IndexedPassage
 from daemon.tools.documents.document import Section
 
 MOST_LINES, MOST_CHARACTERS = 40, 1_500

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.tools.mcp.program import run_program
 from daemon.tools.mcp.server_config import HttpServer, Server, StdioServer
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from daemon.core.concurrency import time_limit
 from daemon.core.errors import ToolFailed
-from daemon.core.ports import Clock, Emit, Tool, ToolRecords
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.tools import Tool, ToolRecords
 from daemon.core.telemetry.redaction import Redactor
 from daemon.tools.mcp.clean_text import short_line
 from daemon.tools.mcp.client import StderrTail, Watch, open_client

@@ -5,7 +5,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from daemon.core.ports import Tool
+from daemon.core.ports.tools import Tool
 from daemon.tools.mcp.clean_text import clean, short_line
 
 if TYPE_CHECKING:

@@ -11,7 +11,10 @@ from pathlib import Path
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ToolFailed
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit, Passage, Tool, Toolbox, ToolRecords
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.library import Passage
+from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.tools import Tool, Toolbox, ToolRecords
 from daemon.tools.mcp.clean_text import short_line
 from daemon.tools.mcp.connection import ServerConnection
 from daemon.tools.mcp.server_config import read_servers

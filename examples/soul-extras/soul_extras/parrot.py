@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.llm.extended import ProviderExtension
 from daemon.llm.model_id import ModelId
 from daemon.llm.placeholder import newest_messages

@@ -1,6 +1,6 @@
 """A mental process: a line for the standup, made by a step of its own; then the talk goes on."""
 
-from daemon.core.ports import ModelRole
+from daemon.core.ports.models import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.extended import ProcessExtension

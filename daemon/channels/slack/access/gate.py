@@ -11,7 +11,8 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Perception, Place
-from daemon.core.ports import Clock, GateDecision
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
 from daemon.core.sentences import Sentence
 
 _TO_GUESTS: Final = Sentence("only_members")

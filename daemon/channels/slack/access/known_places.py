@@ -5,7 +5,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import Final
 
 from daemon.core.perception import Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 TRUSTED: Final = 600.0
 """Seconds for which a channel that was public still counts as public; then it counts as private until asked about."""

@@ -22,7 +22,9 @@ from daemon.channels.slack.incoming.text import label
 from daemon.core.concurrency import time_limit
 from daemon.core.errors import ChannelError, ChannelRefused, StoreError
 from daemon.core.perception import Perception, Place, Readers
-from daemon.core.ports import Clock, Emit, LinkedMessages, ThreadMessage
+from daemon.core.ports.channel import LinkedMessages, ThreadMessage
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 
 MOST_LINKS: Final = 4

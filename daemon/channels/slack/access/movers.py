@@ -7,7 +7,9 @@ from typing import Final
 from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.api.pacing import Window
 from daemon.core.errors import NotDelivered, StoreError
-from daemon.core.ports import Clock, Emit, PersonRooms
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.intake import PersonRooms
+from daemon.core.ports.telemetry import Emit
 
 _CALLS_A_MINUTE: Final = 30  # of users.info (Slack: tier 4); replies need most of them
 _MOST: Final = 200  # people at a look, those whose next time is soonest

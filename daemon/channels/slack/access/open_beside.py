@@ -15,7 +15,8 @@ from daemon.core.concurrency import time_limit
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.looked_at import LookedAt, OpenBeside, Opened
 from daemon.core.perception import Perception, Place, Readers
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 _PATIENCE_S: Final = 3.0  # for all of them; the reply waits
 _CHANNELS: Final = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)

@@ -6,7 +6,7 @@ from daemon.channels.slack.access.known_places import KnownPlaces
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.config import Settings
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 
 def own_reader(

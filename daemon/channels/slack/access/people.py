@@ -14,7 +14,7 @@ from daemon.channels.slack.incoming.event_reader import place_of
 from daemon.channels.slack.incoming.text import label
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import Place
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 from daemon.core.zones import zone_of
 
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)

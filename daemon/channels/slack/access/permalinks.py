@@ -6,7 +6,7 @@ from typing import Final
 from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.client import SlackClient
 from daemon.core.errors import ChannelError
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 _MESSAGE: Final = re.compile(r"(?P<channel>[A-Z][A-Z0-9]{1,23})/(?P<ts>[0-9]{1,12}\.[0-9]{6})")
 

@@ -15,7 +15,9 @@ from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.core.errors import ChannelError, NotDelivered
 from daemon.core.perception import Place
-from daemon.core.ports import Clock, Emit, PersonRooms, RoomListKey
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.intake import PersonRooms, RoomListKey
+from daemon.core.ports.telemetry import Emit
 
 KEPT_MS: Final = 300_000
 """Milliseconds for which a list counts as true."""

@@ -21,7 +21,9 @@ from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.hearing import Origin, may_quote
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
-from daemon.core.ports import Clock, Emit, PersonRooms, RoomNews
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.intake import PersonRooms, RoomNews
+from daemon.core.ports.telemetry import Emit
 from daemon.core.zones import zone_of
 
 MOST_MEMBERS: Final = 1_000

@@ -8,7 +8,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.perception import Perception, Place
-from daemon.core.ports import ThreadMessage
+from daemon.core.ports.channel import ThreadMessage
 
 _PAGES: Final = 3
 _THREADS: Final = 5  # of the period, those with the most replies

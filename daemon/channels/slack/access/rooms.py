@@ -11,7 +11,7 @@ from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.perception import Place
-from daemon.core.ports import Room
+from daemon.core.ports.channel import Room
 
 _PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,23}")
 _CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{1,23}")

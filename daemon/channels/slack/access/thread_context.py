@@ -16,7 +16,9 @@ from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.errors import ChannelError
 from daemon.core.perception import ConversationKey, Modality, Perception
-from daemon.core.ports import Arrival, Deletion, Edit, Emit, ThreadMessage
+from daemon.core.ports.arrivals import Arrival, Deletion, Edit
+from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.telemetry import Emit
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 T = TypeVar("T")
 U = TypeVar("U")

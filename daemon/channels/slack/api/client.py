@@ -14,7 +14,8 @@ from daemon.channels.slack.api.refusals import DEAD_TOKEN
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.network import is_loopback
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

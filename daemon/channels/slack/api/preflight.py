@@ -7,7 +7,8 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 30.0

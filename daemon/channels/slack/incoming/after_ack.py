@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from daemon.core.errors import ChannelError, StoreError
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 
 Work = Callable[[], Awaitable[None]]
 

@@ -21,7 +21,10 @@ from daemon.core.concurrency import set_within
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports import Clock, Emit, Intake, UnreadPlace
+from daemon.core.ports.catch_up import UnreadPlace
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.telemetry import Emit
 from daemon.core.timetable import CLOCKS_DIFFER_S
 
 _PAUSE: Final = 5.0

@@ -18,7 +18,8 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.addressee import is_well_formed
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 PING_INTERVAL: Final = 5.0  # seconds; the SDK's client notices a dead peer after four of them
 _STABLE: Final = 30.0  # seconds; a connection that lived this long resets the back-off

@@ -11,7 +11,7 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import corrected
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.ports import Arrival, AskedAbout, Complaint, RoomWaySent, TypedCommand
+from daemon.core.ports.arrivals import Arrival, AskedAbout, Complaint, RoomWaySent, TypedCommand
 from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, RoomWay
 
 COMPLAINT: Final = "soul_complaint"

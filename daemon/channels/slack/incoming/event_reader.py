@@ -13,17 +13,8 @@ from daemon.channels.slack.incoming.text import clean, for_others, groups_in, pe
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrases import WHY_SHORTCUT
-from daemon.core.ports import (
-    Decision,
-    Deletion,
-    Edit,
-    Feedback,
-    NewMessage,
-    PickedAnswer,
-    SharedFile,
-    Source,
-    WhyAsked,
-)
+from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source, WhyAsked
+from daemon.core.ports.files import SharedFile
 from daemon.core.short_answers import MOST
 from daemon.core.text import visible_line
 

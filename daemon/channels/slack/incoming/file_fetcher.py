@@ -9,7 +9,7 @@ from yarl import URL
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.core.errors import FileRefused, NotDelivered
-from daemon.core.ports import MOST_FILE_BYTES, SharedFile
+from daemon.core.ports.files import MOST_FILE_BYTES, SharedFile
 from daemon.core.sentences import Sentence
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10, sock_read=15)

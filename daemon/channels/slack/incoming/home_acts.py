@@ -7,7 +7,7 @@ from typing import Any, Final
 from daemon.channels.slack.incoming.event_reader import HOME_ACTION, EventReader
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import TypedCommand
+from daemon.core.ports.arrivals import TypedCommand
 
 OPEN: Final = "open"
 CORRECTS: Final = "wrong"

@@ -6,7 +6,7 @@ from typing import Final
 
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.perception import Place
-from daemon.core.ports import Joined
+from daemon.core.ports.arrivals import Joined
 
 _LINES: Final = ("channel_join", "group_join")
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

@@ -31,16 +31,13 @@ from daemon.channels.slack.incoming.stops import says_stop, session_stopped
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports import (
+from daemon.core.ports.arrivals import (
     Acceptance,
     Arrival,
     AskedAbout,
     Complaint,
     Decision,
-    Emit,
     Feedback,
-    GateDecision,
-    Intake,
     NewMessage,
     PickedAnswer,
     RoomWaySent,
@@ -49,6 +46,9 @@ from daemon.core.ports import (
     WhyAsked,
     Withdrawal,
 )
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")

@@ -9,7 +9,9 @@ from daemon.channels.slack.api.history import as_seconds, as_ts, in_order, messa
 from daemon.channels.slack.incoming.event_reader import EventReader, channel_type
 from daemon.channels.slack.incoming.joins import joined
 from daemon.core.perception import Place
-from daemon.core.ports import Acceptance, Intake, Source, UnreadPlace
+from daemon.core.ports.arrivals import Acceptance, Source
+from daemon.core.ports.catch_up import UnreadPlace
+from daemon.core.ports.intake import Intake
 
 THREADS_ALIVE: Final = 3 * 86_400.0  # seconds that a thread may have been quiet before the gap and is still expected
 PAGES: Final = 5  # of one step; a longer place takes several

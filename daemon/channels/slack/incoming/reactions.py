@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.core.ports import Feedback, Withdrawal
+from daemon.core.ports.arrivals import Feedback, Withdrawal
 
 _VALUES: Final[Mapping[str, str]] = MappingProxyType(
     {"+1": "good", "thumbsup": "good", "-1": "bad", "thumbsdown": "bad"}

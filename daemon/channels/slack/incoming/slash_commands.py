@@ -18,7 +18,11 @@ from daemon.channels.slack.incoming.text import clean
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
 from daemon.core.perception import Place
 from daemon.core.phrases import command_of
-from daemon.core.ports import AskedAbout, Clock, Emit, GateDecision, Room, TypedCommand
+from daemon.core.ports.arrivals import AskedAbout, TypedCommand
+from daemon.core.ports.channel import Room
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

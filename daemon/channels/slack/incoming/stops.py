@@ -6,7 +6,7 @@ from typing import Final
 
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.phrases import Command, phrase_in
-from daemon.core.ports import Arrival, NewMessage, Source, Stop
+from daemon.core.ports.arrivals import Arrival, NewMessage, Source, Stop
 
 _EVENT: Final = "agent_session_stopped"
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

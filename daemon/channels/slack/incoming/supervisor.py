@@ -7,7 +7,8 @@ from typing import Final
 
 from daemon.channels.slack.incoming.connection import Connection
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 _TICK: Final = 1.0
 _CATCH_UP_EVERY: Final = 1800.0  # seconds between two catch-ups even without a known gap (P6); well below stale_after

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.core.errors import ChannelError
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Words
 
 _MOST: Final = 100  # that wait at once; a press beyond them stays without a word

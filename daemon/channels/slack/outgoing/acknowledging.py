@@ -11,7 +11,8 @@ from daemon.channels.slack.api.refusals import APP
 from daemon.core.concurrency import time_limit
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import Perception
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 TAKEN: Final = "eyes"
 ANSWERED: Final = "white_check_mark"

@@ -9,7 +9,7 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import CUSTOMIZE_SCOPE
 from daemon.channels.slack.outgoing.task_cards import card_text
 from daemon.core.errors import ChannelRefused
-from daemon.core.ports import Emit
+from daemon.core.ports.telemetry import Emit
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from daemon.channels.slack.outgoing.dialogs import question_dialog
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
 from daemon.core.phrases import ASK_SHORTCUT
-from daemon.core.ports import GateDecision
+from daemon.core.ports.gate import GateDecision
 from daemon.core.sentences import Sentence, Words
 from daemon.core.text import shortened
 

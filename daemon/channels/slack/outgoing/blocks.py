@@ -9,7 +9,7 @@ from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.channels.slack.outgoing.sizes import PLAIN, SECTION
 from daemon.channels.slack.outgoing.splitting import pieces, split
 from daemon.core.pairing import CHOICES, answers_to
-from daemon.core.ports import Post
+from daemon.core.ports.posts import Post
 from daemon.core.sentences import Words
 
 EVENT_TYPE: Final = "soul_reply"

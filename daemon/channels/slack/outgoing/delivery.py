@@ -33,7 +33,8 @@ from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.reply_files import is_markdown
 from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
-from daemon.core.ports import Emit, FoundPost, Post
+from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.telemetry import Emit
 from daemon.core.text import close_fence
 
 _FINAL: Final = PLACE | APP  # error codes that no other form can cure

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.api.pacing import TIERS, Window
-from daemon.core.ports import Clock
+from daemon.core.ports.clock import Clock
 
 _MOST_DRAFTS: Final = 500
 _MOST_CHANNELS: Final = 1_000

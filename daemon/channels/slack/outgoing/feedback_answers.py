@@ -11,7 +11,8 @@ from daemon.channels.slack.incoming.event_reader import FEEDBACK_ACTION
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.dialogs import complaint_dialog, plain_text
 from daemon.core.errors import ChannelError
-from daemon.core.ports import Acceptance, Arrival, Complaint, Feedback, Intake
+from daemon.core.ports.arrivals import Acceptance, Arrival, Complaint, Feedback
+from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words
 
 

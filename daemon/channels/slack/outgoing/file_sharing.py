@@ -3,7 +3,7 @@
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.reply_files import content_of
 from daemon.core.errors import ChannelRefused
-from daemon.core.ports import Post
+from daemon.core.ports.posts import Post
 
 
 class FileSharing:

@@ -14,7 +14,7 @@ from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.perception import Place
-from daemon.core.ports import GateDecision
+from daemon.core.ports.gate import GateDecision
 from daemon.core.sentences import Words
 from daemon.core.text import shortened
 

@@ -12,7 +12,9 @@ from daemon.channels.slack.api.manifest import AGENT_SCOPE
 from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.perception import Place
-from daemon.core.ports import Clock, GateDecision, Intake
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion, with_reminder
 from daemon.core.timetable import minute_in

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.ports import Post, ReplyFile
+from daemon.core.ports.posts import Post, ReplyFile
 from daemon.core.sentences import Words
 
 MOST_FILES: Final = 5

@@ -13,7 +13,7 @@ from daemon.channels.slack.outgoing.dialogs import room_dialog
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
 from daemon.core.phrases import Command, command_of, typed
-from daemon.core.ports import GateDecision
+from daemon.core.ports.gate import GateDecision
 from daemon.core.room_ways import RoomWays
 from daemon.core.sentences import Words
 

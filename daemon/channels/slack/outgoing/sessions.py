@@ -8,7 +8,8 @@ from typing import Final
 from daemon.channels.slack.api.client import Json, SlackClient
 from daemon.channels.slack.api.refusals import APP
 from daemon.core.errors import ChannelError, ChannelRefused
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
 
 _ACTIVE: Final = "active"
 _NO_SESSION: Final = "session_not_found"

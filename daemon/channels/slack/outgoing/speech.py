@@ -17,7 +17,9 @@ from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import TaskCards
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.errors import ChannelRefused, DaemonError, NotDelivered
-from daemon.core.ports import Clock, DraftLog, Emit, Task, TaskState
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.speech import DraftLog, Task, TaskState
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import HOUSE_WORDS, Words
 
 _OPEN_AT: Final = 80  # characters

@@ -12,7 +12,9 @@ from daemon.channels.slack.api.refusals import APP
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.last_line import LastLine
-from daemon.core.ports import Clock, Emit, Task
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.speech import Task
+from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import HOUSE_WORDS, Words
 
 _AFTER: Final = 0.12  # seconds; a faster reply costs no call

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import TITLE, card_text
-from daemon.core.ports import Task, TaskState
+from daemon.core.ports.speech import Task, TaskState
 from daemon.core.sentences import Words
 
 

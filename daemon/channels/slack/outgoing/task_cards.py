@@ -9,7 +9,7 @@ from daemon.channels.slack.incoming.text import label
 from daemon.channels.slack.outgoing.links import BREAK
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.sizes import CARDS, weight
-from daemon.core.ports import Task, TaskState
+from daemon.core.ports.speech import Task, TaskState
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
 

@@ -1,0 +1,205 @@
+"""A channel: how users reach the soul, and how its replies reach them."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from daemon.core.home import HomePage
+from daemon.core.links import Trusted
+from daemon.core.looked_at import LookedAt, OpenBeside
+from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
+from daemon.core.ports.files import SharedFile
+from daemon.core.ports.gate import Gate
+from daemon.core.ports.intake import Intake
+from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.sentences import Words
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages."""
+
+    ts: str
+    author: str
+    name: str
+    text: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedMessages:
+    """What stands at an address that a message holds: the message there, oldest first with its thread if it begins one.
+
+    `origin` names its room for those who may read it. `private_room` is the id of that room where its words are for its
+    members alone, empty otherwise. `refused` says why nothing is shown, a sentence of `core/sentences.py`; then nothing
+    else is told, not even whether there is such a room.
+    """
+
+    address: str
+    messages: tuple[ThreadMessage, ...] = ()
+    origin: str = ""
+    private_room: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A place to write to, and its audience."""
+
+    channel: str
+    place: Place
+    audience: Audience
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a channel has for people beside words: whether it opens `files` that they send, and the slash `command`."""
+
+    files: bool = False
+    command: str = ""
+
+
+class Channel(Gate, Protocol):
+    """One way for users to reach the soul, and for its replies to reach them."""
+
+    name: str
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
+
+    def healthy(self) -> bool:
+        """Whether it is connected and receives events; shown in the status and counted, never a reason to end."""
+
+    async def close(self) -> None:
+        """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
+
+    async def readers(self, perception: Perception) -> Readers:
+        """Who reads a reply to a perception whose stored audience is `perception.audience`.
+
+        Never raises for the platform's failures: what can't be proven now counts as readers who aren't all members.
+        An answer wider than the stored audience was asked for anew.
+        """
+
+    def trouble(self) -> str:
+        """What keeps it from working until an admin mends it, as a sentence without its end; empty for nothing."""
+
+    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
+        """Show that the soul is working on a reply; cleared on every exit.
+
+        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`.
+        """
+
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
+        """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all.
+
+        `grows`: whether its words are shown before it is whole, None: as the settings say.
+        """
+
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
+        """Cut a reply into messages that the conversation's channel takes whole, in order.
+
+        Hostile markup is inert, and so are links to hosts that are not trusted.
+        """
+
+    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
+        """A reply without those parts that read better as files, and those files; all of it where none can be sent.
+
+        `key` is the reply's own, `words` say what stands in their place.
+        """
+
+    def reply_to(self, perception: Perception) -> str:
+        """The thread to answer a perception in; empty for the timeline."""
+
+    async def find_room(self, contact: str) -> Room:
+        """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
+
+    async def shared_room(self, person: str, name: str) -> Room:
+        """The channel of a name or an id that a full member is in together with the soul.
+
+        Raises NotDelivered, and ChannelRefused: by its code the person is a `guest`, there is none of that name that
+        they are in (`not_there`), the soul is not in it (`not_in_channel`), it `is_archived`, or what a platform says.
+        """
+
+    async def deliver(self, post: Post) -> str:
+        """Make a post visible and return the platform's id for it.
+
+        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost where an
+        admin has to act first), DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted in any
+        form: a channel tries smaller and plainer forms itself). A refused draft or revision is then posted anew.
+        """
+
+    async def find(self, post: Post) -> FoundPost | None:
+        """Look a post up by its key in the platform's history; None means surely absent.
+
+        With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
+        key, counts as its draft. Raises DeliveryUncertain when the history is unreadable, HistoryClosed when the
+        platform refuses for good to show it.
+        """
+
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
+        """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
+
+    def offers(self, conversation: ConversationKey) -> Offers:
+        """What the conversation's channel has for people beside words."""
+
+    def waits_for(self, command: str) -> bool:
+        """Whether a slash command, by its event, still can be answered where it was typed."""
+
+    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
+        """Show an answer where the command was typed, to its user alone; False if that surely failed."""
+
+    async def show_home(self, person: str, page: HomePage) -> None:
+        """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
+
+    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
+        """Give a thread of direct messages a title; nothing where the channel shows none. Raises ChannelError."""
+
+    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
+        """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""
+
+    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
+        """The address of a message of a conversation; empty where it has none, or it can't be asked for now."""
+
+    async def language_of(self, person: str) -> str:
+        """The tag of a user's language, such as `de-DE`; empty if it isn't known or can't be asked for now."""
+
+    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """The names of people and of channels that everybody may know of, by platform id, as far as they are known.
+
+        Never raises, and answers within two seconds.
+        """
+
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
+
+    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
+        """What people said in the perception's channel and its threads after a ts, oldest first, of much the newest.
+
+        What the soul said is left out. Raises NotDelivered, ChannelRefused.
+        """
+
+    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
+        """What stands at the platform's addresses of messages in a perception, in order; none where it holds none.
+
+        Shown is what its author may read and everybody who reads the answer, its `readers`, too. Never raises, and
+        answers within some seconds.
+        """
+
+    async def beside(
+        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
+    ) -> tuple[OpenBeside, ...]:
+        """What of the things that a perception's author has open they may know, and every reader with them.
+
+        Never raises, and answers within some seconds.
+        """
+
+    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
+        """The bytes of a file that a message of the conversation shows, at most MOST_FILE_BYTES.
+
+        Raises FileRefused, and NotDelivered where it may be had later.
+        """
