@@ -43,138 +43,107 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A message was edited; `text` is its new text, `files` are those that it still shows.
-
-    `asks` is the whole message if only the edit addresses it to the soul.
-    """
+class ChannelArrival:
+    """What happened in a channel (platform ids) and concerns one soul; `event_id` identifies the delivery."""
 
     event_id: str
     soul: str
     workspace: str
     channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageArrival(ChannelArrival):
+    """What happened to the message `ts` of a channel."""
+
     ts: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserAct(MessageArrival):
+    """What a user, by platform id, did at the message `ts` with a button, a reaction, a dialog or a shortcut."""
+
+    author: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(MessageArrival):
+    """A message was edited; `text` is its new text, `files` are those that it still shows.
+
+    `asks` is the whole message if only the edit addresses it to the soul.
+    """
+
     text: str
     asks: NewMessage | None = None
     files: tuple[SharedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(MessageArrival):
     """A message was deleted by its author or a moderator."""
-
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
 
 
 @dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(UserAct):
     """A user judged a reply, by `how`: a `button` under it or a `reaction`; `value` is `good` or `bad`.
 
     `taken_back`: the user removed that reaction again.
     """
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
     value: str
     how: str = "button"
     taken_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(UserAct):
     """A user said in a dialog what was wrong with a reply that they called bad; `text` is never empty."""
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(UserAct):
     """A user pressed a button under a request for approval of one action.
 
     `approval` is the request's id, `ts` the message that shows it. The store knows who may decide, until when and how
     often; the button's data is never trusted for that. `answer` is the button's, as `core.pairing.answers_to` names it.
     """
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
     approval: str
     approves: bool
     answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PickedAnswer:
+class PickedAnswer(UserAct):
     """A user pressed the button of the answer with this number, from 0, under the soul's message `ts`.
 
     The store knows which answers there are, whom they were offered and for how long.
     """
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawal:
+class Withdrawal(UserAct):
     """A user wants the reply gone that the soul's message `ts` is a part of; `by_approver`: the admin trusts them."""
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
     by_approver: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(UserAct):
     """A user stopped by the platform's button what the soul does in the thread that begins with the message `ts`."""
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
-
 
 @dataclass(frozen=True, slots=True)
-class WhyAsked:
+class WhyAsked(UserAct):
     """A user asked by the shortcut why the message `ts` says what it says; the store knows whether it is the soul's."""
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
-    ts: str
-    author: str
-
 
 @dataclass(frozen=True, slots=True)
-class TypedCommand:
+class TypedCommand(ChannelArrival):
     """A user typed the slash command of a soul in the room `asked_in`.
 
     `channel` are the direct messages of the user with the soul, whose audience is `audience`: what the words ask for is
@@ -182,10 +151,6 @@ class TypedCommand:
     what was typed there.
     """
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
     audience: Audience
     asked_in: str
     author: str
@@ -194,16 +159,12 @@ class TypedCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAbout:
+class AskedAbout(ChannelArrival):
     """A user asked about a message by the shortcut at it: `words` are their question, and below it the quoted message.
 
     The answer goes to `channel` and its `thread`; an empty channel are the user's direct messages with the soul.
     """
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
     thread: str
     place: Place
     audience: Audience
@@ -212,13 +173,9 @@ class AskedAbout:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(ChannelArrival):
     """The soul was invited to a channel by `inviter`, at `at_ms`; what is said there, its `audience` may know."""
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
     place: Place
     audience: Audience
     inviter: str
@@ -226,13 +183,9 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomWaySent:
+class RoomWaySent(ChannelArrival):
     """A user who may manage a channel sent the dialog that sets how the soul works there."""
 
-    event_id: str
-    soul: str
-    workspace: str
-    channel: str
     place: Place
     audience: Audience
     author: str

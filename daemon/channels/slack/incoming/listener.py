@@ -43,6 +43,7 @@ from daemon.core.ports.arrivals import (
     RoomWaySent,
     Stop,
     TypedCommand,
+    UserAct,
     WhyAsked,
     Withdrawal,
 )
@@ -68,7 +69,6 @@ _REFUSED: Final = {
     PickedAnswer: "press_refused",
     WhyAsked: "press_refused",
 }
-_Judged = Feedback | Complaint | Stop | Decision | PickedAnswer | WhyAsked | Withdrawal
 _TOO_LONG: Final = "it took too long"
 _ENDED: Final[Mapping[str, str]] = {
     "app_uninstalled": "Slack says that the app was removed from the workspace",
@@ -175,7 +175,7 @@ class Listener:
 
     async def _is_admitted(self, arrival: Arrival) -> bool:
         """Whether the gate admits the author of what no cycle asks it about; False where it can't decide in time."""
-        if not isinstance(arrival, _Judged):
+        if not isinstance(arrival, UserAct):
             return True
         place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
         place = Place.DM if arrival.channel.startswith("D") else place
