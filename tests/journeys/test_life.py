@@ -248,6 +248,13 @@ async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_wh
 
 async def test_sixty_seconds_without_a_message_cost_no_call(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
+
+    async def over() -> bool:
+        """Whether the answer's last calls are through: the session has its title, the line below it is cleared."""
+        lines = await house.people.calls("assistant.threads.setStatus")
+        return not lines[-1]["args"]["status"] and bool(await house.people.calls("agents.sessions.setStatus"))
+
+    await house.when(over)
     calls, prompts = len(await house.people.calls()), len(house.prompts)
     for _ in range(60):
         house.clock.turn(1)

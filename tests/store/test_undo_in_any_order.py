@@ -27,7 +27,7 @@ STATE = """
     SELECT r.id, r.trust, r.significance, f.confidence, f.valid_until_ms IS NULL, f.why_ended,
       (SELECT group_concat(target || quote, ' ')
        FROM (SELECT target, quote FROM links WHERE origin = r.id ORDER BY target))
-    FROM records r JOIN facts f ON f.id = r.id
+    FROM records r JOIN facts f ON f.id = r.id ORDER BY r.rowid
 """
 
 
@@ -81,7 +81,7 @@ class NightsUndone(RuleBasedStateMachine):
     @precondition(lambda self: self.shown())
     @rule(data=st.data())
     def decide(self, data: st.DataObject) -> None:
-        one = data.draw(st.sampled_from(sorted(self.shown())))
+        one = data.draw(st.sampled_from(list(self.shown())))
         now = self.nights.clock.now_ms()
         ends = data.draw(st.booleans())
         fields: dict[str, object] = {"valid_until_ms": now, "why_ended": "wrong"} if ends else {"confidence": 0.123}
@@ -95,7 +95,7 @@ class NightsUndone(RuleBasedStateMachine):
     @precondition(lambda self: self.shown())
     @rule(data=st.data())
     def forget_one(self, data: st.DataObject) -> None:
-        one = data.draw(st.sampled_from(sorted(self.shown())))
+        one = data.draw(st.sampled_from(list(self.shown())))
         before = self.shown()
 
         async def unit(transaction: Transaction) -> list[str]:
@@ -108,7 +108,7 @@ class NightsUndone(RuleBasedStateMachine):
     @precondition(lambda self: self.runs)
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
-        run = data.draw(st.sampled_from(sorted(self.runs)))
+        run = data.draw(st.sampled_from(list(self.runs)))
         before, touched = self.runs.pop(run)
         now_shown = self.shown()
         undone = self.do(self.nights.undone(run))
