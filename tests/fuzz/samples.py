@@ -5,10 +5,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.incoming.dialogs import ASK, COMPLAINT, CORRECT
+from daemon.channels.slack.incoming.dialogs import ASK, COMPLAINT, CORRECT, ROOM
 from daemon.core.phrases import ASK_SHORTCUT, WHY_SHORTCUT
 from daemon.local_slack.deliveries import Deliveries
 from daemon.local_slack.model import Json
+from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import note
 
@@ -17,10 +18,17 @@ Sample = tuple[str, str, Json]
 KINDS: Final = frozenset(
     {
         *("message", "app_mention", "message_changed", "message_deleted", "file_share"),
-        *("reaction_added", "reaction_removed", "app_home_opened", "agent_session_stopped"),
+        *("reaction_added +1", "reaction_removed +1", "reaction_added x", "reaction_removed x"),
+        *("app_home_opened", "agent_session_stopped", "app_context_changed"),
         *("member_joined_channel", "member_left_channel", "channel_rename", "user_change", "subteam_created"),
-        *("block_actions soul_feedback", "block_actions soul_home", "message_action", "slash_commands"),
-        *(f"view_submission {one}" for one in (COMPLAINT, ASK, CORRECT)),
+        *(
+            "block_actions soul_feedback",
+            "block_actions soul_home",
+            "block_actions soul_answer_1",
+            "message_action",
+            "slash_commands",
+        ),
+        *(f"view_submission {one}" for one in (COMPLAINT, ASK, CORRECT, ROOM)),
     }
 )
 """What is recorded at least."""
@@ -50,7 +58,7 @@ def kind_of(envelope: str, payload: Json) -> str:
     """What a payload is: its event's type or subtype, or an interaction and what it is about."""
     event = payload.get("event")
     if isinstance(event, dict):
-        return str(event.get("subtype") or event.get("type"))
+        return f"{event.get('subtype') or event.get('type')} {event.get('reaction', '')}".strip()
     if envelope == "slash_commands":
         return envelope
     actions, view = payload.get("actions"), payload.get("view") or {}
@@ -91,12 +99,34 @@ async def recorded(house: House) -> list[Sample]:
         await people.shortcut("Ada", "general", said, ASK_SHORTCUT)
         await _send(house, {ASK: "Why?"})
         await people.command("Ada", "general", "/minoan", "status")
+        await people.command("Ada", "general", "/minoan", "channel")
+        await _send(house, {ROOM: "Answer in one line."})
+        entity = {"type": "slack#/types/channel_id", "value": "C0GENERAL", "team_id": "T0LOCAL"}
+        context = {"entities": [entity]}
+        await people.emit(
+            {"type": "app_context_changed", "user": "U0ADA", "channel": "D0ADA", "context": context}, "D0ADA"
+        )
+        await _picks_and_takes_back(house)
         await house.idle()
         workspace.stop_session(workspace.state.timeline("C0GENERAL").get(said) or _missing(said), "U0ADA")
         await house.acknowledged()
     await house.idle()
     assert kept.found.keys() >= KINDS, KINDS - kept.found.keys()
     return [kept.found[name] for name in sorted(kept.found)]
+
+
+async def _picks_and_takes_back(house: House) -> None:
+    """Ada answers a question by its button, and has the question taken back."""
+    await house.idle()  # what was asked before takes none of the words below
+    asking = f"{tagged('Which one is it?')}\n<short_answers>Postgres | SQLite</short_answers>"
+    house.model.steps["respond"].append(asking)
+    await house.say("Ada", "general", "@soul which database?")
+    post = await house.reply("C0GENERAL", "Which one is it?")
+    await house.idle()
+    await house.people.click("Ada", "general", post["ts"], "soul_answer_1")
+    await house.idle()
+    for remove in (False, True):
+        await house.people.react("Ada", "general", post["ts"], "x", remove=remove)
 
 
 async def _send(house: House, values: Mapping[str, str]) -> None:
