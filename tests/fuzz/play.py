@@ -3,7 +3,7 @@
 import json
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,7 +97,7 @@ class _Draw:
 
 
 async def _batch(house: House, draw: _Draw, counted: GotThrough) -> None:
-    """Send a batch, and wait until Slack has each acknowledgement and nothing is in work."""
+    """Send a batch, and wait until Slack has each acknowledgement, or something breaks, and nothing is in work."""
     sent: list[str] = []
     for _ in range(_AT_ONCE):
         envelope, payload = draw.payload(counted.payloads)
@@ -111,15 +111,16 @@ async def _batch(house: House, draw: _Draw, counted: GotThrough) -> None:
         counted.frames += 1
         await house.people.fault(socket="frame", text=_frame(draw.dice, draw.odd), only=1)
 
-    async def acknowledged() -> bool:
+    async def settled() -> bool:
         log = {one.envelope_id: one.acked_at for one in house.workspace.workspace.deliveries.log}
-        return all(log.get(one) is not None for one in sent)
+        return all(log.get(one) is not None for one in sent) or bool(_broken(house))
 
     try:
-        await house.until(acknowledged)
+        await house.when(settled)
         await house.idle()
     except TimeoutError:
         counted.crashes.append("an envelope was not acknowledged, or work did not end")
+    counted.crashes += _broken(house)
 
 
 def _ts(dice: Random) -> str:
@@ -149,16 +150,23 @@ def _frame(dice: Random, odd: Sequence[Any]) -> str:
     return dice.choice(("{", "[]", '"hello"', "null", "\x00", json.dumps(envelope), json.dumps({"envelope_id": 7})))
 
 
+def _broken(house: House) -> list[str]:
+    """What broke, as the daemon's events tell it."""
+
+    def is_fault(name: str, fields: Mapping[str, object]) -> bool:
+        unread = "Failed to process a message" in str(fields.get("note"))  # a frame that is no JSON
+        return name in _CRASHES or (name == "slack.library" and fields.get("level") == "error" and not unread)
+
+    return [f"{name}: {fields}" for name, fields in house.events.emitted if is_fault(name, fields)]
+
+
 async def _judge(house: House, counted: GotThrough, before: int) -> None:
     """Look for what broke and for what was taken: in events, prompts and rows."""
     assert house.daemon is not None
     if house.daemon.over:
         counted.crashes.append("the daemon ended")
         return
-    for name, fields in house.events.emitted:
-        unread = "Failed to process a message" in str(fields.get("note"))  # a frame that is no JSON
-        broken = name in _CRASHES or (name == "slack.library" and fields.get("level") == "error" and not unread)
-        counted.crashes += [f"{name}: {fields}"] if broken else []
+    counted.crashes += [one for one in _broken(house) if one not in counted.crashes]
     counted.crashes += [f"a dead row: {row['reason']}" for row in await house.rows(_DEAD)]
     marked = (prompt.step for prompt in house.prompts[before:] if _MARK in shown(prompt))
     counted.from_others += [f"in a prompt of {step}" for step in marked]

@@ -160,6 +160,12 @@ async def test_a_payload_that_comes_twice_is_one_command(house: House) -> None:
     assert len(await house.people.ephemerals("Ada", "general")) == 1
 
 
+async def test_a_command_whose_trigger_no_utf_8_can_hold_is_answered(house: House) -> None:
+    payload = by_hand(house, COMMAND, "pause") | {"trigger_id": "\ud800"}
+    await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "e1", "payload": payload})
+    assert (await shown(house, "Ada", "general")).startswith("Paused:")
+
+
 async def test_where_slack_refuses_to_open_direct_messages_it_is_said_at_once(house: House) -> None:
     await house.people.fault("conversations.open", body={"ok": False, "error": "internal_error"}, times=1)
     assert (

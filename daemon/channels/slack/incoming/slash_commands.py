@@ -24,6 +24,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
+from daemon.core.text import storable
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LONGEST: Final = 600  # characters of what was typed
@@ -135,4 +136,4 @@ def _event_id(body: Mapping[str, Any]) -> str:
 
 def _text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
-    return value if isinstance(value, str) else ""
+    return storable(value) if isinstance(value, str) else ""
