@@ -1,6 +1,8 @@
 """Traces go out as OpenTelemetry: each cycle with its model calls below it, and no word that anybody wrote."""
 
 import asyncio
+import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from daemon.core.telemetry.traces import Traces
+from daemon.core.telemetry.traces import Traces, open_traces
 from daemon.local_slack.client import WorkspaceClient
 from tests.fakes import TIMEOUT
 from tests.page.loopback_model import loopback_model, tagged
@@ -120,3 +122,22 @@ def test_a_failed_cycle_and_a_failed_call_are_errors_and_what_names_no_trace_is_
     assert call.parent is not None
     assert call.parent.span_id == cycle.context.span_id
     assert SAID not in f"{call.to_json()}{cycle.to_json()}"
+
+
+def test_a_field_that_fits_no_span_stops_nobody_and_later_spans_are_made() -> None:
+    kept = InMemorySpanExporter()
+    traces = Traces(kept, lambda: 5_000_000_000, "1")
+    traces("step.completed", trace="t", outcome="ok", duration_ms=float("inf"))
+    traces("cycle.committed", trace="t")
+    traces.close()
+    assert [span.name for span in kept.get_finished_spans()] == ["cycle"]
+
+
+def test_a_collector_that_takes_and_never_answers_holds_up_no_stop() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        traces = open_traces(f"http://127.0.0.1:{hanging.getsockname()[1]}/v1/traces", "", time.time_ns, "1")
+        for number in range(2_000):  # so many bunches that the exporter alone would try for thirty seconds
+            traces("cycle.committed", trace=f"t{number}")
+        begun = time.monotonic()
+        traces.close()
+        assert time.monotonic() - begun < 20

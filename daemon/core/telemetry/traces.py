@@ -6,8 +6,10 @@ generative AI where these have a name.
 
 import hashlib
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from opentelemetry.sdk.resources import Resource
@@ -20,6 +22,7 @@ _CYCLES: Final = ("cycle.committed", "cycle.failed")
 _CALL: Final = "step.completed"
 _MOST_OPEN: Final = 1_000  # cycles whose beginning is kept
 _NS: Final = 1_000_000  # in a millisecond
+_CLOSING: Final = 3.0  # seconds; alone, the exporter gives a collector that hangs ten for each bunch, and thirty in all
 _ATTRIBUTES: Final[Mapping[str, str]] = {
     "provider": "gen_ai.provider.name",
     "model": "gen_ai.request.model",
@@ -43,7 +46,7 @@ class Traces:
     """Makes spans of events; implements `Emit`. Spans are sent in bunches by a thread of the exporter's own."""
 
     def __init__(self, exporter: SpanExporter, now_ns: Callable[[], int], version: str) -> None:
-        self._now_ns = now_ns
+        self._now_ns, self._exporter = now_ns, exporter
         self._ids = _Ids()
         resource = Resource({"service.name": "soul-daemon", "service.version": version})
         self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
@@ -52,18 +55,26 @@ class Traces:
         self._begun: OrderedDict[str, int] = OrderedDict()
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Make a span of an event that ends one. Never raises."""
+        """Make a span of an event that ends one. Never raises: what no span can be made of is lost."""
         trace = fields.get("trace")
         if not isinstance(trace, str) or not trace:
             return
-        if event == _CALL:
-            self._call(trace, fields)
-        elif event in _CYCLES:
-            self._cycle(trace, event, fields)
+        with suppress(Exception):  # a field that fits no span must not stop the caller
+            if event == _CALL:
+                self._call(trace, fields)
+            elif event in _CYCLES:
+                self._cycle(trace, event, fields)
 
     def close(self) -> None:
-        """Send what is left; what can't be sent within the exporter's time is lost."""
-        self._provider.shutdown()
+        """Send what is left; what the collector doesn't take within three seconds is lost."""
+        sending = threading.Thread(target=self._send_the_rest, name="traces", daemon=True)
+        sending.start()
+        sending.join(_CLOSING)
+        self._exporter.shutdown()
+
+    def _send_the_rest(self) -> None:
+        with suppress(Exception):  # the exporter is not ours, and the daemon ends anyhow
+            self._provider.shutdown()
 
     def _call(self, trace: str, fields: Mapping[str, object]) -> None:
         end = self._now_ns()
