@@ -60,7 +60,7 @@ class SoulChannel(BareChannel):
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
         """See `Channel.speak`; nothing is shown before it is stored."""
-        return _UnseenSpeech()
+        return UnseenSpeech()
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; a note stays whole."""
@@ -84,8 +84,8 @@ class SoulChannel(BareChannel):
         return FoundPost(post.key, finished=True)
 
 
-class _UnseenSpeech:
-    """Implements `Speech`."""
+class UnseenSpeech:
+    """Implements `Speech` where nothing is shown before it is whole."""
 
     shown = ""
 

@@ -29,5 +29,6 @@ def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
     souls = (settings.name, *settings.souls)
-    words, marks = soul.words_in(language), settings.slack_acknowledge
-    return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=souls)
+    words = soul.words_in(language)
+    marks, step = settings.slack_acknowledge, settings.workflow_step
+    return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=souls, step=step)

@@ -19,6 +19,7 @@ from daemon.core.clock_sentences import ABOUT_CLOCKS
 from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.limit_sentences import ABOUT_LIMITS
 from daemon.core.room_sentences import ABOUT_ROOMS
+from daemon.core.step_sentences import ABOUT_STEPS
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 
@@ -293,6 +294,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "the reason in my log.",
         **pairing.SENTENCES,
         **ABOUT_CLOCKS,
+        **ABOUT_STEPS,
         "note_reworded": "You have changed the message in which you asked me for a reminder, so I have dropped it. Ask "
         "me again if you still want one.",
     }
@@ -307,18 +309,9 @@ LONGEST: Final = 400
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
     | {"feedback_title", "feedback_ask", "feedback_send", "feedback_close"}
-    | {
-        "thinking",
-        "cards_begun",
-        "because_shortcut",
-        "ask_about_shortcut",
-        "ask_about_title",
-        "ask_about_send",
-        "away_yes",
-        "away_no",
-        *pairing.CHOICES,
-        *(f"{act}_label" for act in pairing.CHOICES),
-    }
+    | {"thinking", "cards_begun", "because_shortcut", "ask_about_shortcut", "ask_about_title", "ask_about_send"}
+    | {"away_yes", "away_no", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
+    | {"step_title", "step_question", "step_answer"}
     | {"home_correct", "home_correct_ask", "home_correct_send", "home_forget", "home_pause", "home_resume"}
     | {"home_before", "home_more", "home_cancel", "home_end_key"}
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}

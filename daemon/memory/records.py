@@ -340,6 +340,7 @@ class Delivery:
                 dates=json.loads(row["dates"]),
                 answers=tuple(json.loads(row["answers"] or "[]")),
                 withdrawn=bool(row["withdrawn"]),
+                note=bool(row["note"]),
             ),
             fence=row["fence"],
             doubtful=doubtful,

@@ -8,6 +8,7 @@ from daemon.core.ports.models import ModelRole
 from daemon.core.ports.posts import ReplyFile
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.workflow_steps import is_step
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.asking_messages import ASKED_IN
@@ -83,7 +84,7 @@ def effect_of_cycle(
         cancelled=motor.cancelled,
         approval=motor.approval,
         cross_post=motor.cross_post,
-        jobs=() if cycle.paused or among_souls(cycle) else (*((LOOK,) if cycle.files else ()), *_jobs(thinking, turns)),
+        jobs=() if cycle.paused or _unpeopled(cycle) else (*((LOOK,) if cycle.files else ()), *_jobs(thinking, turns)),
         acts=(
             *motor.remembered,
             *motor.acts,
@@ -143,8 +144,13 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
 
 
 def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
-    """What is known of the visit; souls among themselves make none."""
-    return NO_NOTE if cycle.paused or among_souls(cycle) else note_of_visit(cycle, soul, state)
+    """What is known of the visit; where no person speaks there is none."""
+    return NO_NOTE if cycle.paused or _unpeopled(cycle) else note_of_visit(cycle, soul, state)
+
+
+def _unpeopled(cycle: Cycle) -> bool:
+    """Whether no person speaks in this conversation, so that there is nobody to learn of."""
+    return among_souls(cycle) or is_step(cycle.claim.conversation)
 
 
 def _spoken_by(calls: Sequence[LLMCall]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from daemon.core.perception import Modality
 from daemon.core.ports.library import Passage
+from daemon.core.workflow_steps import is_step
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks
@@ -31,7 +32,8 @@ async def look_up(
     found.
     """
     cycle.known_facts = facts_shown(memory, *known.people.values())
-    newest = [one.content for one in cycle.perceptions if one.modality in {Modality.WORDS, Modality.NOTE}]
+    asks = {Modality.WORDS, Modality.NOTE, *((Modality.EVENT,) if is_step(cycle.claim.conversation) else ())}
+    newest = [one.content for one in cycle.perceptions if one.modality in asks]
     said = [turn.body for turn in transcript.turns if turn.speaker is not Speaks.SOUL]
     lanes = lanes_of(newest, said, _on_its_mind(transcript, known))
     if cycle.newest.author in cycle.paused or not lanes:

@@ -157,13 +157,18 @@ def with_thoughts(memory: WorkingMemory, thoughts: Sequence[str], journal: Seque
     )
 
 
-def with_now(memory: WorkingMemory, now_ms: int, place: Place, zone: str = "") -> WorkingMemory:
+def with_now(
+    memory: WorkingMemory, now_ms: int, place: Place, zone: str = "", *, peopled: bool = True
+) -> WorkingMemory:
     """Put the time (milliseconds since the epoch) and the kind of channel.
 
-    The time is told in the IANA `zone` of the user who is answered, in UTC where that is unknown.
+    The time is told in the IANA `zone` of the user who is answered, in UTC where that is unknown. Where it is not
+    `peopled`, a program or another soul is answered, which has neither a zone nor a channel.
     """
     known = zone_of(zone)
     there = datetime.fromtimestamp(now_ms / 1000, known or UTC)
+    if not peopled:
+        return memory.with_region(NOW, Memory(Role.SYSTEM, f"It is {there:%A, %d %B %Y, %H:%M} UTC."))
     return memory.with_region(NOW, Memory(Role.SYSTEM, f"It is {_time(there, known)} {_room(place)}"))
 
 

@@ -82,11 +82,12 @@ class SlackDaemon:
             stack.push_async_callback(channel.close)
             identity = await channel.identify()
             troubles, http = Troubles(self._clock), self._door(souls, identity.team)
-            both = SeveralChannels(channel, http, **{DOOR: http}) if http else None
+            doors = {DOOR: http} if http else {}
+            both = SeveralChannels(channel, *filter(None, (http,)), channel.workflows, **doors)
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
-                    both or channel,
+                    both,
                     self._clock,
                     fanout(self.events, troubles),
                     workspace=identity.team,
@@ -96,7 +97,7 @@ class SlackDaemon:
                     account=identity.user,
                 )
             )
-            if http and both:
+            if http:
                 stack.push_async_callback(http.close)
                 connect_http(http, self.built, both, souls, identity.team, standing_of=channel.standing_of)
             self.built = with_alarms(self.built, souls, self._doctor)

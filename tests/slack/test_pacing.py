@@ -171,6 +171,19 @@ def test_only_a_manifest_with_marks_asks_for_the_right_to_set_reactions() -> Non
     assert MARKS_SCOPE not in str(manifest())
 
 
+def test_the_step_for_workflows_stands_in_the_manifest_where_it_is_asked_for_alone() -> None:
+    assert "functions" not in manifest()
+    app, before = manifest(step=True), manifest()
+    functions, settings = app["functions"], app["settings"]
+    assert isinstance(functions, dict)
+    assert isinstance(settings, dict)
+    assert list(functions["ask_soul"]["input_parameters"]["properties"]) == ["question"]
+    assert list(functions["ask_soul"]["output_parameters"]["properties"]) == ["answer"]
+    assert settings["event_subscriptions"] == {"bot_events": [*BOT_EVENTS, "function_executed"]}
+    assert (settings["org_deploy_enabled"], settings["function_runtime"]) == (True, "remote")
+    assert app["oauth_config"] == before["oauth_config"], "Slack wants no scope for it"
+
+
 def test_a_plain_manifest_asks_for_no_agent_features() -> None:
     app = manifest(plain=True)
     assert "agent_view" not in str(app)

@@ -23,7 +23,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
-from daemon.channels.slack.api.refusals import NO_ACCESS
+from daemon.channels.slack.api.refusals import for_sending
 from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
@@ -50,9 +50,10 @@ from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.channels.slack.outgoing.whispering import whisper_in
 from daemon.channels.slack.surfaces import Surfaces, Voices
+from daemon.channels.slack.workflows import WorkflowSteps
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import AccessLost, ChannelRefused, NotDelivered
+from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
@@ -72,7 +73,6 @@ from daemon.core.suggestions import Suggestion, house_suggestions
 from daemon.core.telemetry.redaction import Redactor
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
-_ACCESS_PAUSE: Final = 60.0  # seconds between two tries of a post while an admin has to act first
 _DM, _USERS = "D", ("U", "W")  # what ids of DMs, and of users, begin with; a bot without a user has only a B id
 
 
@@ -103,11 +103,11 @@ class SlackChannel:
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._soul_for_channel = soul_for_channel
-        self._words_of, self._suggested = words_of, suggested
+        self._soul_for_channel, self._words_of, self._suggested = soul_for_channel, words_of, suggested
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
         self._redact = Redactor(settings.secrets)
+        self.workflows = WorkflowSteps(self._client, self._redact, emit)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
@@ -283,9 +283,7 @@ class SlackChannel:
         try:
             return await self._delivery.deliver(post)
         except ChannelRefused as error:
-            if error.code not in NO_ACCESS:
-                raise
-            raise AccessLost(error.message, hint=error.hint, retry_after=_ACCESS_PAUSE) from error
+            raise for_sending(error) from error
 
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""

@@ -22,6 +22,7 @@ class Post:
     stands, and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their
     moments (ms, UTC): each reader may see them on their own clock. `answers` are those that the recipient may give to
     the question by a button. `withdrawn`: what stands of it, or of the post that it revises, is deleted.
+    `note`: it says that an answer, or what was to be done, came to nothing.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Post:
     dates: Mapping[str, int] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
     withdrawn: bool = False
+    note: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,24 @@ from aiohttp import web
 
 from daemon.local_slack.faults import FaultMode, MethodFault
 from daemon.local_slack.model import Json
-from daemon.local_slack.web_api import agents, app_itself, chat, conversations, files, people, streaming, views
+from daemon.local_slack.web_api import (
+    agents,
+    app_itself,
+    chat,
+    conversations,
+    files,
+    functions,
+    people,
+    streaming,
+    views,
+)
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.workspace import Workspace
 
 METHODS: Final[Mapping[str, WebApiMethod]] = MappingProxyType(
     {
         name: target
-        for family in (agents, app_itself, chat, conversations, files, people, streaming, views)
+        for family in (agents, app_itself, chat, conversations, files, functions, people, streaming, views)
         for name, target in family.METHODS.items()
     }
 )

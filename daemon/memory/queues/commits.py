@@ -23,6 +23,7 @@ from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
+from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.spending.llm_calls import store_calls
@@ -65,6 +66,7 @@ class Commits(WorkerStore):
                 now=now,
             )
             await self._store_posts(transaction, effect, now)
+            await end_unanswered_step(transaction, effect, now)
             await note_title(transaction, effect, now)
             if effect.asker is not None:
                 for act in effect.acts:

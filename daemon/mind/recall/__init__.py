@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import clean_name
+from daemon.core.notes import SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports.channel import ThreadMessage
+from daemon.core.workflow_steps import STEP_CHANNEL
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
@@ -66,7 +68,8 @@ def recall(
     now_ms: int,
 ) -> WorkingMemory:
     """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
-    memory = with_now(begin(soul), now_ms, perception.place, perception.zone)
+    peopled = perception.conversation.channel not in {SOUL_CHANNEL, STEP_CHANNEL}
+    memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     memory = with_workflow(with_state(memory, known.own_state, soul, now_ms), known.workflow)
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)

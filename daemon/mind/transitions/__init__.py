@@ -83,6 +83,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
         "problem_solving": Entry(SPOKEN, _refused_problem_solving),
         "liaising": Entry(SPOKEN, _refused_liaising),
         "attending": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
+        "answering": Entry(SPOKEN, _allowed),
         "dormant": Entry(SPOKEN, _allowed),
         "exiting": Entry(SPOKEN | {"dormant"}, _allowed),
     }

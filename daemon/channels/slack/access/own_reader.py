@@ -26,6 +26,7 @@ def own_reader(
         own_groups=own_groups,
         approvers=settings.approvers,
         colleagues=bool(identity.enterprise) and settings.allow_organisation,
+        steps=settings.workflow_step,
         soul_for_channel=soul_for_channel,
         other_souls=settings.souls,
     )

@@ -6,6 +6,7 @@ from typing import Final
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.suggestions import house_suggestions
+from daemon.core.workflow_steps import ANSWER, QUESTION, STEP
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
@@ -68,6 +69,9 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "subteam_updated",
 )
 
+STEP_EVENT: Final = "function_executed"
+"""A workflow runs the step *Ask the soul*."""
+
 _SHORTCUT, _SHORTCUT_SHOWS, _COMMAND_SHOWS = 24, 150, 2_000  # characters (Slack: app manifest)
 
 
@@ -79,13 +83,15 @@ def manifest(
     marks: bool = False,
     words: Words = HOUSE_WORDS,
     souls: Sequence[str] = ("soul",),
+    step: bool = False,
 ) -> dict[str, object]:
     """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
 
     The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
     Each of the `souls` has a slash command of its name, whose words are those of the table of phrases.
     A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with
-    `marks` asks for the scope to set reactions.
+    `marks` asks for the scope to set reactions. With `step` it has a step for workflows, which Slack takes from apps
+    alone that are ready for organisations.
     """
     agent = {
         "agent_view": {
@@ -119,10 +125,12 @@ def manifest(
             **_typed_and_chosen(words, souls),
         },
         "oauth_config": {"scopes": {"bot": scopes}},
+        **({"functions": _functions(words)} if step else {}),
         "settings": {
-            "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
+            "event_subscriptions": {"bot_events": [*BOT_EVENTS, *((STEP_EVENT,) if step else ())]},
             "interactivity": {"is_enabled": True},
-            "org_deploy_enabled": False,
+            "org_deploy_enabled": step,
+            **({"function_runtime": "remote"} if step else {}),
             "socket_mode_enabled": True,
             "token_rotation_enabled": False,
         },
@@ -150,3 +158,20 @@ def _typed_and_chosen(words: Words, souls: Sequence[str]) -> dict[str, object]:
         for key, callback_id in (("because", WHY_SHORTCUT), ("ask_about", ASK_SHORTCUT))
     ]
     return {"slash_commands": commands, "shortcuts": shortcuts}
+
+
+def _functions(words: Words) -> dict[str, object]:
+    """The step for workflows (Slack: custom steps)."""
+
+    def texts(name: str, key: str) -> dict[str, object]:
+        shown = {"type": "string", "title": words.say(key), "description": words.say(key), "is_required": True}
+        return {"properties": {name: {**shown, "name": name}}, "required": [name]}
+
+    return {
+        STEP: {
+            "title": words.say("step_title"),
+            "description": words.say("step_shows"),
+            "input_parameters": texts(QUESTION, "step_question"),
+            "output_parameters": texts(ANSWER, "step_answer"),
+        }
+    }

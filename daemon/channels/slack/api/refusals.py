@@ -5,6 +5,8 @@ A code that stands nowhere here counts as one about the form, so that an unknown
 
 from typing import Final
 
+from daemon.core.errors import AccessLost, ChannelError, ChannelRefused
+
 DEAD_TOKEN: Final = frozenset(
     {
         "account_inactive",
@@ -89,3 +91,13 @@ FILE_GONE: Final = frozenset({"file_deleted", "file_not_found"})
 NO_METADATA: Final = frozenset({"invalid_metadata_format", "invalid_metadata_schema", "metadata_too_large"})
 CANNOT_CHANGE: Final = MESSAGE_GONE | {"cant_update_message", "edit_window_closed"}
 """The message can't be changed any more."""
+
+
+_ACCESS_PAUSE: Final = 60.0  # seconds between two tries while an admin has to act first
+
+
+def for_sending(refused: ChannelRefused) -> ChannelError:
+    """What to raise for a refused post: one that only an admin's act is wanting for is tried again."""
+    if refused.code not in NO_ACCESS:
+        return refused
+    return AccessLost(refused.message, hint=refused.hint, retry_after=_ACCESS_PAUSE)
