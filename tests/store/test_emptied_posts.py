@@ -211,9 +211,7 @@ async def test_a_due_event_is_told_anew_without_the_persons_words(waiting: Waiti
             place=Place.PUBLIC_CHANNEL,
             audience=str(EVERYBODY),
             body="ask about the quincunx",
-            process="",
             params={},
-            at_ms=waiting.clock.now_ms(),
             now=waiting.clock.now_ms(),
         )
     )

@@ -374,10 +374,7 @@ async def test_a_decision_is_not_absorbed_by_a_reply_in_progress(database: Datab
             author="UADA",
             place="dm",
             audience="dm:D1",
-            body="",
-            process="",
             params={},
-            at_ms=clock.now_ms(),
             now=clock.now_ms(),
         )
     )

@@ -184,7 +184,6 @@ async def close_question(
         place=place["place"],
         audience=asked.audience,
         body=f"{asked.tool}: {_WORDS[state]}",
-        process="",
         params={
             "approval": asked.id,
             "approved": state == "approved",
@@ -192,7 +191,6 @@ async def close_question(
             "expired": state == "expired",
             "answer": answer,
         },
-        at_ms=now,
         now=now,
     )
     if state == "expired" and await _was_taken_back(transaction, asked):

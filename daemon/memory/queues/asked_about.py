@@ -20,9 +20,7 @@ async def take_question(transaction: Transaction, asked: AskedAbout, now: int) -
         place=asked.place,
         audience=str(asked.audience),
         body=asked.words,
-        process="",
         params={NO_MESSAGE: True},
-        at_ms=now,
         now=now,
     )
     return Acceptance.ACCEPTED, ""

@@ -253,9 +253,7 @@ async def _report(transaction: Transaction, heard: HeardMessage, cue: WaitingCue
         place=cue.place,
         audience=str(cue.audience),
         body=cue.content,
-        process="",
         params={REPORTS: cue.kind, HIT: heard.message.id, REVISION: heard.revision},
-        at_ms=now,
         now=now,
     )
     return True

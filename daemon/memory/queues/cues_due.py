@@ -76,7 +76,7 @@ async def _end(transaction: Transaction, intention: str, reason: str, now: int) 
 async def _report(transaction: Transaction, row: sqlite3.Row, name: str, kind: str, now: int) -> str:
     """Put an event into the inbox; gives its id."""
     key = ConversationKey.parse(row["conversation"])
-    await store_internal_event(
+    return await store_internal_event(
         transaction,
         name=name,
         conversation=key,
@@ -85,9 +85,6 @@ async def _report(transaction: Transaction, row: sqlite3.Row, name: str, kind: s
         place=row["place"],
         audience=row["audience"],
         body=row["content"],
-        process="",
         params={**json.loads(row["params"]), REPORTS: kind},
-        at_ms=now,
         now=now,
     )
-    return "/".join((key.soul, key.workspace, key.channel, name))

@@ -17,23 +17,24 @@ async def store_internal_event(
     author: str,
     place: str,
     audience: str,
-    body: str,
-    process: str,
     params: Mapping[str, object],
-    at_ms: int,
     now: int,
-) -> None:
-    """Put an event into the inbox, once for each `name` within its channel.
+    body: str = "",
+    process: str = "",
+    at_ms: int | None = None,
+) -> str:
+    """Put an event into the inbox, once for each `name` within its channel; gives the row's id.
 
-    It happened at `at_ms`. The gate is asked about the user `author`. `process` is the mental process that it visits;
-    when empty, the current one of the conversation perceives it.
+    It happened at `at_ms`, else now. The gate is asked about the user `author`. `process` is the mental process that it
+    visits; when empty, the current one of the conversation perceives it.
     """
+    id_ = "/".join((conversation.soul, conversation.workspace, conversation.channel, name))
     await transaction.insert(
         "inbox",
         "ON CONFLICT (id) DO NOTHING",
-        id="/".join((conversation.soul, conversation.workspace, conversation.channel, name)),
+        id=id_,
         channel=conversation.channel,
-        ts=platform_time(at_ms),
+        ts=platform_time(now if at_ms is None else at_ms),
         **conversation_columns(conversation),
         author=author,
         place=place,
@@ -47,3 +48,4 @@ async def store_internal_event(
         process=process or None,
         params=as_json(params),
     )
+    return id_

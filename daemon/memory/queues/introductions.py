@@ -52,6 +52,18 @@ async def take_invitation(transaction: Transaction, joined: Joined, now: int) ->
 
 async def _store(transaction: Transaction, joined: Joined, name: str, now: int) -> None:
     where = ConversationKey(joined.soul, joined.workspace, joined.channel)
+    await open_conversation(transaction, where, joined.place, joined.audience, now)
+    event = await store_internal_event(
+        transaction,
+        name=name,
+        conversation=where,
+        modality=Modality.DECISION,
+        author=joined.inviter,
+        place=joined.place,
+        audience=str(joined.audience),
+        params={JOINED: True},
+        now=now,
+    )
     await transaction.insert(
         "introductions",
         """
@@ -61,21 +73,6 @@ async def _store(transaction: Transaction, joined: Joined, name: str, now: int) 
         soul=joined.soul,
         workspace=joined.workspace,
         channel=joined.channel,
-        event=f"{where.soul}/{where.workspace}/{where.channel}/{name}",
+        event=event,
         invited_ms=now,
-    )
-    await open_conversation(transaction, where, joined.place, joined.audience, now)
-    await store_internal_event(
-        transaction,
-        name=name,
-        conversation=where,
-        modality=Modality.DECISION,
-        author=joined.inviter,
-        place=joined.place,
-        audience=str(joined.audience),
-        body="",
-        process="",
-        params={JOINED: True},
-        at_ms=now,
-        now=now,
     )

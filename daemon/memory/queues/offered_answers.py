@@ -59,9 +59,7 @@ async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) 
         place=row["place"],
         audience=row["audience"],
         body=answer,
-        process="",
         params={NO_MESSAGE: True, BELOW: row["reply_to"]},
-        at_ms=now,
         now=now,
     )
     return Acceptance.ACCEPTED, "an answer"

@@ -81,10 +81,7 @@ async def set_way(transaction: Transaction, sent: RoomWaySent, now: int) -> tupl
         author=sent.author,
         place=sent.place,
         audience=str(sent.audience),
-        body="",
-        process="",
         params={WAY_SET: what},
-        at_ms=now,
         now=now,
     )
     return Acceptance.ACCEPTED, ""

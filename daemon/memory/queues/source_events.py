@@ -120,9 +120,7 @@ async def _require_rate(transaction: Transaction, source: EventSource, now: int)
 
 
 async def _store(transaction: Transaction, event: NewEvent, digest: str, now: int) -> None:
-    source, key = event.source, event.source.conversation
-    name = f"event:{source.id}:{digest[:8]}:{event.id}"
-    inbox = "/".join((key.soul, key.workspace, key.channel, name)) if source.wakes else None
+    source = event.source
     await transaction.insert(
         "source_events",
         source=source.id,
@@ -131,17 +129,20 @@ async def _store(transaction: Transaction, event: NewEvent, digest: str, now: in
         room=source.room,
         words=event.words,
         at_ms=now,
-        inbox=inbox,
+        inbox=await _have_perceived(transaction, event, digest, now) if source.wakes else None,
     )
-    if inbox is None:
-        return
+
+
+async def _have_perceived(transaction: Transaction, event: NewEvent, digest: str, now: int) -> str:
+    """Put the event into the inbox of its room; gives the row's id."""
+    source, key = event.source, event.source.conversation
     # Until the platform says what the room is, it counts as one for those in it alone.
     await open_conversation(transaction, key, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, source.room), now)
     room = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(key))
     assert room is not None  # opened just now
-    await store_internal_event(
+    return await store_internal_event(
         transaction,
-        name=name,
+        name=f"event:{source.id}:{digest[:8]}:{event.id}",
         conversation=key,
         modality=Modality.EVENT,
         author=f"{SOURCE_PARAM}.{source.name}",
@@ -150,6 +151,5 @@ async def _store(transaction: Transaction, event: NewEvent, digest: str, now: in
         body=event.words,
         process=PROCESS,
         params={SOURCE_PARAM: source.id, FROM_PARAM: source.name},
-        at_ms=now,
         now=now,
     )

@@ -37,9 +37,7 @@ async def take_command(transaction: Transaction, command: TypedCommand, now: int
         place=Place.DM,
         audience=str(command.audience),
         body=command.words,
-        process="",
         params=params,
-        at_ms=now,
         now=now,
     )
     return Acceptance.ACCEPTED, ""

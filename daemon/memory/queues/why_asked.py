@@ -38,10 +38,7 @@ async def ask_why(transaction: Transaction, asked: WhyAsked, now: int) -> tuple[
         author=asked.author,
         place=row["place"],
         audience=row["audience"],
-        body="",
-        process="",
         params={MESSAGE: asked.ts, THREAD: row["reply_to"]},
-        at_ms=now,
         now=now,
     )
     return Acceptance.ACCEPTED, ""

@@ -125,9 +125,6 @@ async def have_bound(
         author=owner,
         place=row["place"],
         audience=row["audience"],
-        body="",
-        process="",
         params={NEWS_PARAM: str(news), SESSION_PARAM: session, EVERYBODY_PARAM: everybody},
-        at_ms=now,
         now=now,
     )

@@ -251,7 +251,7 @@ async def _have_perceived(transaction: Transaction, name: str, note: NewNote, he
             return ""
         place, audience = row["place"], row["audience"]
         author = author if key.channel == SOUL_CHANNEL else note.behalf
-    await store_internal_event(
+    return await store_internal_event(
         transaction,
         name=name,
         conversation=key,
@@ -260,12 +260,9 @@ async def _have_perceived(transaction: Transaction, name: str, note: NewNote, he
         place=place,
         audience=audience,
         body=note.words,
-        process="",
         params={NOTE_PARAM: name, FROM_PARAM: note.sender},
-        at_ms=now,
         now=now,
     )
-    return "/".join((key.soul, key.workspace, key.channel, name))
 
 
 def read_note(row: sqlite3.Row) -> SharedMessage:

@@ -322,22 +322,18 @@ async def tell_people(
     row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(key))
     if row is None:
         return "", str(key)
-    name = answer or f"{question.id}:{news}"
-    await store_internal_event(
+    stored = await store_internal_event(
         transaction,
-        name=name,
+        name=answer or f"{question.id}:{news}",
         conversation=key,
         modality=Modality.NOTE,
         author=question.behalf,
         place=row["place"],
         audience=row["audience"],
-        body="",
-        process="",
         params={NOTE_PARAM: answer or question.id, FROM_PARAM: question.addressee, NEWS_PARAM: str(news)},
-        at_ms=now,
         now=now,
     )
-    return "/".join((key.soul, key.workspace, key.channel, name)), str(key)
+    return stored, str(key)
 
 
 async def _readable(transaction: Transaction, session: str) -> list[SharedMessage]:
