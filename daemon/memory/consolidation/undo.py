@@ -25,7 +25,7 @@ _STAMPED = ("put", "change")  # acts that write to a record
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A memory that stays as the run left it, and why."""
+    """A memory that stays as the run left it, at least in part, and why."""
 
     id: str
     why: str
