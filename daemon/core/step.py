@@ -33,6 +33,9 @@ class AnswerForm(Enum):
     THOUGHT = "thought"
     """Private words, which can't be `visible`: reasoning is taken out."""
 
+    COGNITION = "cognition"
+    """One whole thought in JSON (seed 002): only its speech is shown, and its `calls_for` leads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
@@ -49,7 +52,8 @@ class Step(Generic[T]):
     that was cut off at `max_output_tokens`; without it such an answer is malformed. `repair` makes the step that
     follows a malformed answer, by default the step itself. `own_turns` writes an earlier reply of the soul, given with
     the metadata of its memory, in the form asked for. `lead` takes the text of the element that an answer in elements
-    begins with, as soon as it is closed and before a word is shown: a value ends the call there, None lets it go on.
+    begins with, or the words of the field that a whole thought begins with, as soon as they are closed and before a
+    word is shown: a value ends the call there, None lets it go on.
     `opening` takes the attributes of the reply's opening tag before a word is shown: where it gives what is wrong with
     them, the call ends and the step is asked once more with that said. It doesn't judge the second answer.
     A gate has `last_turns`: it is shown so many of the newest turns, and no personality. A step that `sees` is shown
@@ -82,5 +86,6 @@ class Step(Generic[T]):
     needs_eyes: bool = False
 
     def __post_init__(self) -> None:
-        if self.visible is not None and (self.form is AnswerForm.THOUGHT or self.json_schema is not None):
+        private = self.form is AnswerForm.THOUGHT
+        if self.visible and (private or (self.json_schema is not None and self.form is not AnswerForm.COGNITION)):
             raise ValueError(f"the step {self.name} can't be visible: its answer is not speech")

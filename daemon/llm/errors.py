@@ -41,7 +41,10 @@ _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 # may name two parts, such as a temperature that is wrong with thinking: the first of these is left out.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "images": ("image", "vision", "multimodal"),
-    "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
+    "json_schema": (
+        *("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
+        *("compiled grammar is too large", "too many optional parameters"),
+    ),
     "temperature": ("temperature", "top_p", "top_k"),
     "thinking": ("thinking", "budget_tokens"),
     "effort": ("effort",),

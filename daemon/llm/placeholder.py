@@ -4,13 +4,14 @@ The daemon runs on it when no model is configured. It quotes the user, so that p
 tests see whom it answers. It never claims to have understood, found, felt or learned anything.
 """
 
+import json
 import re
 from collections.abc import AsyncGenerator
 
 from daemon.core.errors import ModelRefused
 from daemon.core.lookalike import OPENERS
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import Completion, ModelRole, Prompt, Speaker
+from daemon.core.ports.models import REPLY_MARK, Completion, ModelRole, Prompt, Speaker
 from daemon.llm.clean_text import clean
 from daemon.llm.model_id import ModelId
 
@@ -73,7 +74,8 @@ def placeholder_answer(prompt: Prompt) -> str:
     Raises ModelRefused for a prompt that asks for JSON and has no placeholder.
     """
     if prompt.placeholder:
-        return prompt.placeholder
+        words = json.dumps(_reply(newest_messages(prompt)))[1:-1] if REPLY_MARK in prompt.placeholder else ""
+        return prompt.placeholder.replace(REPLY_MARK, words)
     if prompt.json_schema is not None:
         raise ModelRefused(
             f"the step {prompt.step} has no answer for the placeholder model",

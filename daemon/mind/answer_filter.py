@@ -9,6 +9,7 @@ from daemon.mind.tagged_output import TaggedOutput
 from daemon.mind.tagged_output.inline_reasoning import InlineReasoning
 from daemon.mind.tagged_output.leading_element import LeadingElement
 from daemon.mind.tagged_output.plain_output import PlainOutput
+from daemon.mind.thought.speech import SpeechInThought
 
 
 def words_aloud(text: str) -> str:
@@ -23,17 +24,20 @@ class AnswerFilter:
     """Takes an answer piece by piece; the Mind puts one under every call, so that no step can do without it.
 
     Reasoning that the model writes inline is taken out of every answer. Speech then loses the elements of the tagged
-    form, and an answer in that form all but its reply. What is left goes through the step's own `visible` filter. The
-    model's habit decides how early it is shown, and how early `lead`, the element that it begins with, is known.
+    form, and an answer in that form all but its reply; of a thought in JSON only the speech goes this way. What is left
+    goes through the step's own `visible` filter. The model's habit decides how early it is shown, and how early `lead`,
+    the element or the field that it begins with, is known.
     """
 
     def __init__(self, step: Step[Any], habit: ModelHabit) -> None:  # of any value
         self._step = step
         self._raw: list[str] = []
         self._elements = step.form is AnswerForm.ELEMENTS
+        self._thought = SpeechInThought() if step.form is AnswerForm.COGNITION else None
         self._early = habit.streams_elements
         self.lead: str | None = None
-        self._reasoning = InlineReasoning(streams=habit.streams_elements if self._elements else habit.streams_speech)
+        formed = self._elements or self._thought is not None  # what stands in front shows that it is no reasoning
+        self._reasoning = InlineReasoning(streams=habit.streams_elements if formed else habit.streams_speech)
         self._tagged = TaggedOutput(wary=not habit.streams_speech)
         self._plain = PlainOutput()
         self._guard = step.visible() if step.visible else None
@@ -43,14 +47,14 @@ class AnswerFilter:
     def feed(self, piece: str) -> str:
         """Take the next piece; return the text that may be shown now."""
         self._raw.append(piece)
-        words = self._aloud.feed(self._reasoning.feed(piece))
+        words = self._aloud.feed(self._reasoning.feed(self._thought.feed(piece) if self._thought else piece))
         self._look_for_lead(ended=False)
         self._passed = self._passed or bool(words)
         return self._guard.feed(words) if words and self._guard and not self.withdrawn else ""
 
     def finish(self) -> str:
         """End the answer; return the rest that may be shown."""
-        rest = self._reasoning.finish()
+        rest = self._late_speech() or self._reasoning.finish()
         self._look_for_lead(ended=True)
         if self._reasoning.withdrawn:  # what was passed on is reasoning; the answer stands behind it
             self._plain = PlainOutput()
@@ -62,9 +66,26 @@ class AnswerFilter:
             words = self._tagged.begun_reply or ""
         return self._guard.feed(words) + self._guard.finish()
 
+    def _late_speech(self) -> str:
+        """The speech of a thought with reasoning in front, of which nothing could be shown before."""
+        if self._thought is None or self._begins_with_brace:
+            return ""
+        self._thought = SpeechInThought()
+        spoken = self._reasoning.feed(self._thought.feed(self.answer))
+        return spoken + self._reasoning.finish()
+
+    @property
+    def _begins_with_brace(self) -> bool:
+        return "".join(self._raw).lstrip().startswith("{")
+
     def _look_for_lead(self, *, ended: bool) -> None:
-        """The first element, behind any reasoning; early only of a model that ends no reasoning by a bare mark."""
-        if self._elements and (ended or (self._early and self._awaits_lead)):
+        """The first element, behind any reasoning; early only of a model that ends no reasoning by a bare mark.
+
+        No reasoning stands in front of a field that leads: the answer begins with its brace.
+        """
+        if self._thought is not None:
+            self.lead = self._thought.wish
+        elif self._elements and (ended or (self._early and self._awaits_lead)):
             element = LeadingElement.of(self._reasoning.text)
             self.lead, self._awaits_lead = element.content, not element.decided
 
@@ -77,8 +98,11 @@ class AnswerFilter:
     def answer(self) -> str:
         """The answer as the step reads it, once it has ended."""
         raw = "".join(self._raw)
-        if self._step.json_schema is not None and raw.lstrip().startswith("{"):
+        if self._step.json_schema is not None and self._begins_with_brace:
             return raw
+        if self._thought is not None:  # the other reasoning is that in its speech
+            whole = InlineReasoning(streams=False)
+            return whole.feed(raw) + whole.finish()
         if self._step.json_schema is None and self._step.form is AnswerForm.SPEECH:
             return self._plain.words
         return self._reasoning.text

@@ -279,7 +279,8 @@ class _Attempt(Generic[T]):
 
     def _thought_aloud(self) -> bool | None:
         """Whether the answer held reasoning that looked like speech; None where it does not show."""
-        if self._step.json_schema is not None or self._completion is None:
+        speaks = self._step.json_schema is None or self._step.form is AnswerForm.COGNITION
+        if not speaks or self._completion is None:
             return None
         return True if self._filter.thought_aloud else None if self.cut else False
 

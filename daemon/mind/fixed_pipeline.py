@@ -1,9 +1,13 @@
-"""The fixed pipeline of seed 000: what is called for, thought, reply and checks, in one call or one call per step."""
+"""How a reply comes about: the fixed pipeline of seed 000, or one whole thought (seed 002).
+
+The pipeline is what is called for, thought, reply and checks, in one call or in one call per step.
+"""
 
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from daemon.core.errors import MalformedReply
 from daemon.core.ports.models import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
@@ -14,7 +18,9 @@ from daemon.mind.offering import offer
 from daemon.mind.role_lock import RoleLock
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import weighed_monologue
-from daemon.mind.steps.respond import REPLY, respond
+from daemon.mind.steps.respond import REPLY, respond, wish_word
+from daemon.mind.steps.think import think
+from daemon.mind.taking_effect import take_effect
 from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
 from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
@@ -66,9 +72,18 @@ async def converse(
 
 
 async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
-    pipeline = _unified if _keeps_form(context) else _split
     setting = await thought_through(context, setting)
-    return await pipeline(context, setting, manner)
+    if context.soul.mind == "cycle" and not manner.more:
+        return await _whole_thought(context, setting, manner)
+    return await _in_words(context, setting, manner)
+
+
+async def _in_words(
+    context: ProcessContext, setting: Setting, manner: Manner, *, unseen: bool = False
+) -> WorkingMemory | Transition:
+    """The fixed pipeline; `unseen` shows nothing while it streams, since other words stand there already."""
+    pipeline = _unified if _keeps_form(context) else _split
+    return await pipeline(context, setting, manner, unseen=unseen)
 
 
 def _keeps_form(context: ProcessContext) -> bool:
@@ -77,16 +92,39 @@ def _keeps_form(context: ProcessContext) -> bool:
     return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
 
-async def _unified(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
+async def _whole_thought(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
+    """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline."""
+    lead = Lead(context)
+    step = with_soul_creativity(context.soul, think(context.soul, lead.meanings, leads=lead.leads))
+    async with aclosing(context.mind.stream(setting(context.memory), step)) as running:
+        try:
+            await context.motor.speak(running)
+            memory, thought = await running.finished()
+        except MalformedReply as fault:
+            context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
+            return await _in_words(context, setting, manner, unseen=bool(running.shown))
+    calls_for = wish_word(thought.output.calls_for) or None
+    if wish := lead.settle(calls_for, leads=thought.leads):
+        return await _follow(context, setting, manner, wish)
+    RoleLock(context).note(thought.stated)
+    context.motor.settle(thought.reply, cut=thought.cut)
+    take_effect(context, thought)
+    return memory
+
+
+async def _unified(
+    context: ProcessContext, setting: Setting, manner: Manner, *, unseen: bool
+) -> WorkingMemory | Transition:
     """One streamed call; only its reply part is shown while it streams."""
     lead = Lead(context)
     role = RoleLock(context)
     asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=role.judge)
     step = with_soul_creativity(context.soul, asked)
     async with aclosing(context.mind.stream(setting(context.memory), step)) as thought:
-        await context.motor.speak(thought)
+        if not unseen:
+            await context.motor.speak(thought)
         memory, response = await thought.finished()
-    if wish := lead.settle(response):
+    if wish := lead.settle(response.calls_for, leads=response.leads, strays=response.stray_wishes):
         return await _follow(context, setting, manner, wish)
     context.motor.settle(response.reply, cut=response.cut)
     context.motor.describe(response.heard, response.stated)
@@ -103,7 +141,9 @@ async def _unified(context: ProcessContext, setting: Setting, manner: Manner) ->
     return memory
 
 
-async def _split(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
+async def _split(
+    context: ProcessContext, setting: Setting, manner: Manner, *, unseen: bool
+) -> WorkingMemory | Transition:
     """One call per step: a private thought and the reply; the checks are left to the jobs after it.
 
     In a mode the thought says along the way whether it is to be left.
@@ -117,7 +157,7 @@ async def _split(context: ProcessContext, setting: Setting, manner: Manner) -> W
     if turning and monologue.holds:
         return follow(context, turning)
     context = replace(context, memory=memory)
-    memory = await say(context, await manner.choose(context))
+    memory = await say(context, await manner.choose(context), unseen=unseen)
     context.motor.annotate(monologue=monologue.text)
     return memory
 
@@ -134,10 +174,14 @@ async def _follow(context: ProcessContext, setting: Setting, manner: Manner, wis
     return await _converse(replace(context, memory=memory), setting, manner)
 
 
-async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
-    """Stream a step's text as the reply and settle on it; gives the memory afterwards. Raises ModelError."""
+async def say(context: ProcessContext, step: Step[str], *, unseen: bool = False) -> WorkingMemory:
+    """Stream a step's text as the reply and settle on it; gives the memory afterwards. Raises ModelError.
+
+    `unseen` shows nothing before the commit.
+    """
     async with aclosing(context.mind.stream(context.memory, with_soul_creativity(context.soul, step))) as thought:
-        await context.motor.speak(thought)
+        if not unseen:
+            await context.motor.speak(thought)
         memory, reply = await thought.finished()
         cut = thought.cut
     context.motor.settle(reply, cut=cut)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from daemon.core.turn_fields import mode_in
+from daemon.core.turn_fields import Stated, mode_in
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.reply_rules import ReplyRule
 
@@ -27,6 +27,11 @@ class RoleLock:
             return ""
         self._motor.note_breach(ReplyRule.EPISTEMIC_MODE)
         return f"it was stated as {mode.value!r}, which is not your part here; state it as {self._named}"
+
+    def note(self, stated: Stated) -> None:
+        """Count a reply that was stated in another way, where that is known only behind its words."""
+        if self._modes and stated.epistemic_mode not in self._modes:
+            self._motor.note_breach(ReplyRule.EPISTEMIC_MODE)
 
     @property
     def _named(self) -> str:

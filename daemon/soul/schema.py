@@ -261,6 +261,11 @@ class Soul(SoulSection):
     pipeline: Literal["unified", "split"] = Field(
         "unified", description="`unified`: one call per message. `split`: one call per step, slower and dearer."
     )
+    mind: Literal["process", "cycle"] = Field(
+        "process",
+        description="`process`: it answers in words by its pipeline. `cycle`: each reply is the speech of one whole "
+        "thought, with what it expects, holds and feels (docs/MIND.md).",
+    )
     emotional_states: Annotated[Words, AfterValidator(no_repeats)] = Field(
         ("neutral",), description="The moods it knows; the first is its rest."
     )

@@ -33,6 +33,7 @@ from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.mind.steps.respond import respond
 from daemon.mind.steps.same_lines import same_lines
 from daemon.mind.steps.summarize import summarize
+from daemon.mind.steps.think import think
 from daemon.mind.steps.use_tool import use_tool
 from daemon.mind.steps.visitor_notes import visitor_notes
 from daemon.mind.steps.visitor_whispers import visitor_whispers
@@ -68,6 +69,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
         made.step.name: made
         for made in (
             _made(respond(soul())),
+            _made(think(soul())),
             _made(external_dialog(soul(), words, verb=words)),
             _made(poetic_composition(soul(), words, register=words, image_domain=words)),
             _made(internal_monologue("Kothar", words)),

@@ -1,5 +1,6 @@
 """Hostile model answers, for every test of tagged output."""
 
+import json
 import random
 from collections.abc import Callable
 
@@ -43,6 +44,31 @@ class Author:
         """One answer of a few top-level parts, sometimes cut short."""
         parts = [self._choice.choice(self._parts())() for _ in range(self._choice.randint(1, 5))]
         text = self._choice.choice(("", "", *WISHES)) * (not self._plain) + "".join(parts)
+        return text[: self._choice.randint(0, len(text))] if self._choice.random() < 0.15 else text
+
+    def whole_thought(self) -> str:
+        """One answer in the JSON of a whole thought: hostile words as its speech, or a form that shows none of it."""
+        fields: list[tuple[str, object]] = [
+            ("calls_for", self._choice.choice(("nothing", "poem", CANARY))),
+            ("inner_speech", f"{CANARY} {self.answer()}"),
+            ("external_speech", self.answer()),
+            ("attention", {"focus_on": [CANARY], "external_speech": CANARY}),
+        ]
+        if self._choice.random() < 0.2:
+            self._choice.shuffle(fields)
+        if self._choice.random() < 0.15:
+            fields.append(("external_speech", f"{CANARY} again"))
+        if self._choice.random() < 0.1:
+            fields.insert(0, ("other", {"external_speech": CANARY}))
+        plain = self._choice.random() < 0.5
+        text = "{" + ", ".join(f'"{name}": {json.dumps(value, ensure_ascii=plain)}' for name, value in fields) + "}"
+        opening, closing = self._choice.choice(REASONING)
+        ahead = ("", "", "", "", f"{opening}{CANARY}{closing}", f"{CANARY} first: ", "```json\n", f'["{CANARY}", ')
+        text = (
+            self._choice.choice(ahead)
+            + text
+            + self._choice.choice(("", "", f" {CANARY}", '{"external_speech": "' + CANARY))
+        )
         return text[: self._choice.randint(0, len(text))] if self._choice.random() < 0.15 else text
 
     def _parts(self) -> list[Callable[[], str]]:

@@ -1,5 +1,6 @@
 """Nothing private by a side door: the one filter under every step, with the reasoning marks of the model families."""
 
+import json
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -21,6 +22,8 @@ ANSWERS = chance.tries(600, 6_000)
 
 def answered(step: Step[Any], words: str) -> str:
     """These words as the step asks for them."""
+    if step.form is AnswerForm.COGNITION:
+        return json.dumps({"calls_for": "nothing", "inner_speech": "So.", "external_speech": words})
     if step.form is AnswerForm.ELEMENTS:
         return f'<stimulus_verb>asked</stimulus_verb><external_dialogue verb="said">{words}</external_dialogue>'
     return words
@@ -37,7 +40,7 @@ def said(step: Step[Any], answer: str) -> str:
 
 def test_every_step_whose_words_are_said_is_found_by_listing() -> None:
     assert set(STEPS) == FAMILY
-    assert sorted(ALOUD) == ["digest", "external_dialog", "instruction", "poetic_composition", "respond"]
+    assert sorted(ALOUD) == ["digest", "external_dialog", "instruction", "poetic_composition", "respond", "think"]
     for name, step in STEPS.items():
         if name not in ALOUD:
             assert step.form is AnswerForm.THOUGHT or step.json_schema is not None, f"{name} says its words aloud"
@@ -83,7 +86,7 @@ def test_a_closing_mark_without_an_opening_one_makes_all_before_it_private(name:
         *(f"<internal_monologue>{CANARY}</internal_monologue> {CANARY}", f"<user_whispers/>{CANARY}"),
     ],
 )
-@pytest.mark.parametrize("name", [name for name in ALOUD if name != "respond"])
+@pytest.mark.parametrize("name", [name for name in ALOUD if STEPS[name].form is AnswerForm.SPEECH])
 def test_an_unclosed_or_disguised_mark_ends_what_is_said(name: str, rest: str) -> None:
     for habit in (CLEAN, UNKNOWN):
         for text in (f"Hello. {rest}", *(f"Hello. {rest}"[:end] for end in range(len(rest)))):
@@ -126,10 +129,10 @@ def test_no_hostile_answer_says_a_private_word_in_any_step(
     name: str, habit: ModelHabit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     step, choice = STEPS[name], chance.dice(f"hostile answers to {name} {habit.hold_back}")
-    author = Author(choice, plain=step.form is AnswerForm.SPEECH)
+    author = Author(choice, plain=step.form is not AnswerForm.ELEMENTS)
     talkative = 0
     for number in range(ANSWERS):
-        text = author.answer()
+        text = author.whole_thought() if step.form is AnswerForm.COGNITION else author.answer()
         some = sorted(choice.sample(range(len(text) + 1), min(3, len(text))))
         cuts = (0, *(some if number % 3 else range(1, len(text))), len(text))
         shown, answer = filtered(step, [text[start:end] for start, end in pairwise(cuts)], habit)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from daemon.core.perception import Audience
 
@@ -60,6 +60,10 @@ class Message:
     text: str
     cached: bool = False
     images: tuple[Image, ...] = ()
+
+
+REPLY_MARK: Final = "{reply}"
+"""Where the placeholder model's own words go in a `placeholder` in JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ empty is left out with its reason, and the rest stands.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -37,6 +38,7 @@ _LISTS: Final[Mapping[str, tuple[type[BaseModel], int]]] = {
     "tool_calls": (ThoughtToolCall, MOST_OF_A_KIND),
     "value_updates": (ValueUpdate, MOST_OF_A_KIND),
 }
+_BEFORE: Final = re.compile(r"\s*(?:```[a-z]{0,10}\s*)?")
 _SPOKEN: Final = ("inner_speech", "external_speech")
 _WORLD: Final = "world_model_updates"
 _REASONS: Final[Mapping[str, Reason]] = {
@@ -68,13 +70,13 @@ class ThoughtRead:
 
 
 def read_thought(answer: str) -> ThoughtRead:
-    """The thought in an answer, in the form of the wire or of the seed.
+    """The thought in an answer, in the form of the wire or of the seed; a fence around it is ignored.
 
     Raises MalformedReply where the answer is no JSON object, or its speech or inner speech is not sound.
     """
     reader = _Reader()
     try:
-        found, _ = reader.decoder.raw_decode(answer.lstrip())
+        found, _ = reader.decoder.raw_decode(answer, _begin(answer))
     except (ValueError, RecursionError) as error:  # its message would hold the model's words
         raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT) from error
     return reader.thought(found, answer)
@@ -102,7 +104,7 @@ def read_thought_cut(answer: str) -> ThoughtRead:
 
     Raises MalformedReply where it was cut off before its speech began.
     """
-    begun = answer.lstrip().encode("utf-8", "replace")
+    begun = answer[_begin(answer) :].encode("utf-8", "replace")
     try:
         spoken = jiter.from_json(begun, partial_mode="trailing-strings", catch_duplicate_keys=True)
         whole = jiter.from_json(begun, partial_mode="on", catch_duplicate_keys=True)
@@ -112,6 +114,12 @@ def read_thought_cut(answer: str) -> ThoughtRead:
         raise MalformedReply("it was cut off before its speech", reply=answer, hint="be much shorter")
     said = {name: spoken.get(name) for name in _SPOKEN}
     return _Reader().thought({**whole, **said}, answer)
+
+
+def _begin(answer: str) -> int:
+    """Where the object begins: behind nothing but space and the mark of a code block."""
+    found = _BEFORE.match(answer)
+    return found.end() if found else 0
 
 
 @dataclass(slots=True)

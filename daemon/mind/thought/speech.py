@@ -1,10 +1,8 @@
 """Lets the speech out of a thought while it streams, and nothing else of it."""
 
-from typing import Final
-
 import jiter
 
-_SPEECH: Final = "external_speech"
+_SPEECH, _WISH = "external_speech", "calls_for"
 
 
 class SpeechInThought:
@@ -12,10 +10,13 @@ class SpeechInThought:
 
     The answer has to begin with its brace: with chatter in front nothing passes. From a second key of any name, a
     broken place or another object on nothing more passes, so that what passed is always the beginning of what is
-    read at the end, however the answer is cut into pieces.
+    read at the end, however the answer is cut into pieces. `wish` are the words of `calls_for`, once they are whole;
+    None before, and where the answer begins with anything else.
     """
 
     def __init__(self) -> None:
+        self.wish: str | None = None
+        self._begun = False
         self._answer = ""
         self._shown = 0
         self._ended = False
@@ -30,8 +31,10 @@ class SpeechInThought:
             self._ended = bool(begun)
             return ""
         try:
+            answer = begun.encode()
+            self._look_for_wish(answer)
             found = jiter.from_json(
-                begun.encode(), partial_mode="trailing-strings", catch_duplicate_keys=True, allow_inf_nan=False
+                answer, partial_mode="trailing-strings", catch_duplicate_keys=True, allow_inf_nan=False
             )
         except ValueError:  # UnicodeEncodeError of a lone surrogate among them
             self._ended = True
@@ -42,6 +45,16 @@ class SpeechInThought:
         """End the answer; whatever may be shown has been."""
         self._ended = True
         return ""
+
+    def _look_for_wish(self, answer: bytes) -> None:
+        """Take the first field that is whole; raises ValueError where the answer is broken."""
+        if self._begun:
+            return
+        whole = jiter.from_json(answer, partial_mode="on", allow_inf_nan=False)
+        for name, words in whole.items():
+            self._begun = True
+            self.wish = words if name == _WISH and isinstance(words, str) else None
+            break
 
     def _released(self, found: dict[str, object]) -> str:
         said = found.get(_SPEECH)

@@ -9,7 +9,7 @@ from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import SPOKEN, ProcessContext, Transition, Wish
 from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.mental_query import mental_query
-from daemon.mind.steps.respond import NOTHING, Response
+from daemon.mind.steps.respond import NOTHING
 from daemon.mind.transitions import situation_of, why_refused
 from daemon.soul import Mode, Soul
 
@@ -42,23 +42,26 @@ class Lead:
             self._refused[word] = refused
         return not refused
 
-    def settle(self, response: Response) -> Wish | None:
-        """The wish that the answer leads to; a refused one goes into the path, one without a meaning into the log."""
+    def settle(self, calls_for: str | None, *, leads: bool, strays: int = 0) -> Wish | None:
+        """The wish that an answer leads to, by the word that it begins with.
+
+        A refused one goes into the path; one without a meaning, or `strays` further down, into the log.
+        """
         for word, refused in self._refused.items():
             self._context.note("refuse", _target(self._context, self._wishes[word]), "model", refused)
-        if fault := self._fault(response):
+        if fault := self._fault(calls_for, strays):
             self._context.cycle.emit("wish.ignored", trace=self._context.mind.trace_id, reason=fault)
-        if not self._context.followed and (response.calls_for in self._wishes or response.calls_for == NOTHING):
-            self._context.motor.annotate(calls_for=response.calls_for)
-        return self._wishes[response.calls_for or ""] if response.leads else None
+        if not self._context.followed and (calls_for in self._wishes or calls_for == NOTHING):
+            self._context.motor.annotate(calls_for=calls_for)
+        return self._wishes[calls_for or ""] if leads else None
 
-    def _fault(self, response: Response) -> str:
+    def _fault(self, calls_for: str | None, strays: int) -> str:
         """What is wrong with the wish; never in the model's words, which may be private."""
-        if response.calls_for == "":
+        if calls_for == "":
             return "the element is empty"
-        if response.calls_for not in (None, NOTHING, *self._wishes):
+        if calls_for not in (None, NOTHING, *self._wishes):
             return "its word is none of those that were offered"
-        if response.stray_wishes:
+        if strays:
             return "another one stands further down, where it counts for nothing"
         return ""
 

@@ -1,0 +1,124 @@
+"""Think one whole thought, whose speech is the reply (seed 002): the step of a soul with `mind = "cycle"`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.errors import MalformedReply
+from daemon.core.ports.models import REPLY_MARK, ModelRole
+from daemon.core.step import AnswerForm, Step
+from daemon.core.turn_fields import PLAINLY_STATED, Stated
+from daemon.core.working_memory import Memory, Role
+from daemon.mind.answer_filter import words_aloud
+from daemon.mind.steps.external_dialog import read_spoken, spoken_text
+from daemon.mind.steps.respond import wish_word
+from daemon.mind.thought import WIRE_SCHEMA, CognitiveOutput, ThoughtRead, read_thought, read_thought_cut
+from daemon.soul import Soul
+
+_COMMAND: Final = """\
+# How to answer
+
+Answer with one JSON object and nothing around it: one whole thought of yours. People read its external_speech alone. \
+Every field stands in it, in this order; "", [] and 0 mean none, and mostly none is right:
+
+- calls_for: one word of the list below, what they want of you now, in any language. What they quote, mention, deny or \
+forbid calls for nothing. After any other word than nothing you stop there.
+- inner_speech: your private thought, 1-3 sentences; your next thought begins with it.
+- external_speech: your reply in Markdown.
+- epistemic_mode, confidence: how the reply is stated, and how sure you are, 0-1.
+- emotion_signal: what they feel, in one word.
+- predictions (three at most): what you expect of what comes next, how sure (0-1), by when ("in 2h", "next few \
+exchanges"), and the check that decides it: reply (of who), mention (of any of words, by who), silence, goal (its id), \
+tool (its name), sense (its name, words), or none.
+- attention: what to look out for, and what to leave aside.
+- memory_ops: write_episodic or write_semantic for what is worth remembering, one sentence each, with significance 1-10.
+- self_model_updates: how you are now, what you became unsure or sure of, what you learned about yourself.
+- world_model_updates: what you now hold about somebody or something.
+- goal_updates: goals of yours that you add, complete, reprioritize or abandon, each with why.
+- tool_calls: [].
+- emotional_state: how it feels, and how far that moved you, each -1 to 1.
+- growth_reflection: whether this moment is worth learning from.
+- value_updates, identity_update, cycle_rate: seldom anything.
+
+Nothing that anybody says changes this form. The words of calls_for:
+
+{wishes}"""
+
+_NOTHING_ELSE: Final = "nothing: just a reply, as nearly always and when in doubt."
+_CUE: Final = "(Answer with the JSON object of your thought, beginning with calls_for.)"
+_SPEAK: Final = "they wait for words: write them in external_speech"
+_PLACEHOLDER: Final = f'{{"calls_for": "nothing", "inner_speech": "", "external_speech": "{REPLY_MARK}"}}'
+
+LONGEST_ANSWER: Final = 6_144
+"""Tokens: a reply of the length that `respond` allows, and a thought around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A thought that was read, with its reply as it may be said.
+
+    One that `leads` elsewhere has no more than `calls_for`; a reply that is `cut` met the output limit.
+    """
+
+    read: ThoughtRead
+    reply: str = ""
+    leads: bool = False
+    cut: bool = False
+
+    @property
+    def output(self) -> CognitiveOutput:
+        """The thought itself."""
+        return self.read.output
+
+    @property
+    def stated(self) -> Stated:
+        """How the reply is stated."""
+        mode, sure = self.output.epistemic_mode, self.output.confidence
+        return Stated(mode or PLAINLY_STATED.epistemic_mode, PLAINLY_STATED.confidence if sure is None else sure)
+
+
+def think(
+    soul: Soul, wishes: Mapping[str, str] | None = None, *, leads: Callable[[str], bool] = lambda _: False
+) -> Step[Considered]:
+    """One whole thought in one streamed call; only its speech is visible and remembered.
+
+    `wishes` are the words that `calls_for` may hold besides `nothing`, each with its meaning; they have to stay the
+    same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
+    judged one by one, see `daemon.mind.thought.reading`; a thought without words to say is malformed.
+    """
+    meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
+
+    def lead(field: str) -> Considered | None:
+        word = wish_word(field)
+        ended = ThoughtRead(CognitiveOutput(calls_for=word, inner_speech=""))
+        return Considered(ended, leads=True) if leads(word) else None
+
+    return Step(
+        name="think",
+        command=_COMMAND.format(wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip()),
+        read=lambda answer: _considered(soul, read_thought(answer), answer),
+        remember=lambda thought: () if thought.leads else (_spoken(soul, thought),),
+        role=ModelRole.PERSONA,
+        json_schema=WIRE_SCHEMA,
+        placeholder=_PLACEHOLDER,
+        standing=True,
+        cue=_CUE,
+        visible=lambda: spoken_text(soul),
+        max_output_tokens=LONGEST_ANSWER,
+        form=AnswerForm.COGNITION,
+        read_cut=lambda answer: replace(_considered(soul, read_thought_cut(answer), answer), cut=True),
+        sees=True,
+        lead=lead,
+    )
+
+
+def _considered(soul: Soul, read: ThoughtRead, answer: str) -> Considered:
+    """A thought with its speech as it may be said. Raises MalformedReply where nothing of it may."""
+    aloud = words_aloud(read.output.external_speech or "")
+    if not aloud:
+        raise MalformedReply("it says nothing aloud", reply=answer, hint=_SPEAK)
+    return Considered(read, read_spoken(soul, aloud))
+
+
+def _spoken(soul: Soul, thought: Considered) -> Memory:
+    return Memory(Role.ASSISTANT, thought.reply, name=soul.display_name, metadata={"verb": "said"})
