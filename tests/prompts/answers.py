@@ -10,6 +10,7 @@ _SAID = "The valve, I think: it was changed in October."
 _ANSWERS: Mapping[str, str] = {
     "look": '{"pictures": [{"description": "A pump."}]}',
     "respond": tagged(_SAID),
+    "think": json.dumps({"calls_for": "nothing", "inner_speech": "The valve.", "external_speech": _SAID}),
     "external_dialog": _SAID,
     "poetic_composition": "Bronze remembers the hand,\nwater the hill.",
     "internal_monologue": "They want the plain cause.",

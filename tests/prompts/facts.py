@@ -44,12 +44,13 @@ FOUND = (
 TOOLS = (Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False, fingerprint="f1"),)
 
 
-def soul(pipeline: str = "unified") -> Soul:
+def soul(pipeline: str = "unified", mind: str = "process") -> Soul:
     """The shipped soul, with a person to hand things on to, that may speak first."""
     shipped = load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
     contact = Contact(name="Ben", slack="U0BEN", can="restarts the pumps")
     first = SpeakingFirst(speaks_when_dormant=True, says_farewell=True)
-    return shipped.model_copy(update={"pipeline": pipeline, "contacts": (contact,), "presence": first})
+    how = {"pipeline": pipeline, "mind": mind}
+    return shipped.model_copy(update={**how, "contacts": (contact,), "presence": first})
 
 
 def turns(kind: TurnKind = TurnKind.REPLY) -> tuple[Turn, ...]:

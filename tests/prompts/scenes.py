@@ -62,6 +62,7 @@ class ProcessScene:
     process: str
     perception: Perception = WORDS
     pipeline: str = "unified"
+    mind: str = "process"
     transcript: Transcript = field(default_factory=talk)
     known: RecalledFacts = field(default_factory=facts)
     visit: Visit = field(default_factory=lambda: Visit(number=3, exchanges=2, met=True))
@@ -72,7 +73,7 @@ class ProcessScene:
 
     async def prompts(self, _: Path) -> list[Prompt]:
         """What the model is asked while the process runs."""
-        llm, who = ScriptedLLM(default=self.answers()), soul(self.pipeline)
+        llm, who = ScriptedLLM(default=self.answers()), soul(self.pipeline, self.mind)
         mind = _mind(llm, who)
         memory = recall(who, self.perception, self.transcript, known=self.known, now_ms=NOW_MS)
         memory = with_sessions(memory, self.at_work, who.budgets.at_work)
@@ -228,6 +229,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
     "greeting": ProcessScene("greeting", transcript=Transcript("", 0, ()), known=_UNKNOWN, visit=_NEW),
     "curious": ProcessScene("curious", known=_UNKNOWN),
     "engaged": ProcessScene("engaged"),
+    "engaged, by a whole thought": ProcessScene("engaged", mind="cycle"),
     "engaged in a channel": ProcessScene("engaged", IN_PUBLIC, known=facts(_OPEN)),
     "engaged, late": ProcessScene("engaged", replace(WORDS, late=True, received_ms=NOW_MS + 40 * 60_000)),
     "engaged, after a reply that was cut": ProcessScene("engaged", transcript=talk(said(TurnKind.CUT))),

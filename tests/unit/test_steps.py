@@ -21,6 +21,7 @@ from daemon.mind.steps.internal_monologue import WeighedThought, internal_monolo
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
+from daemon.mind.steps.think import think
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import SUMMARY, TURNS, build_prompt
 
@@ -50,6 +51,7 @@ def malformed(read: Callable[[str], object], answer: str) -> MalformedReply:
 def test_every_step_carries_the_seeds_figures_and_roles() -> None:
     steps = (
         respond(SOUL),
+        think(SOUL),
         external_dialog(SOUL, "Greet."),
         internal_monologue("Kothar", "Think."),
         mental_query("It rains"),
@@ -59,6 +61,7 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
     )
     assert [(step.name, step.creativity) for step in steps] == [
         ("respond", None),
+        ("think", None),
         ("external_dialog", None),
         ("internal_monologue", 0.7),
         ("mental_query", 0.2),
@@ -66,9 +69,9 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
         ("brainstorm", 0.9),
         ("summarize", 0.3),
     ]
-    assert [step.name for step in steps if step.role is ModelRole.PERSONA] == ["respond", "external_dialog"]
-    assert [step.name for step in steps if step.visible] == ["respond", "external_dialog"]
-    assert [step.name for step in steps if step.standing] == ["respond"]
+    assert [step.name for step in steps if step.role is ModelRole.PERSONA] == ["respond", "think", "external_dialog"]
+    assert [step.name for step in steps if step.visible] == ["respond", "think", "external_dialog"]
+    assert [step.name for step in steps if step.standing] == ["respond", "think"]
     assert [step.name for step in steps if step.last_turns] == ["mental_query"]
 
 

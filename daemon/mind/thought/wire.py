@@ -5,7 +5,6 @@ structured outputs, limits). So every field stands in each answer, and "", [] or
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from daemon.core.turn_fields import EpistemicMode
@@ -29,66 +28,62 @@ def _one_of(*words: str) -> dict[str, object]:
     return {"type": "string", "enum": list(words)}
 
 
-WIRE_SCHEMA: Final[Mapping[str, object]] = MappingProxyType(
-    _object(
-        calls_for=_TEXT,
-        inner_speech=_TEXT,
-        external_speech=_TEXT,
-        epistemic_mode=_one_of(*EpistemicMode),
+WIRE_SCHEMA: Final[Mapping[str, object]] = _object(
+    calls_for=_TEXT,
+    inner_speech=_TEXT,
+    external_speech=_TEXT,
+    epistemic_mode=_one_of(*EpistemicMode),
+    confidence=_NUMBER,
+    emotion_signal=_TEXT,
+    predictions=_list(
+        what=_TEXT,
         confidence=_NUMBER,
-        emotion_signal=_TEXT,
-        predictions=_list(
-            what=_TEXT,
-            confidence=_NUMBER,
-            timeframe=_TEXT,
-            check=_object(
-                kind=_one_of("reply", "mention", "silence", "goal", "tool", "sense", "none"),
-                who=_TEXT,
-                words=_TEXTS,
-                id=_TEXT,
-                name=_TEXT,
-            ),
+        timeframe=_TEXT,
+        check=_object(
+            kind=_one_of("reply", "mention", "silence", "goal", "tool", "sense", "none"),
+            who=_TEXT,
+            words=_TEXTS,
+            id=_TEXT,
+            name=_TEXT,
         ),
-        attention=_object(focus_on=_TEXTS, deprioritize=_TEXTS),
-        memory_ops=_list(
-            type=_one_of("write_episodic", "write_semantic", "journal", "intend", "retrieve"),
-            content=_TEXT,
-            significance=_INTEGER,
-            tags=_TEXTS,
-            query=_TEXT,
-            when=_TEXT,
-        ),
-        self_model_updates=_object(
-            current_state=_TEXT,
-            new_uncertainty=_TEXT,
-            resolved_uncertainty=_TEXT,
-            recent_growth=_TEXT,
-            prediction_accuracy_note=_TEXT,
-        ),
-        world_model_updates=_list(entity=_TEXT, attribute=_TEXT, value=_TEXT),
-        goal_updates=_list(
-            action=_one_of("add", "complete", "reprioritize", "abandon"),
-            goal=_TEXT,
-            goal_id=_TEXT,
-            priority=_NUMBER,
-            due=_TEXT,
-            follow_up=_TRUTH,
-            why=_TEXT,
-        ),
-        tool_calls=_list(tool=_TEXT, arguments=_TEXT),
-        emotional_state=_object(
-            felt_quality=_TEXT, valence_shift=_NUMBER, arousal_shift=_NUMBER, dominance_shift=_NUMBER, mood=_TEXT
-        ),
-        growth_reflection=_object(
-            worth_learning=_TRUTH,
-            what_to_learn=_TEXT,
-            training_pair_suggestion=_object(context=_TEXT, desired_response=_TEXT),
-        ),
-        value_updates=_list(
-            action=_one_of("adopt", "reinterpret", "deactivate"), value=_TEXT, meaning=_TEXT, why=_TEXT
-        ),
-        identity_update=_object(action=_one_of("none", "draft", "commit", "revise", "withdraw"), text=_TEXT, why=_TEXT),
-        cycle_rate=_object(seconds=_NUMBER, why=_TEXT),
-    )
+    ),
+    attention=_object(focus_on=_TEXTS, deprioritize=_TEXTS),
+    memory_ops=_list(
+        type=_one_of("write_episodic", "write_semantic", "journal", "intend", "retrieve"),
+        content=_TEXT,
+        significance=_INTEGER,
+        tags=_TEXTS,
+        query=_TEXT,
+        when=_TEXT,
+    ),
+    self_model_updates=_object(
+        current_state=_TEXT,
+        new_uncertainty=_TEXT,
+        resolved_uncertainty=_TEXT,
+        recent_growth=_TEXT,
+        prediction_accuracy_note=_TEXT,
+    ),
+    world_model_updates=_list(entity=_TEXT, attribute=_TEXT, value=_TEXT),
+    goal_updates=_list(
+        action=_one_of("add", "complete", "reprioritize", "abandon"),
+        goal=_TEXT,
+        goal_id=_TEXT,
+        priority=_NUMBER,
+        due=_TEXT,
+        follow_up=_TRUTH,
+        why=_TEXT,
+    ),
+    tool_calls=_list(tool=_TEXT, arguments=_TEXT),
+    emotional_state=_object(
+        felt_quality=_TEXT, valence_shift=_NUMBER, arousal_shift=_NUMBER, dominance_shift=_NUMBER, mood=_TEXT
+    ),
+    growth_reflection=_object(
+        worth_learning=_TRUTH,
+        what_to_learn=_TEXT,
+        training_pair_suggestion=_object(context=_TEXT, desired_response=_TEXT),
+    ),
+    value_updates=_list(action=_one_of("adopt", "reinterpret", "deactivate"), value=_TEXT, meaning=_TEXT, why=_TEXT),
+    identity_update=_object(action=_one_of("none", "draft", "commit", "revise", "withdraw"), text=_TEXT, why=_TEXT),
+    cycle_rate=_object(seconds=_NUMBER, why=_TEXT),
 )
 """The schema that `think` asks its answers in. `arguments` is a JSON object as text."""

@@ -1,0 +1,90 @@
+"""A soul with `mind = "cycle"` answers by one whole thought, of which people read the speech alone (seed 002)."""
+
+import json
+
+import pytest
+
+from tests.journeys.house import House
+from tests.journeys.souls import POETIC, write_soul
+from tests.models import Reply
+
+CANARY = "zqprivate"
+
+
+def thought(speech: str | None, **parts: object) -> str:
+    """A thought as a model writes it, in the form of the wire."""
+    lead = {"calls_for": parts.pop("calls_for", "nothing"), "inner_speech": parts.pop("inner_speech", CANARY)}
+    return json.dumps({**lead, "external_speech": speech or "", **parts}, ensure_ascii=False)
+
+
+@pytest.fixture
+async def thinker(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts."""
+    name = write_soul(empty_house.settings.home, more='mind = "cycle"\n', modes={"poetic": POETIC})
+    await empty_house.start(name=name)
+    return empty_house
+
+
+async def test_only_the_speech_is_said_and_the_thought_is_kept_in_private(thinker: House) -> None:
+    thinker.model.replies.append(thought("Good morning, *Ada*."))
+    assert await thinker.answered("Ada", "dm", "good morning") == "Good morning, *Ada*."
+    assert [prompt.step for prompt in thinker.prompts] == ["think"]
+    assert CANARY not in str(await thinker.people.calls())
+    turn = await thinker.one("SELECT body, thought FROM turns WHERE speaker = 'soul'")
+    assert json.loads(turn["thought"])["monologue"] == CANARY
+
+
+async def test_the_next_thought_begins_with_the_last_one_and_it_is_said_to_nobody(thinker: House) -> None:
+    thinker.model.replies.extend([thought("Hello.", inner_speech=f"{CANARY} one"), thought("Yes.")])
+    await thinker.answered("Ada", "dm", "hello")
+    await thinker.answered("Ada", "dm", "and?")
+    assert f"{CANARY} one" in thinker.last_prompt()
+    assert CANARY not in str(await thinker.people.calls())
+
+
+async def test_the_speech_streams_while_the_thought_goes_on(thinker: House) -> None:
+    whole = thought("A first line that is long enough to be shown at once.\n\nAnd a second one.", confidence=0.9)
+    thinker.model.replies.append([whole[start : start + 7] for start in range(0, len(whole), 7)])
+    reply = await thinker.answered("Ada", "general", "@soul hello")
+    assert reply.endswith("And a second one.")
+    shown = [call["args"] for call in await thinker.people.calls("chat.appendStream")]
+    assert CANARY not in str(shown)
+
+
+@pytest.mark.parametrize("broken", ["So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', thought(None)])
+async def test_what_is_no_thought_is_asked_for_once_more(thinker: House, broken: str) -> None:
+    thinker.model.replies.extend([broken, thought("Hello again.")])
+    assert await thinker.answered("Ada", "dm", "hello") == "Hello again."
+    assert [prompt.step for prompt in thinker.prompts] == ["think", "think"]
+    assert CANARY not in str(await thinker.people.calls())
+
+
+async def test_after_two_it_answers_in_words(thinker: House) -> None:
+    replies: list[Reply] = ["no thought", "none again"]
+    thinker.model.replies.extend(replies)
+    assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert [prompt.step for prompt in thinker.prompts] == ["think", "think", "respond"]
+    assert [event["reason"] for event in thinker.events.named("thought.degraded")] == ["it is no JSON object"]
+
+
+async def test_a_wish_ends_the_call_before_a_word_is_said(thinker: House) -> None:
+    thinker.model.replies.append([thought("Not to be read.", calls_for="poem")[:60], "never asked for"])
+    thinker.model.steps["poetic_composition"].append("Bees in the thyme,\nthe hill hums.")
+    await thinker.answered("Ada", "dm", "a poem, please")
+    assert "Not to be read" not in str(await thinker.people.calls())
+    path = await thinker.rows("SELECT target, decided_by FROM transitions WHERE decided_by = 'model'")
+    assert [tuple(row) for row in path] != []
+
+
+async def test_what_a_thought_remembers_is_inferred_and_no_fact_of_the_person(thinker: House) -> None:
+    noted = [{"type": "write_semantic", "content": "The import runs at night.", "significance": 7, "tags": ["import"]}]
+    thinker.model.replies.append(thought("I see.", memory_ops=noted))
+    await thinker.answered("Ada", "dm", "our import runs at night")
+    await thinker.idle()
+    fact = await thinker.one("SELECT r.trust, r.significance FROM records r JOIN facts f ON f.id = r.id")
+    assert (fact["trust"], fact["significance"]) == ("inferred", 7)
+
+
+async def test_a_soul_without_the_switch_is_asked_as_before(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    assert [prompt.step for prompt in house.prompts] == ["respond"]
