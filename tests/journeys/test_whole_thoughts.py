@@ -34,7 +34,7 @@ async def test_only_the_speech_is_said_and_the_thought_is_kept_in_private(thinke
     assert json.loads(turn["thought"])["monologue"] == CANARY
 
 
-async def test_the_next_thought_begins_with_the_last_one_and_it_is_said_to_nobody(thinker: House) -> None:
+async def test_the_next_thought_begins_with_the_last_one_and_no_one_reads_it(thinker: House) -> None:
     thinker.model.replies.extend([thought("Hello.", inner_speech=f"{CANARY} one"), thought("Yes.")])
     await thinker.answered("Ada", "dm", "hello")
     await thinker.answered("Ada", "dm", "and?")

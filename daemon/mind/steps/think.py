@@ -33,7 +33,7 @@ tool (its name), sense (its name, words), or none.
 - attention: what to look out for, and what to leave aside.
 - memory_ops: write_episodic or write_semantic for what is worth remembering, one sentence each, with significance 1-10.
 - self_model_updates: how you are now, what you became unsure or sure of, what you learned about yourself.
-- world_model_updates: what you now hold about somebody or something.
+- world_model_updates: what you now hold about people and things.
 - goal_updates: goals of yours that you add, complete, reprioritize or abandon, each with why.
 - tool_calls: [].
 - emotional_state: how it feels, and how far that moved you, each -1 to 1.
