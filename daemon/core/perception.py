@@ -100,12 +100,17 @@ class Readers:
         return outsiders or not others.rooms <= self.rooms or not others.audience.within(self.audience)
 
 
+BESIDE = "beside"
+"""The `thread` of a conversation that answers what only reads, so that it waits for no other reply in its channel."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
     """Soul and place of a conversation; a conversation's messages are handled one after the other.
 
-    `thread` is the ts of a Slack thread's first message; it is empty for the timeline of a DM. Each thread and each DM
-    is one conversation forever. `str()` gives the id used in memory.db, `parse` reads it back.
+    `thread` is the ts of a Slack thread's first message; it is empty for the timeline of a DM, and `BESIDE` for what
+    the platform has no thread of. Each thread and each DM is one conversation forever. `str()` gives the id used in
+    memory.db, `parse` reads it back.
     """
 
     soul: str
@@ -121,6 +126,11 @@ class ConversationKey:
         """Read what `str()` wrote. Raises ValueError for anything else."""
         soul, workspace, channel, thread = text.split("/")
         return cls(soul, workspace, channel, thread)
+
+    @property
+    def posted_in(self) -> str:
+        """The thread as the platform knows it; empty where it has none."""
+        return "" if self.thread == BESIDE else self.thread
 
 
 class Place(StrEnum):

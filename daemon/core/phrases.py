@@ -226,6 +226,14 @@ AS_MESSAGE: Final = frozenset(
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
 
+READS: Final = frozenset(
+    {
+        *(Command.HELP, Command.STATUS, Command.REMINDERS, Command.CHANNEL, Command.KNOWN, Command.WHY),
+        *(Command.WHY_SAID, Command.SESSIONS, Command.WORKS_ON, Command.MY_KEYS),
+    }
+)
+"""Phrases that change nothing: where no message is answered by it, it waits for no reply that is under way."""
+
 ASK_SHORTCUT: Final = "soul_ask"
 """The id of the platform's shortcut at any message that asks about it."""
 

@@ -160,7 +160,7 @@ class ConversationHandler:
         try:
             reply_to = services.channel.reply_to(claim.messages[-1].perception)
         except Exception:  # noqa: BLE001 - the message itself may be what can't be handled
-            reply_to = claim.conversation.thread
+            reply_to = claim.conversation.posted_in
         attempts = max((one.attempts for one in claim.messages), default=1)
         retry_in = _GATE_PAUSE * 2 ** min(attempts, FAULTS)
         parked = await services.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
@@ -301,7 +301,8 @@ class ConversationHandler:
             return True
         asked = message.perception
         key = asked.conversation
-        thread = key.thread if key.thread != asked.ts else ""
+        thread = self._services.channel.reply_to(asked)
+        thread = thread if thread != asked.ts else ""
         return await self._services.channel.whisper(key, asked.author, said, thread=thread)
 
     async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = _LATER) -> Delivery | None:

@@ -11,8 +11,8 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import Gate
 from daemon.core.ports.telemetry import Emit
 from daemon.core.questions import is_news
+from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.missed_messages import TAKEN_UP
-from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
 

@@ -10,26 +10,9 @@ from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.journeys.problems import shelf
+from tests.journeys.surfaces import COMMAND, shown, typed
 
-COMMAND = "/minoan"
 POINTER = "I have answered you in a direct message."
-
-
-async def shown(house: House, person: str, room: str, count: int = 1) -> str:
-    """The newest of so many texts that are shown to a user alone in a room."""
-
-    async def look() -> list[Json] | None:
-        found = await house.people.ephemerals(person, room)
-        return found if len(found) >= count else None
-
-    return said((await house.until(look))[count - 1])
-
-
-async def typed(house: House, person: str, room: str, text: str, count: int = 1) -> str:
-    assert await house.people.command(person, room, COMMAND, text)
-    answer = await shown(house, person, room, count)
-    await house.idle()
-    return answer
 
 
 def by_hand(house: House, command: str, text: str) -> Json:

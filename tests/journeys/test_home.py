@@ -14,38 +14,10 @@ from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.journeys.house import House
 from tests.journeys.own_memory import note
+from tests.journeys.surfaces import home, open_home, press, words
 from tests.slack.parts import OURS
 
 READER = EventReader("minoan", OURS)
-
-
-def words(view: Json) -> str:
-    """All texts of a view, a line each."""
-    shown = [block.get("text", {}).get("text", "") for block in view["blocks"]]
-    buttons = [one["text"]["text"] for block in view["blocks"] for one in block.get("elements", ())]
-    return "\n".join((*shown, *(f"[{one}]" for one in buttons)))
-
-
-async def home(house: House, person: str, *holding: str, without: str = "never") -> Json:
-    """Wait until a person's home tab holds these words."""
-
-    async def look() -> Json | None:
-        view = (await house.people.get("home", person=person))["view"]
-        text = words(view) if view else ""
-        return view if view and all(one in text for one in holding) and without not in text else None
-
-    return await house.until(look)
-
-
-async def open_home(house: House, person: str, *holding: str) -> Json:
-    await house.people.post("open_home", person=person)
-    return await home(house, person, *holding)
-
-
-async def press(house: House, person: str, view: Json, label: str, number: int = 0) -> None:
-    """Press the button of a label, the one of that number among them."""
-    buttons = [one for block in view["blocks"] for one in block.get("elements", ()) if one["text"]["text"] == label]
-    assert await house.people.press_home(person, buttons[number]["action_id"])
 
 
 async def bees(house: House) -> None:

@@ -268,7 +268,7 @@ class SlackChannel:
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`; any message can begin a thread, in DMs too (Slack: agent view)."""
         root = perception.ts if perception.has_message else str(perception.params.get(BELOW, ""))
-        return perception.conversation.thread or root
+        return perception.conversation.posted_in or root
 
     async def find_room(self, contact: str) -> Room:
         """See `Channel.find_room`."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.core.errors import StoreError
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import BESIDE, Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.sessions import DOOR
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
@@ -86,9 +86,12 @@ async def readers_at(transaction: Transaction, soul: str, person: str, place: st
     Raises StoreError for a room that it does not know, and for one where it knows nothing of this person.
     """
     rows = await transaction.rows(
-        "SELECT * FROM conversations WHERE soul = :soul AND channel = :place ORDER BY last_ms DESC",
+        """
+        SELECT * FROM conversations WHERE soul = :soul AND channel = :place AND thread <> :beside ORDER BY last_ms DESC
+        """,
         soul=soul,
         place=place,
+        beside=BESIDE,
     )
     if not rows:
         raise StoreError(f"{soul} was never in {place}", hint="give the id of a room that the soul was spoken to in")

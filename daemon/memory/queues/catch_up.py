@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 
+from daemon.core.perception import BESIDE
 from daemon.core.ports.catch_up import HeardPlace, UnreadPlace
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
@@ -71,20 +72,21 @@ class CatchUpStore:
 
     async def heard_places(self, workspace: str, since_ms: int, older: int) -> tuple[tuple[HeardPlace, ...], int]:
         """See `CatchUpLog.heard_places`."""
-        given: dict[str, object] = {"workspace": workspace, "since": since_ms}
+        given: dict[str, object] = {"workspace": workspace, "since": since_ms, "beside": BESIDE}
 
         async def unit(transaction: Transaction) -> tuple[tuple[HeardPlace, ...], int]:
             recent = await transaction.rows(
                 """
                 SELECT channel, thread, last_ms FROM conversations
-                WHERE workspace = :workspace AND last_ms >= :since ORDER BY last_ms DESC
+                WHERE workspace = :workspace AND last_ms >= :since AND thread <> :beside ORDER BY last_ms DESC
                 """,
                 **given,
             )
             earlier = await transaction.rows(
                 """
                 SELECT channel, thread, last_ms FROM conversations
-                WHERE workspace = :workspace AND last_ms < :since AND thread <> '' ORDER BY last_ms DESC LIMIT :most
+                WHERE workspace = :workspace AND last_ms < :since AND thread NOT IN ('', :beside)
+                ORDER BY last_ms DESC LIMIT :most
                 """,
                 **given,
                 most=older + _COUNTED,

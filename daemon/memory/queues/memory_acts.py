@@ -24,6 +24,9 @@ from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
 
+FORGETTING: Final = "forgetting-"
+"""How the id of a question begins that asks whether everything is to be forgotten."""
+
 CONFIRM_MS: Final = 3_600_000
 """How long `forget me` waits for its `yes`."""
 

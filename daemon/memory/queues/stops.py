@@ -8,6 +8,7 @@ are left out. Messages that came meanwhile are kept.
 from dataclasses import dataclass
 
 from daemon.core.errors import LostLease
+from daemon.core.perception import BESIDE
 from daemon.core.ports.arrivals import Acceptance
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
@@ -40,7 +41,7 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
     rows = await transaction.rows(
         f"""
         SELECT c.id FROM conversations c
-        WHERE c.workspace = :workspace AND c.channel = :channel AND {OF_SOUL}
+        WHERE c.workspace = :workspace AND c.channel = :channel AND c.thread <> :beside AND {OF_SOUL}
           AND (:whole OR c.thread = :thread
             OR EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND i.state IN ('new', 'claimed')
                                                AND i.ts = :thread)
@@ -54,6 +55,7 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
         workspace=place.workspace,
         channel=place.channel,
         thread=place.thread,
+        beside=BESIDE,
         author=place.author,
         whole=place.whole,
     )

@@ -2,17 +2,15 @@
 
 from typing import Final
 
-from daemon.core.perception import ConversationKey, Modality
+from daemon.core.perception import BELOW, Audience, ConversationKey, Modality, Place
 from daemon.core.ports.arrivals import Acceptance, WhyAsked
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.queues.beside import changes_wait, open_beside
 from daemon.memory.queues.internal_events import store_internal_event
 
 MESSAGE: Final = "why"
 """The parameter of the event that names the message asked about."""
-
-THREAD: Final = "thread"
-"""The parameter that names the thread in which that message stands."""
 
 
 async def ask_why(transaction: Transaction, asked: WhyAsked, now: int) -> tuple[Acceptance, str]:
@@ -30,15 +28,18 @@ async def ask_why(transaction: Transaction, asked: WhyAsked, now: int) -> tuple[
     )
     if row is None:
         return Acceptance.IGNORED, "no message of the soul there"
+    where = ConversationKey.parse(row["id"])
+    if not await changes_wait(transaction, where, asked.author):
+        where = await open_beside(transaction, where, Place(row["place"]), Audience.parse(row["audience"]), now)
     await store_internal_event(
         transaction,
         name=asked.event_id,
-        conversation=ConversationKey.parse(row["id"]),
+        conversation=where,
         modality=Modality.DECISION,
         author=asked.author,
         place=row["place"],
         audience=row["audience"],
-        params={MESSAGE: asked.ts, THREAD: row["reply_to"]},
+        params={MESSAGE: asked.ts, BELOW: row["reply_to"]},
         now=now,
     )
     return Acceptance.ACCEPTED, ""

@@ -10,10 +10,11 @@ from typing import Final
 from daemon.core.errors import ChannelError
 from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.channel import Room
+from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import Asker, SaidInPrivate
-from daemon.memory.queues.typed_commands import ASKED_IN, TYPED
-from daemon.memory.queues.why_asked import MESSAGE, THREAD
+from daemon.memory.queues.typed_commands import ASKED_IN
+from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Delivery
 from daemon.memory.retrieval.reasons import Ear, WhySaid
 from daemon.runtime.cycle_state import Cycle
@@ -122,7 +123,6 @@ def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect
     said = effect_of_words(cycle, here, ())
     return replace(
         said,
-        reply_to=str(newest.params.get(THREAD, said.reply_to)),
         acts=tuple(acts),
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         rooms=rooms,
@@ -132,6 +132,7 @@ def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect
 async def _point_to(cycle: Cycle, private: str, *, found: bool) -> None:
     """Tell the person, where they asked, that the answer is in their direct messages; or the answer itself."""
     channel, key = cycle.services.channel, cycle.claim.conversation
+    thread = channel.reply_to(cycle.newest)
     parts = (cycle.words.say("own_in_private"),) if found else channel.split(private, key, cycle.hosts)
     for part in parts[:_MOST_WHISPERED]:
-        await channel.whisper(key, cycle.newest.author, part, thread=key.thread)
+        await channel.whisper(key, cycle.newest.author, part, thread=thread)

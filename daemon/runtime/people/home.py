@@ -1,7 +1,7 @@
 """The home page of one person: made anew each time it is opened, and after each act there, from what holds then."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,8 +10,8 @@ from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.phrases import USAGE, Phrase
 from daemon.core.text import one_line, shortened
 from daemon.memory.knowledge.records.kinds import Fact
-from daemon.memory.queues.memory_acts import Asker, Corrected, Forgotten, MemoryAct, Paused, Shown
-from daemon.memory.queues.own_reminders import ReminderCancelled
+from daemon.memory.queues.memory_acts import Asker, Corrected, MemoryAct, Shown
+from daemon.memory.queues.typed_commands import DONE, act_pressed
 from daemon.memory.records import Delivery
 from daemon.memory.shared.own_keys import KeysEnded
 from daemon.runtime.abilities import abilities
@@ -35,7 +35,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """
     services, newest = cycle.services, cycle.newest
     act, _, about = phrase.words.partition(" ")
-    acts = await _acts(cycle, act, about)
+    acts = () if DONE in newest.params else await _acts(cycle, phrase.words)
     turns = turns_of(cycle) if any(isinstance(one, Corrected) for one in acts) else ()
     first = int(about) if act == "page" and about.isdecimal() and len(about) < 4 else 0  # noqa: PLR2004
     facts = await services.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
@@ -54,24 +54,17 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     return delivery
 
 
-async def _acts(cycle: Cycle, act: str, about: str) -> tuple[MemoryAct, ...]:
-    """What a button does, to what is the person's own; what the store finds to be another's stays as it is."""
-    services, author, text = cycle.services, cycle.newest.author, cycle.newest.content.strip()[:_LONGEST]
-    if act in ("pause", "resume"):
-        return (Paused(paused=act == "pause"),)
-    if not _ID.fullmatch(about):
-        return ()
-    if act == "wrong" and text and author not in await services.standing.paused([author]):
-        return (Corrected(about, one_line(text)),)
-    return (_TO_ONE[act](about),) if act in _TO_ONE else ()
-
-
-_TO_ONE: Final[Mapping[str, Callable[[str], MemoryAct]]] = {
-    "forget": Forgotten,
-    "cancel": ReminderCancelled,
-    "key": lambda key: KeysEnded((key,)),
-}
-"""What is done to one fact, reminder or key, by its id."""
+async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
+    """What a press does that did not take effect when it came; words that were typed have to be heard for it."""
+    act, _, about = pressed.partition(" ")
+    author, text = cycle.newest.author, cycle.newest.content.strip()[:_LONGEST]
+    if act == "wrong":
+        paused = author in await cycle.services.standing.paused([author])
+        return (Corrected(about, one_line(text)),) if text and not paused and _ID.fullmatch(about) else ()
+    if act == "key" and _ID.fullmatch(about):
+        return (KeysEnded((about,)),)
+    does = act_pressed(pressed)
+    return () if does is None else (does,)
 
 
 async def page_of(cycle: Cycle, first: int = 0) -> HomePage:

@@ -12,10 +12,12 @@ from daemon.core.sessions import key_of
 from daemon.core.text import one_line
 from daemon.memory.people.erasure import Spared
 from daemon.memory.queues.approvals import NewApproval
+from daemon.memory.queues.beside import HOME, TYPED
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.introductions import JOINED
 from daemon.memory.queues.memory_acts import (
     CONFIRM_MS,
+    FORGETTING,
     AskedToForget,
     Asker,
     Corrected,
@@ -26,7 +28,6 @@ from daemon.memory.queues.memory_acts import (
     SaidInPrivate,
 )
 from daemon.memory.queues.room_ways import WAY_SET
-from daemon.memory.queues.typed_commands import HOME, TYPED
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Delivery, ProcessState, VisitState
 from daemon.mind.remembering import own_words
@@ -47,7 +48,6 @@ from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
 from daemon.runtime.people.room_way import show_way, tell_way
 
-_BUTTON: Final = "forgetting-"
 _LONGEST_CORRECTION: Final = 500
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
@@ -102,7 +102,7 @@ def _pressed(cycle: Cycle) -> Phrase | None:
         return Phrase(Command.INTRODUCE if JOINED in params else Command.CHANNEL_SET)
     if TYPED in params:
         return typed(cycle.newest.content)
-    if str(params.get("approval", "")).startswith(_BUTTON):
+    if str(params.get("approval", "")).startswith(FORGETTING):
         return Phrase(Command.FORGET_ME_SURELY)
     if decides_on_machine(cycle):
         return Phrase(Command.PAIR)
@@ -305,7 +305,7 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
 
 def _question(person: str, now_ms: int) -> NewApproval:
     return NewApproval(
-        id=f"{_BUTTON}{secrets.token_hex(8)}",
+        id=f"{FORGETTING}{secrets.token_hex(8)}",
         tool=Command.FORGET_ME.value,
         arguments={},
         asked=(person,),

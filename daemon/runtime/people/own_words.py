@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import MemoryAct
-from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.records import Delivery
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words

@@ -5,7 +5,7 @@ from daemon.core.phrases import Phrase
 from daemon.core.room_ways import RoomWay
 from daemon.core.sentences import Words
 from daemon.core.text import one_line
-from daemon.memory.queues.typed_commands import TYPED
+from daemon.memory.queues.beside import TYPED
 from daemon.memory.records import Delivery
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
