@@ -106,6 +106,11 @@ def platform_time(ms: int) -> str:
     return f"{ms // 1000}.{ms % 1000:03d}000"
 
 
+def surely_past(ms: int) -> str:
+    """The ts of a time that is surely over by the platform's clock when ours shows `ms`."""
+    return platform_time(ms - int(CLOCKS_DIFFER_S * 1000))
+
+
 def moment(ms: int) -> str:
     """A time for people to read, in UTC: `2026-03-01 09:00:00`."""
     return f"{_datetime(ms):%Y-%m-%d %H:%M:%S}"

@@ -13,7 +13,6 @@ from daemon.core.errors import DaemonError
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.phrases import Command, phrase_said
 from daemon.core.sentences import SENTENCES
-from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.holders import holder_of
@@ -126,7 +125,6 @@ async def say_of_binding(transaction: Transaction, bound: BoundThread, why: str,
         SENTENCES[why],
         reply_to=where.thread,
         recipient=to,
-        newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
         now=now,
     )
 
@@ -165,7 +163,6 @@ async def drop_unwatched(transaction: Transaction, session: str, now: int) -> No
             SENTENCES["bound_unwatched"],
             reply_to=row["reply_to"],
             recipient=row["behalf"],
-            newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
             now=now,
         )
 

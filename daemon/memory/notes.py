@@ -6,6 +6,7 @@ A note is a row of the outbox with a key of its own. It waits for a week for its
 from enum import StrEnum
 
 from daemon.core.sentences import SENTENCES
+from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 
 
@@ -64,10 +65,13 @@ async def note_in_conversation(
     *,
     reply_to: str,
     recipient: str,
-    newer_than_ts: str,
     now: int,
+    newer_than_ts: str | None = None,
 ) -> None:
-    """Queue a note in a conversation, once for each `name`; it is a sentence of the table, in English."""
+    """Queue a note in a conversation, once for each `name`; it is a sentence of the table, in English.
+
+    It is surely newer than the message `newer_than_ts`; without one, than what was written some minutes ago.
+    """
     await transaction.run(
         """
         INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
@@ -82,6 +86,6 @@ async def note_in_conversation(
         body=note,
         reply_to=reply_to,
         recipient=recipient,
-        newer_than_ts=newer_than_ts,
+        newer_than_ts=surely_past(now) if newer_than_ts is None else newer_than_ts,
         now=now,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from daemon.core.alarms import alarm_name, healed_line
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Room
-from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.timetable import surely_past
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import conversation_columns
@@ -169,7 +169,7 @@ class Alarms(WorkerStore):
             body=body,
             reply_to="",
             recipient=to.person,
-            newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+            newer_than_ts=surely_past(now),
             audience=str(to.room.audience),
             state="pending",
             created_ms=now,
@@ -202,7 +202,7 @@ async def _queue_line(transaction: Transaction, conversation: str, healed: Seque
         """,
         healed=f"{_OURS}healed:{name}:{since_ms}",
         body=healed_line([one.name for one in healed], (now - since_ms) / 1000),
-        newer=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+        newer=surely_past(now),
         now=now,
         post=posts[0],
     )

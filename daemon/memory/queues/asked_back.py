@@ -11,7 +11,6 @@ from daemon.core.perception import ConversationKey
 from daemon.core.phrases import Command, phrase_in
 from daemon.core.sentences import SENTENCES
 from daemon.core.telemetry.redaction import remove_keys
-from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.holders import holder_of
@@ -78,6 +77,5 @@ async def _drop(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
         SENTENCES["ask_edited"],
         reply_to=row["reply_to"],
         recipient=row["behalf"],
-        newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
         now=now,
     )

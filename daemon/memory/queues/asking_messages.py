@@ -5,7 +5,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.core.topics import ALIKE
 from daemon.core.words import Term, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
@@ -58,7 +57,6 @@ async def reword_what_was_asked(transaction: Transaction, conversation: str, ts:
                 Note.REWORDED,
                 reply_to=conversation.rpartition("/")[2],
                 recipient=row["behalf"],
-                newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
                 now=now,
             )
 

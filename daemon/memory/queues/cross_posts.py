@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.queues.conversation_rows import open_conversation
@@ -49,7 +49,7 @@ async def enqueue_cross_post(
         body=cross_post.body,
         reply_to="",
         recipient="",
-        newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+        newer_than_ts=surely_past(now),
         audience=str(cross_post.audience),
         state="pending",
         created_ms=now,

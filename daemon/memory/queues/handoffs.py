@@ -12,7 +12,6 @@ from typing import Final
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.sentences import Sentence
-from daemon.core.timetable import CLOCKS_DIFFER_S, platform_time
 from daemon.memory.bound_threads import hand_on
 from daemon.memory.database import Transaction
 from daemon.memory.holders import is_hosted, other_apps
@@ -141,7 +140,6 @@ async def _say_so(
             said,
             reply_to=handoff.reply_to,
             recipient=handoff.recipient,
-            newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
             now=now,
         )
     await transaction.run(

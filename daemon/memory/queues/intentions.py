@@ -12,7 +12,7 @@ from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.clock import Clock
 from daemon.core.recurrence import recurrence_of
-from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
+from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.notes import Note, note_in_conversation
@@ -278,6 +278,5 @@ async def _count_fault(transaction: Transaction, row: sqlite3.Row, reason: str, 
             Note.NOT_FIRED,
             reply_to=row["conversation"].rpartition("/")[2],
             recipient=row["behalf"],
-            newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
             now=now,
         )

@@ -11,7 +11,7 @@ from typing import Final
 
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.channel import Room
-from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.conversation_rows import open_conversation
@@ -117,7 +117,7 @@ class LateOffers(WorkerStore):
                 body=body,
                 reply_to="",
                 recipient=person,
-                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                newer_than_ts=surely_past(now),
                 audience=str(room.audience),
                 answers=as_json(list(answers)),
                 late=1,

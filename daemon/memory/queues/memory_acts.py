@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.arrivals import Deletion
-from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
@@ -226,7 +226,7 @@ class SaidInPrivate:
                 body=body,
                 reply_to=self.reply_to,
                 recipient=asker.person,
-                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                newer_than_ts=surely_past(now),
                 audience=str(self.audience),
                 state="pending",
                 created_ms=now,

@@ -7,7 +7,6 @@ from typing import Final
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.channel import Room
 from daemon.core.sentences import SENTENCES
-from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.queues.conversation_rows import open_conversation
@@ -97,7 +96,6 @@ class ReadingsToTell(WorkerStore):
                 SENTENCES["words_read"].format(when=telling.when),
                 reply_to="",
                 recipient=telling.person,
-                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
                 now=now,
             )
             return True

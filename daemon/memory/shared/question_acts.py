@@ -8,7 +8,7 @@ from daemon.core.notes import MARK, NoteKind, NoteState
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.questions import BUTTON, News
 from daemon.core.sessions import CodeSession, Visibility
-from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.timetable import surely_past
 from daemon.memory.bound_threads import bound_thread
 from daemon.memory.database import Transaction
 from daemon.memory.queues.approvals import NewApproval, store_approval
@@ -52,7 +52,7 @@ class AskedOwner:
                 body=body,
                 reply_to="",
                 recipient=self.person,
-                newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+                newer_than_ts=surely_past(now),
                 audience=str(self.audience),
                 approval=approval if last else None,
                 state="pending",
