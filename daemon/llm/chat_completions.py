@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from daemon.core.ports.models import Image, Message, Prompt, SystemPart
 from daemon.llm.cache_marks import CacheMarks, cache_marks, text_block
 from daemon.llm.eyes import seen_by
-from daemon.llm.http_client import open_http_client
 from daemon.llm.messages import schema_in_words, system_of
 from daemon.llm.model_id import ModelId, Vendor
 from daemon.llm.model_traits import ModelTraits, Thinks, room_for
 from daemon.llm.sdk_adapter import SdkAdapter
+from daemon.llm.sdk_client import openai_client
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.llm.usage import CallUsage, count
 
@@ -34,16 +34,9 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
     features = ("cache_key", "cache_marks", "effort", "images", "json_schema", "old_limit", "temperature", "usage")
 
     def _connect(self) -> "AsyncOpenAI":
-        import openai
-        import openai.resources.chat  # otherwise the first request pays for it, on the event loop
+        import openai.resources.chat  # noqa: F401 - otherwise the first request pays for it, on the event loop
 
-        return openai.AsyncOpenAI(
-            api_key=self._endpoint.api_key.get_secret_value(),
-            base_url=self._endpoint.base_url,
-            max_retries=0,
-            timeout=None,
-            http_client=open_http_client(self._endpoint),
-        )
+        return openai_client(self._endpoint, timeout=None)
 
     def _sdk_error(self) -> type[Exception]:
         import openai

@@ -1,14 +1,13 @@
 """What both SDK adapters share: a client built at the first call, the fallback for refused features, error translation.
 
-Importing an SDK takes up to a second, so the client is built in a thread, and the price list is read there too.
+The price list is read in the thread in which the client is built.
 """
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from daemon.core import long_lived
 from daemon.core.ports.models import Completion, Prompt
@@ -17,15 +16,11 @@ from daemon.llm.endpoint import Endpoint
 from daemon.llm.errors import allowed_limit, refused_feature, translated
 from daemon.llm.model_id import ModelId
 from daemon.llm.model_traits import ModelTraits, traits_of
+from daemon.llm.sdk_client import Client, SdkClient
 from daemon.llm.usage import CallUsage
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-    from openai import AsyncOpenAI
 
 _LOWERED: Final = 2  # times in one call; a server that refuses every limit is not asked for ever
 
-Client = TypeVar("Client", bound="AsyncAnthropic | AsyncOpenAI")
 Event = TypeVar("Event")
 
 
@@ -40,17 +35,13 @@ class SdkAdapter(ABC, Generic[Client, Event]):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client: Client | None = None
-        self._connecting = asyncio.Lock()
+        self._client = SdkClient[Client](self._prepare)
         self._refused: set[tuple[str, str]] = set()
         self._limits: dict[str, int] = {}
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `Provider.stream`."""
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._prepare)
-            client = self._client
+        client = await self._client.get()
         with translated(self._endpoint, model, self._sdk_error()):
             usage = CallUsage(model)
             async with await self._open(client, model, prompt) as events:
@@ -61,8 +52,7 @@ class SdkAdapter(ABC, Generic[Client, Event]):
 
     async def aclose(self) -> None:
         """See `Provider.aclose`."""
-        if self._client is not None:
-            await self._client.close()
+        await self._client.aclose()
 
     async def _open(
         self, client: Client, model: ModelId, prompt: Prompt

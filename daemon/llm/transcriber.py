@@ -11,8 +11,8 @@ from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports.files import Transcriber
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.http_client import open_http_client
 from daemon.llm.model_id import Vendor
+from daemon.llm.sdk_client import SdkClient, openai_client
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -35,18 +35,14 @@ class EndpointTranscriber:
     def __init__(self, url: str, model: str, key: SecretStr | None) -> None:
         self._endpoint = Endpoint(Vendor.OPENAI, url, key or SecretStr("none"), "SOUL_STT_API_KEY", "SOUL_STT_URL")
         self._model = model
-        self._client: AsyncOpenAI | None = None
-        self._connecting = asyncio.Lock()
+        self._client = SdkClient(self._connect)
 
     async def transcribe(self, name: str, data: bytes) -> str:
         """See `Transcriber.transcribe`; of the name the endpoint learns the suffix alone."""
         import httpx2
         import openai
 
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._connect)
-            client = self._client
+        client = await self._client.get()
         suffix = "".join(letter for letter in name.rpartition(".")[2].lower() if letter.isascii() and letter.isalnum())
         try:
             async with asyncio.timeout(_SECONDS):
@@ -68,17 +64,9 @@ class EndpointTranscriber:
 
     async def aclose(self) -> None:
         """See `Transcriber.aclose`."""
-        if self._client is not None:
-            await self._client.close()
+        await self._client.aclose()
 
     def _connect(self) -> "AsyncOpenAI":
-        import openai
-        import openai.resources.audio
+        import openai.resources.audio  # noqa: F401 - here, rather than on the event loop
 
-        return openai.AsyncOpenAI(
-            api_key=self._endpoint.api_key.get_secret_value(),
-            base_url=self._endpoint.base_url,
-            max_retries=0,
-            timeout=_SECONDS,
-            http_client=open_http_client(self._endpoint),
-        )
+        return openai_client(self._endpoint, timeout=_SECONDS)

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from daemon.core.bounded_http import OversizedResponseError
 from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.http_client import open_http_client
 from daemon.llm.model_id import Vendor
+from daemon.llm.sdk_client import SdkClient, openai_client
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -35,8 +35,7 @@ class EndpointEmbedder:
             Vendor.OPENAI, url, key or SecretStr("none"), "SOUL_EMBEDDER_API_KEY", "SOUL_EMBEDDER_URL"
         )
         self._model = model
-        self._client: AsyncOpenAI | None = None
-        self._connecting = asyncio.Lock()
+        self._client = SdkClient(self._connect)
 
     @property
     def id(self) -> str:
@@ -51,10 +50,7 @@ class EndpointEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Sequence["Vector"]:
         """See `Embedder.embed`. All vectors of one call have one length; the next call's may have another."""
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._connect)
-            client = self._client
+        client = await self._client.get()
         found: list[Vector] = []
         for start in range(0, len(texts), _AT_ONCE):
             found += await self._some(client, [text[:_MOST_LETTERS] or " " for text in texts[start : start + _AT_ONCE]])
@@ -64,21 +60,13 @@ class EndpointEmbedder:
 
     async def aclose(self) -> None:
         """See `Embedder.aclose`."""
-        if self._client is not None:
-            await self._client.close()
+        await self._client.aclose()
 
     def _connect(self) -> "AsyncOpenAI":
         import numpy as np  # noqa: F401 - here, rather than on the event loop
-        import openai
-        import openai.resources.embeddings
+        import openai.resources.embeddings  # noqa: F401
 
-        return openai.AsyncOpenAI(
-            api_key=self._endpoint.api_key.get_secret_value(),
-            base_url=self._endpoint.base_url,
-            max_retries=0,
-            timeout=_SECONDS,
-            http_client=open_http_client(self._endpoint),
-        )
+        return openai_client(self._endpoint, timeout=_SECONDS)
 
     async def _some(self, client: "AsyncOpenAI", texts: list[str]) -> list["Vector"]:
         import httpx2
