@@ -10,6 +10,7 @@ from aiohttp import web
 
 from bench.protocols import PROTOCOLS, VendorProtocol
 from daemon.core.clock import SystemClock
+from tests.loopback import served
 
 _HUNG: Final = 3600.0
 _CHARACTERS_PER_TOKEN: Final = 4
@@ -84,11 +85,6 @@ async def model_server() -> AsyncIterator[ModelServer]:
     app = web.Application(client_max_size=64 << 20)
     for protocol in PROTOCOLS:
         app.router.add_post(protocol.path, partial(server.answer, protocol))
-    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with served(app) as url:
+        server.url = url
         yield server
-    finally:
-        await runner.cleanup()

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from tests.http.daemons import HttpHome
 from tests.http.speech_endpoint import Endpoint
+from tests.loopback import served
 
 
 @pytest.fixture
@@ -34,9 +35,6 @@ async def endpoint() -> AsyncIterator[Endpoint]:
     made = Endpoint()
     app = web.Application()
     app.router.add_post("/v1/audio/speech", made.speech)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    yield made
-    await runner.cleanup()
+    async with served(app) as url:
+        made.url = f"{url}/v1"
+        yield made

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from daemon.core.telemetry.traces import Traces, open_traces
 from daemon.local_slack.client import WorkspaceClient
 from tests.fakes import TIMEOUT
+from tests.loopback import served
 from tests.page.loopback_model import loopback_model, tagged
 from tests.page.running import running_daemon
 
@@ -55,14 +56,9 @@ class Collector:
 async def collecting() -> AsyncIterator[Collector]:
     collector, app = Collector(), web.Application()
     app.router.add_post("/v1/traces", collector.take)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    collector.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/traces"
-    try:
+    async with served(app) as url:
+        collector.url = f"{url}/v1/traces"
         yield collector
-    finally:
-        await runner.cleanup()
 
 
 def values(span: Span) -> dict[str, object]:

@@ -16,6 +16,7 @@ from tests.given import shown, tagged
 from tests.given_files import attached, bomb, picture
 from tests.journeys.house import House, said
 from tests.journeys.souls import write_soul
+from tests.loopback import served
 from tests.tools.documents import made
 
 LOOKED = {
@@ -243,13 +244,8 @@ async def ears(status: int = 200) -> AsyncIterator[tuple[str, list[dict[str, obj
 
     app = web.Application()
     app.router.add_post("/v1/audio/transcriptions", transcribe)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1", heard
-    finally:
-        await runner.cleanup()
+    async with served(app) as url:
+        yield f"{url}/v1", heard
 
 
 async def test_a_recording_is_written_down_and_remembered(empty_house: House) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.loopback import served
+
 KEY = "sk-local-0123456789abcdef"
 
 
@@ -72,15 +74,9 @@ class VendorServer:
         """Serve on a free port of the loopback interface."""
         app = web.Application(client_max_size=64 << 20)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}" + self.base_path
-        try:
+        async with served(app) as url:
+            self.url = url + self.base_path
             yield self
-        finally:
-            await runner.cleanup()
 
     base_path = ""
 

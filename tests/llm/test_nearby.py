@@ -18,6 +18,7 @@ from daemon.llm.nearby import ModelServer, NearbyModel, find_model, model_server
 from daemon.soul import Soul
 from tests.given import soul
 from tests.llm.providers import OpenAIServer
+from tests.loopback import served
 
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Serve = Callable[[Answering], Awaitable[str]]
@@ -31,11 +32,7 @@ async def serve() -> AsyncIterator[Serve]:
         async def start(answer: Answering) -> str:
             app = web.Application()
             app.router.add_route("*", "/{path:.*}", answer)
-            runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            return f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+            return f"{await stack.enter_async_context(served(app))}/v1"
 
         yield start
 

@@ -10,6 +10,8 @@ from typing import Final
 
 from aiohttp import web
 
+from tests.loopback import served
+
 MODEL: Final = "openai/loopback"
 PICTURE: Final = "[a picture]"
 """Stands in a prompt's text where a picture was shown."""
@@ -84,14 +86,9 @@ async def loopback_model(answer: Callable[[ModelCall], str]) -> AsyncIterator[Lo
     model = LoopbackModel(answer)
     app = web.Application(client_max_size=64 << 20)
     app.router.add_post("/v1/chat/completions", model.complete)
-    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    model.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with served(app) as url:
+        model.url = url
         yield model
-    finally:
-        await runner.cleanup()
 
 
 def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool = False, moved: bool = False) -> str:

@@ -13,6 +13,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
 from tests.fakes import Events, FakeClock
+from tests.loopback import served
 from tests.slack.parts import WorkspaceControl, settings_for
 
 
@@ -39,12 +40,9 @@ async def odd() -> AsyncIterator[Server]:
     server = Server()
     application = web.Application()
     application.router.add_route("*", "/api/{method}", server.handle)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/api/"
-    yield server
-    await runner.cleanup()
+    async with served(application) as url:
+        server.url = f"{url}/api/"
+        yield server
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import FileRefused, NotDelivered
 from daemon.core.ports.files import SharedFile
 from tests.fakes import Events, FakeClock
+from tests.loopback import served
 
 _AWAY = "http://127.0.0.1:9/whole"
 
@@ -54,13 +55,9 @@ async def host() -> AsyncIterator[Host]:
     found = Host()
     app = web.Application()
     app.router.add_get("/{name}", found.serve)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield found
-    await runner.cleanup()
+    async with served(app) as url:
+        found.url = url
+        yield found
 
 
 @pytest.fixture

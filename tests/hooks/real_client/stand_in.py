@@ -9,6 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.loopback import served
+
 Block = dict[str, Any]
 _USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 5}
 
@@ -108,11 +110,6 @@ async def standing_in() -> AsyncIterator[StandIn]:
     app = web.Application(client_max_size=64 << 20)
     app.router.add_post("/v1/messages", made.messages)
     app.router.add_route("*", "/{tail:.*}", made.other)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, handler_cancellation=True)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with served(app) as url:
+        made.url = url
         yield made
-    finally:
-        await runner.cleanup()
