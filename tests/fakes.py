@@ -19,7 +19,7 @@ from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake, RoomListKey
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ManagedRoom, RoomWay
 from daemon.core.sentences import Words
 from tests.fake_catch_up import FakeCatchUpLog
 
@@ -489,6 +489,10 @@ class FakeChannel:
 
     async def show_home(self, person: str, page: HomePage) -> None:
         """No home."""
+
+    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
+        """There are no channels to manage."""
+        return ()
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """No titles."""

@@ -9,6 +9,7 @@ from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
 from daemon.core.ports.posts import AttachedReply
+from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence, Words
 
 
@@ -41,6 +42,10 @@ class BareChannel:
 
     async def show_home(self, person: str, page: HomePage) -> None:
         """See `Channel.show_home`; there is no home."""
+
+    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
+        """See `Channel.managed_rooms`; there are no channels."""
+        return ()
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """See `Channel.name_session`; no thread has a title."""

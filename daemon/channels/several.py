@@ -15,6 +15,7 @@ from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Words
 
 
@@ -124,6 +125,10 @@ class SeveralChannels:
     async def show_home(self, person: str, page: HomePage) -> None:
         """See `Channel.show_home`; only the main channel has one."""
         await self._main.show_home(person, page)
+
+    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
+        """See `Channel.managed_rooms`; only the main channel has channels to manage."""
+        return await self._main.managed_rooms(person)
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """See `Channel.name_session`."""

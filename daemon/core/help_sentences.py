@@ -57,6 +57,9 @@ ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "home_end_key_asks": "Shall I end this key? The session can't reach me with it any more.",
         "home_allowed_once": "`{tool}`, once, on {day}",
         "home_allowed_nothing": "Nothing so far.",
+        "home_rooms": "Channels that you can set up",
+        "home_set_up": "Set up",
+        "home_more_rooms": "And {count} more: `{command} channel` in one of them opens its form.",
         "home_notice": "I keep our messages word for word, and notes on what you tell me, on the machine that I run "
         "on. What you say in private I use before you alone. *export my memory* gives you a copy, *forget me* erases "
         "it all. Only you see this page.",

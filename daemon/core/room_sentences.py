@@ -23,7 +23,7 @@ ABOUT_ROOMS: Final[Mapping[str, str]] = MappingProxyType(
         "room_joins_threads": "When mentioned, and in threads that I am in",
         "room_joins_mention": "Only when mentioned",
         "room_not_yours": "Only who made this channel, admins of the workspace and my own admins can set how I work "
-        "here, if they are in it.",
+        "here, if they and I are in it.",
         "room_set": "{name} has set how I work in this channel:",
         "room_set_instructions": "I keep this in mind, below my own rules:",
         "room_set_soul": "{soul} answers in new threads.",

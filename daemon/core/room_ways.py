@@ -37,6 +37,14 @@ class RoomWay:
         return {"on": True, "off": False}.get(self.streams)
 
 
+@dataclass(frozen=True, slots=True)
+class ManagedRoom:
+    """A channel in which the soul is, by its id and name, for a person who may manage it."""
+
+    id: str
+    name: str
+
+
 class RoomWays(Protocol):
     """What is set for channels, in memory.db, the same for all daemons on it."""
 

@@ -313,7 +313,7 @@ LABELS: Final = frozenset(
     | {"away_yes", "away_no", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
     | {"step_title", "step_question", "step_answer"}
     | {"home_correct", "home_correct_ask", "home_correct_send", "home_forget", "home_pause", "home_resume"}
-    | {"home_before", "home_more", "home_cancel", "home_end_key"}
+    | {"home_before", "home_more", "home_cancel", "home_end_key", "home_set_up"}
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )

@@ -23,6 +23,7 @@ from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
+from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Words
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeClock
@@ -167,6 +168,9 @@ class Main:
         self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
     ) -> tuple[OpenBeside, ...]:
         return ()
+
+    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
+        raise NotImplementedError
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """Not part of these tests."""

@@ -1,5 +1,6 @@
 """What a person does besides writing messages, and sees there: the slash command and the home tab."""
 
+from daemon.channels.slack.incoming.event_reader import HOME_ACTION
 from daemon.local_slack.model import Json
 from tests.journeys.house import House, said
 
@@ -50,3 +51,16 @@ async def press(house: House, person: str, view: Json, label: str, number: int =
     """Press the button of a label, the one of that number among them."""
     buttons = [one for block in view["blocks"] for one in block.get("elements", ()) if one["text"]["text"] == label]
     assert await house.people.press_home(person, buttons[number]["action_id"])
+
+
+def press_payload(does: str, *, person: str = "U1", team: str = "T1") -> Json:
+    """A press on the home tab as Slack sends it."""
+    return {
+        "type": "block_actions",
+        "user": {"id": person, "team_id": team},
+        "team": {"id": team},
+        "container": {"type": "view", "view_id": "V1"},
+        "trigger_id": "1.2.3",
+        "view": {"type": "home", "id": "V1"},
+        "actions": [{"action_id": f"{HOME_ACTION}:1:0", "value": does, "action_ts": "9.1"}],
+    }

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.dialogs import CORRECT, dialog_sent
-from daemon.channels.slack.incoming.event_reader import HOME_ACTION, EventReader
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import opened, pressed
 from daemon.channels.slack.outgoing.home_tab import home_view
 from daemon.core.home import HomeButton, HomeItem, HomeSection
@@ -14,7 +14,7 @@ from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.journeys.house import House
 from tests.journeys.own_memory import note
-from tests.journeys.surfaces import home, open_home, press, words
+from tests.journeys.surfaces import home, open_home, press, press_payload, words
 from tests.slack.parts import OURS
 
 READER = EventReader("minoan", OURS)
@@ -120,19 +120,6 @@ async def test_buttons_of_others_facts_change_nothing(house: House) -> None:
     await house.events.until("home.shown", times=5)
     await house.idle()
     await open_home(house, "Ada", "weaves at the north loom", "keeps bees")
-
-
-def press_payload(does: str, *, person: str = "U1", team: str = "T1") -> Json:
-    """A press on the home tab as Slack sends it."""
-    return {
-        "type": "block_actions",
-        "user": {"id": person, "team_id": team},
-        "team": {"id": team},
-        "container": {"type": "view", "view_id": "V1"},
-        "trigger_id": "1.2.3",
-        "view": {"type": "home", "id": "V1"},
-        "actions": [{"action_id": f"{HOME_ACTION}:1:0", "value": does, "action_ts": "9.1"}],
-    }
 
 
 @pytest.mark.parametrize(

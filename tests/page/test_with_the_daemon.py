@@ -80,3 +80,24 @@ async def test_why_in_the_menu_of_an_answer_says_where_it_comes_from(daemon_url:
     await ask_why(answers.first)
     await expect(answers.last).to_contain_text("Where it comes from, sentence by sentence:")
     await expect(answers.last).to_contain_text("Nothing that I remember")
+
+
+async def test_the_home_tab_opens_the_form_of_a_channel_and_the_channel_reads_what_was_set(
+    daemon_url: str, new_window: OpenWindow
+) -> None:
+    ada = await new_window(daemon_url)
+    await ada.page.get_by_role("button", name="Home", exact=True).click()
+    home = ada.page.get_by_role("region", name="Home")
+    await expect(home).to_contain_text("Channels that you can set up")
+    await expect(home).to_contain_text("#general")
+    await home.get_by_role("button", name="Set up").last.click()
+    form = ada.page.get_by_role("dialog", name="This channel")
+    await expect(form).to_contain_text("#general")
+    await form.get_by_label("What shall I keep in mind in this channel?").fill("Name the ticket first.")
+    await form.get_by_label("Only when mentioned").check()
+    await form.get_by_role("button", name="Save").click()
+    await expect(form).to_have_count(0)
+
+    there = await new_window(daemon_url, "U0ADA", "C0GENERAL")
+    await expect(there.timeline).to_contain_text("has set how I work in this channel")
+    await expect(there.timeline).to_contain_text("Name the ticket first.")

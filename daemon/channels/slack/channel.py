@@ -68,6 +68,7 @@ from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech
 from daemon.core.ports.telemetry import Emit
+from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.suggestions import Suggestion, house_suggestions
 from daemon.core.telemetry.redaction import Redactor
@@ -116,7 +117,7 @@ class SlackChannel:
         self._own_groups = OwnGroups(self._client, clock, emit)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
-        self._managers = Managers(directory, self._gate, self._readers, settings.approvers)
+        self._managers = Managers(self._client, directory, self._gate, self._readers, settings.approvers)
         self._sessions = sessions = Sessions(self._client, clock, emit)
         self._drafts, known = Drafts(clock), self._known_reader
         self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known, emit)
@@ -313,6 +314,10 @@ class SlackChannel:
     async def show_home(self, person: str, page: HomePage) -> None:
         """See `Channel.show_home`."""
         await self._client.call("views.publish", user_id=person, view=home_view(page))
+
+    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
+        """See `Channel.managed_rooms`."""
+        return await self._managers.rooms_of((await self._event_reader()).identity, person)
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """See `Channel.name_session`; without the scope of agents there are no sessions."""

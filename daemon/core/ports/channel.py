@@ -15,6 +15,7 @@ from daemon.core.ports.gate import Gate
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Words
 
 
@@ -155,6 +156,12 @@ class Channel(Gate, Protocol):
 
     async def show_home(self, person: str, page: HomePage) -> None:
         """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
+
+    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
+        """The channels in which the soul is and that a person may manage, by name. Raises ChannelError.
+
+        They are for showing: whoever sets something is asked about anew.
+        """
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """Give a thread of direct messages a title; nothing where the channel shows none. Raises ChannelError."""

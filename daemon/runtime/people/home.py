@@ -78,6 +78,7 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
         await _known(cycle, first),
         await _reminders(cycle),
         await _allowed(cycle),
+        await _rooms(cycle, command),
         HomeSection(say("home_well"), (HomeItem(await status_of_person(cycle)),)),
         HomeSection(say("home_privacy"), (HomeItem(say("home_notice")),)),
     ]
@@ -137,6 +138,23 @@ async def _allowed(cycle: Cycle) -> HomeSection:
         for tool, at in await services.capabilities.own_things.allowed(newest.author)
     ]
     return HomeSection(say("home_allowed"), _or(items, say("home_allowed_nothing")))
+
+
+async def _rooms(cycle: Cycle, command: str) -> HomeSection:
+    """The channels whose form they may open; without any, or where the platform can't say now, no section."""
+    say = cycle.words.say
+    try:
+        rooms = await cycle.services.channel.managed_rooms(cycle.newest.author)
+    except ChannelError as error:
+        cycle.services.emit("home.rooms_unknown", trace=cycle.trace_id, reason=error.message)
+        rooms = ()
+    items = [
+        HomeItem(f"#{one_line(room.name)}", (HomeButton(say("home_set_up"), f"room {room.id}"),))
+        for room in rooms[:_MOST]
+    ]
+    if len(rooms) > _MOST and command:
+        items.append(HomeItem(say("home_more_rooms", count=len(rooms) - _MOST, command=command)))
+    return HomeSection(say("home_rooms"), tuple(items))
 
 
 def _or(items: Sequence[HomeItem], nothing: str) -> tuple[HomeItem, ...]:

@@ -12,7 +12,11 @@ from daemon.core.ports.arrivals import TypedCommand
 OPEN: Final = "open"
 CORRECTS: Final = "wrong"
 """What a button does that needs words: a dialog asks for them."""
-_ACT: Final = re.compile(r"(?:pause|resume|page [0-9]{1,3}|(?:forget|cancel|key|wrong) [A-Za-z0-9_.-]{1,64})")
+SETS_UP: Final = "room"
+"""What a button does that opens the form of a channel, named by its id."""
+OPENS_DIALOG: Final = (CORRECTS, SETS_UP)
+"""How what opens a dialog begins; only what is sent with that dialog arrives."""
+_ACT: Final = re.compile(r"(?:pause|resume|page [0-9]{1,3}|(?:forget|cancel|key|wrong|room) [A-Za-z0-9_.-]{1,64})")
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LENGTH: Final = 64
 

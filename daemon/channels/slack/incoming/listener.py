@@ -23,7 +23,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.addressee import meant_for
 from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.home_acts import CORRECTS, opened, pressed
+from daemon.channels.slack.incoming.home_acts import OPENS_DIALOG, opened, pressed
 from daemon.channels.slack.incoming.joins import joined
 from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
@@ -221,7 +221,7 @@ class Listener:
 
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
         if (act := opened(body, self._reader) or pressed(body, self._reader)) is not None:
-            return None if act.home.startswith(CORRECTS) else act  # that one opens a dialog, which brings the words
+            return None if act.home.startswith(OPENS_DIALOG) else act  # the dialog brings what they fill in
         if body.get("type") == "block_actions":
             return self._reader.action(body)
         if body.get("type") == "message_action":

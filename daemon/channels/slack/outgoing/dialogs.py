@@ -23,6 +23,9 @@ from daemon.channels.slack.incoming.dialogs import (
 from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, RoomWay
 from daemon.core.sentences import Words
 
+REFUSED: Final = "soul_refused"
+"""A dialog that only says something; nothing of it is sent."""
+
 _TITLE: Final = 24  # characters of a title and of a button (Slack: modal view)
 _LABEL: Final = 2_000
 _CHOICE: Final = 75
@@ -74,8 +77,19 @@ def correction_dialog(words: Words, fact: str) -> dict[str, Any]:
     return modal(CORRECT, {name: words.say(key) for name, key in labels.items()}, [asked], fact=fact)
 
 
-def room_dialog(words: Words, way: RoomWay, souls: Sequence[str], *, channel: str) -> dict[str, Any]:
-    """Takes how the soul works in a channel, filled in with what is set; `souls` are those that may answer there."""
+def refusing_dialog(words: Words, key: str) -> dict[str, Any]:
+    """Takes nothing: it says by the sentence of a key why the form of a channel can't be opened."""
+    labels = {"title": words.say("room_title"), "close": words.say("feedback_close")}
+    return modal(REFUSED, labels, [{"type": "section", "text": plain_text(words.say(key))}])
+
+
+def room_dialog(
+    words: Words, way: RoomWay, souls: Sequence[str], *, channel: str, at_home: bool = False
+) -> dict[str, Any]:
+    """Takes how the soul works in a channel, filled in with what is set; `souls` are those that may answer there.
+
+    `at_home`: it is opened on the home tab, and so it names the channel.
+    """
     labels = {"title": "room_title", "submit": "room_send", "close": "feedback_close"}
     text: dict[str, Any] = {
         "type": "plain_text_input",
@@ -86,7 +100,8 @@ def room_dialog(words: Words, way: RoomWay, souls: Sequence[str], *, channel: st
     if way.instructions:
         text["initial_value"] = way.instructions
     hint = plain_text(words.say("room_instructions_hint"))
-    blocks = [_optional(ROOM, words.say("room_instructions"), text) | {"hint": hint}]
+    where = {"type": "section", "text": {"type": "mrkdwn", "text": f"*<#{channel}>*"}}
+    blocks = [*((where,) if at_home else ()), _optional(ROOM, words.say("room_instructions"), text) | {"hint": hint}]
     if len(souls) > 1:
         named = {USUAL: words.say("room_soul_usual"), **{one: one for one in souls}}
         blocks.append(_optional(ROOM_SOUL, words.say("room_soul"), _radio(ROOM_SOUL, named, way.soul)))

@@ -8,8 +8,9 @@ from typing import Any
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.home_acts import SETS_UP, pressed
 from daemon.channels.slack.incoming.whispers import Whispers
-from daemon.channels.slack.outgoing.dialogs import room_dialog
+from daemon.channels.slack.outgoing.dialogs import refusing_dialog, room_dialog
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
 from daemon.core.phrases import Command, command_of, typed
@@ -23,7 +24,7 @@ Manages = Callable[[str, str], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class RoomForms:
-    """Answers the slash command that asks for the dialog; `judge` is the gate.
+    """Answers the slash command and the buttons of the home tab that ask for the dialog; `judge` is the gate.
 
     `words_for` gives the words for a user in a channel, by their ids.
     """
@@ -38,7 +39,10 @@ class RoomForms:
     words_for: Callable[[str, str], Awaitable[Words]]
 
     def heed(self, body: Mapping[str, Any]) -> None:
-        """Open the dialog for a slash command of ours that asks for it; returns at once."""
+        """Open the dialog for a slash command or a button of ours that asks for it; returns at once."""
+        if (act := pressed(body, self.reader)) is not None and act.home.startswith(SETS_UP):
+            channel, trigger = act.home.partition(" ")[2], _text(body, "trigger_id")
+            self.after_ack.later(partial(self._open_at_home, act.author, channel, trigger))
         if "command" not in body or typed(_text(body, "text")).command is not Command.CHANNEL:
             return
         mine = _text(body, "team_id") == self.reader.identity.team
@@ -58,6 +62,20 @@ class RoomForms:
             await self.client.call("views.open", trigger_id=_text(body, "trigger_id"), view=view)
         except (ChannelError, StoreError):
             self.whispers.tell("command_later", body)
+
+    async def _open_at_home(self, person: str, channel: str, trigger: str) -> None:
+        """Open the dialog for a channel, or one that says why not: on the home tab nothing else can be said."""
+        words = await self.words_for(channel, person)
+        try:
+            if not (await self.judge(person, "", Place.DM)).admitted:
+                return  # their home tab shows the refusal alone
+            view = refusing_dialog(words, "room_not_yours")
+            if await self.manages(person, channel):
+                way = await self.ways.of(self.reader.identity.team, channel)
+                view = room_dialog(words, way, self.reader.souls, channel=channel, at_home=True)
+        except (ChannelError, StoreError):
+            view = refusing_dialog(words, "command_later")
+        await self.client.call("views.open", trigger_id=trigger, view=view)
 
 
 def _text(mapping: Mapping[str, Any], name: str) -> str:
