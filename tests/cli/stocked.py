@@ -93,6 +93,27 @@ def add_daemon(
         )
 
 
+def host(path: Path, soul: str) -> None:
+    """The process that runs the test hosts a soul."""
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO awareness (context_key, member, process, state, seen_ms) VALUES ('souls', ?, ?, '{}', ?)",
+            (soul, str(ProcessIdentity.current()), NOW),
+        )
+
+
+def filled(path: Path, rows: int) -> Path:
+    """Make the file larger: half a KiB a row."""
+    with opened(path) as connection:
+        connection.execute("BEGIN")
+        connection.executemany(
+            "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'b', 'c', ?, 1)",
+            [("x" * 500,)] * rows,
+        )
+        connection.execute("COMMIT")
+    return path
+
+
 def dead_identity() -> str:
     """A process of this machine that is gone."""
     now = ProcessIdentity.current()

@@ -5,20 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stocked import CONVERSATION, host, one, stock
 
 
 @pytest.fixture(autouse=True)
 def memory(home: Path) -> Path:
     """A living daemon, this process, hosts Ben."""
     path = stock(home / "memory.db")
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO awareness (context_key, member, process, state, seen_ms) VALUES ('souls', 'ben', ?, '{}', ?)",
-            (str(ProcessIdentity.current()), NOW),
-        )
+    host(path, "ben")
     return path
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
-from tests.cli.stocked import NOW, one, opened, stock
+from tests.cli.stocked import NOW, host, one, opened, stock
 
 KEYS = {
     "id",
@@ -28,11 +27,8 @@ KEYS = {
 def memory(home: Path) -> Path:
     """A living daemon, this process, hosts Ben, who was sent a note of each audience."""
     path = stock(home / "memory.db")
+    host(path, "ben")
     with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO awareness (context_key, member, process, state, seen_ms) VALUES ('souls', 'ben', ?, '{}', ?)",
-            (str(ProcessIdentity.current()), NOW),
-        )
         for number, audience in enumerate(("workspace:T1", "dm:D1")):
             connection.execute(
                 "INSERT INTO shared_messages (id, kind, sender, addressee, workspace, conversation, heard_in, inbox,"

@@ -14,6 +14,7 @@ import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
 from tests.given import effect, new_message
+from tests.store.older import make_older
 from tests.store.parts import Stores, look
 
 pytestmark = pytest.mark.migrates
@@ -46,9 +47,7 @@ def test_the_newest_step_matches_the_schema_version() -> None:
 def test_a_step_that_files_have_taken_is_never_changed(
     path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, digest: str
 ) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", schema)
-        migrate.migrate(path)
+    make_older(path, monkeypatch, schema)
     statements = sorted(" ".join(str(sql).split()) for (sql,) in look(path, "SELECT sql FROM sqlite_schema") if sql)
     found = hashlib.sha256("\n".join(statements).encode()).hexdigest()
     assert found.startswith(digest), f"files at schema {schema} lack what was added: append a step"
@@ -62,12 +61,7 @@ def test_a_step_that_files_have_taken_is_never_changed(
 def test_the_third_step_moves_what_reasons_and_envelopes_said_into_columns(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", 2)
-        migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        for statement in _SCHEMA_2:
-            connection.execute(statement)
+    make_older(path, monkeypatch, 2, _SCHEMA_2)
     assert migrate.migrate(path) == (2, migrate.SCHEMA)
     assert look(path, "SELECT id, author, state, aside, message_id, name FROM inbox ORDER BY id") == [
         ("aside", "U1", "ignored", 1, "", ""),
@@ -83,12 +77,7 @@ def test_the_third_step_moves_what_reasons_and_envelopes_said_into_columns(
 
 
 def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", 5)
-        migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        for statement in _SCHEMA_5:
-            connection.execute(statement)
+    make_older(path, monkeypatch, 5, _SCHEMA_5)
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
     found = look(
         path,
@@ -122,13 +111,8 @@ def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkey
 
 def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 40,000 random ids of eight hex digits two are the same in one file of six."""
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", 5)
-        migrate.migrate(path)
+    make_older(path, monkeypatch, 5, _SCHEMA_5)
     monkeypatch.setattr("secrets.token_hex", lambda _: "0a1b2c3d")
-    with closing(sqlite.connect(path)) as connection:
-        for statement in _SCHEMA_5:
-            connection.execute(statement)
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
     assert look(path, "SELECT count(DISTINCT id) FROM facts") == [(5,)]
 
@@ -149,12 +133,8 @@ def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytes
 def test_no_row_that_cannot_be_read_costs_the_sixth_step(
     path: Path, monkeypatch: pytest.MonkeyPatch, unreadable: str
 ) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", 5)
-        migrate.migrate(path)
+    make_older(path, monkeypatch, 5, _SCHEMA_5)
     with closing(sqlite.connect(path)) as connection:
-        for statement in _SCHEMA_5:
-            connection.execute(statement)
         connection.execute("UPDATE user_model_history SET change = ? WHERE version = 1", (unreadable,))
         connection.execute("UPDATE user_model_history SET notes = ?, change = ? WHERE version = 2", (unreadable,) * 2)
     assert migrate.migrate(path) == (5, migrate.SCHEMA)

@@ -14,7 +14,7 @@ from daemon.core.errors import IndexDamaged, StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.words import LONGEST_STEM, SHORTEST_STEM, terms_of
 from daemon.memory.admin.overview import check_file
-from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
+from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.erasing import join, join_all, tidy_periodically
 from daemon.memory.knowledge.index_repair import rebuild
@@ -24,6 +24,7 @@ from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, deleted, edited, effect, new_message
+from tests.store.older import make_older
 from tests.store.parts import Stores, content, look, poke, room
 
 READERS = Readers(HERE, members_only=True)
@@ -238,12 +239,7 @@ async def test_a_room_that_becomes_private_takes_its_words_along(path: Path, sto
 
 @pytest.mark.migrates
 def test_the_migration_indexes_the_turns_that_are_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", 4)
-        migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        for statement in _SCHEMA_4:
-            connection.execute(statement)
+    make_older(path, monkeypatch, 4, _SCHEMA_4)
     assert migrate.migrate(path) == (4, migrate.SCHEMA)
 
     async def ask() -> list[str]:

@@ -26,6 +26,7 @@ from daemon.memory.queues.memory_acts import Asker, Corrected
 from daemon.memory.queues.remembering import Remembered
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import FakeClock
+from tests.store.older import make_older
 from tests.store.parts import look
 from tests.store.passports import BEES, COMMON, DAY, HERE, SAID, WHERE, remember
 
@@ -78,13 +79,9 @@ async def said_in_session(transaction: Transaction) -> str:
 
 def older_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of schema 7: Ann and her session said the same, the soul answered, and a fact rests on each of them."""
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "SCHEMA", 7)
-        migrate.migrate(path)
+    make_older(path, monkeypatch, 7, _SCHEMA_7)
     with closing(sqlite.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
-        for statement in _SCHEMA_7:
-            connection.execute(statement)
         turns = connection.execute("SELECT * FROM turns ORDER BY seq").fetchall()
         ids = [f"T{'L' if one['speaker'] == 'soul' else 'U'}_{one['seq']}" for one in turns]
         said = [("put turn", id_, content_of_turn(one)) for id_, one in zip(ids, turns, strict=True)]

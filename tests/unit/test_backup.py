@@ -22,7 +22,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker
-from tests.cli.stocked import add_daemon, dead_identity, one, opened, post_in, stock
+from tests.cli.stocked import add_daemon, dead_identity, filled, one, opened, post_in, stock
 from tests.fakes import TurnableClock
 
 CLOCK = SystemClock()
@@ -34,18 +34,6 @@ WIDE = CopyRoom(disk=10**12, free=10**12, file=1, most=10**11)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return stock(tmp_path / "memory.db")
-
-
-def filled(path: Path, rows: int) -> Path:
-    """Make the file larger: half a KiB a row."""
-    with opened(path) as connection:
-        connection.execute("BEGIN")
-        connection.executemany(
-            "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'b', 'c', ?, 1)",
-            [("x" * 500,)] * rows,
-        )
-        connection.execute("COMMIT")
-    return path
 
 
 def in_wal_mode(path: Path) -> Path:

@@ -17,7 +17,7 @@ from daemon.memory.database import Database, Transaction, Unit, migrate, open_da
 from daemon.memory.database.backup import BackupSchedule, verify
 from daemon.memory.database.copies import CopyRoom, folder_beside, made_at, name_at, newest_copy, pause_ms, rotate
 from daemon.memory.queues.presence import Presence
-from tests.cli.stocked import NOW, one, opened, stock
+from tests.cli.stocked import NOW, filled, one, opened, stock
 from tests.fakes import Events, FakeClock
 
 CLOCK = SystemClock()
@@ -165,18 +165,6 @@ async def test_a_failed_copy_is_logged_and_tried_again_after_a_minute(path: Path
         await events.until("backup.made")
     assert events.names == ["backup.failed", "backup.made"]
     assert events.named("backup.failed")[0]["hint"]
-
-
-def filled(path: Path, rows: int) -> Path:
-    """Make the file larger: half a KiB a row."""
-    with opened(path) as connection:
-        connection.execute("BEGIN")
-        connection.executemany(
-            "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'b', 'c', ?, 1)",
-            [("x" * 500,)] * rows,
-        )
-        connection.execute("COMMIT")
-    return path
 
 
 class Usage(NamedTuple):
