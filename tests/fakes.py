@@ -16,7 +16,7 @@ from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback, NewMessage
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
 from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake, RoomListKey
+from daemon.core.ports.intake import Intake, LeftMark, RoomListKey
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task
 from daemon.core.room_ways import ManagedRoom, RoomWay
@@ -297,6 +297,25 @@ class FakeRoomWays:
         self.ended.append(channel)
 
 
+class FakeMarks:
+    """Which messages are marked, in memory; none is left."""
+
+    def __init__(self) -> None:
+        self.kept: set[str] = set()
+
+    async def begin(self, message: str) -> None:
+        """Keep a message."""
+        self.kept.add(message)
+
+    async def end(self, message: str) -> None:
+        """Drop a message."""
+        self.kept.discard(message)
+
+    async def left(self, workspace: str, account: str) -> tuple[LeftMark, ...]:
+        """None."""
+        return ()
+
+
 class FakeIntake:
     """An `Intake` in memory: accepts a message once per channel and ts; the next `broken` calls fail.
 
@@ -312,6 +331,7 @@ class FakeIntake:
         self.person_rooms = FakePersonRooms()
         self.looks = FakeLooks()
         self.room_ways = FakeRoomWays()
+        self.marks = FakeMarks()
         self.changed = asyncio.Event()
         self._seen: set[tuple[str, ...]] = set()
         self._taken = 0

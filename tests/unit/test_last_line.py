@@ -135,6 +135,7 @@ TASKS = {
     "channels/slack/channel.py:SlackChannel.listen": "last line",
     "channels/slack/incoming/connection.py:Connection.keep_open": "last line",
     "channels/slack/incoming/supervisor.py:Supervisor.run": "last line",
+    "channels/slack/outgoing/acknowledging.py:Acknowledgements.run": "last line in SlackChannel.listen",
     "channels/slack/outgoing/speech.py:SlackSpeech._begin": "row",
     "channels/slack/outgoing/speech.py:SlackSpeech._doze": "row",
     "channels/slack/outgoing/status_line.py:StatusLine._clear": "last line in SlackChannel.listen",

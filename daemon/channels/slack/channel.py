@@ -178,7 +178,7 @@ class SlackChannel:
             keep = LastLine(self._clock, self._emit).keep
             async with alongside(
                 keep("status line", self._status.run),
-                keep("marks", self._marks.run),
+                keep("marks", partial(self._marks.run, intake.marks, reader.identity.team, reader.identity.user)),
                 keep("whispers", whispers.run),
                 keep("interactions", after_ack.run),
                 keep("people who move", self._readers.follow_movers),

@@ -85,6 +85,32 @@ class LooksKept(Protocol):
         """What a person has open now. Raises StoreError."""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftMark:
+    """A mark at a message that nobody works on: the id of its row, where it stands, and whether it was answered."""
+
+    message: str
+    channel: str
+    ts: str
+    answered: bool
+
+
+class MarksKept(Protocol):
+    """Which messages bear the mark of what is worked on; a daemon that dies leaves it to the next.
+
+    Every method may raise StoreError.
+    """
+
+    async def begin(self, message: str) -> None:
+        """To be called before a message is marked."""
+
+    async def end(self, message: str) -> None:
+        """To be called when the mark is gone."""
+
+    async def left(self, workspace: str, account: str) -> tuple[LeftMark, ...]:
+        """The marks of an account of ours at messages that nobody works on any more, some at once."""
+
+
 class Intake(Protocol):
     """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
 
@@ -110,6 +136,10 @@ class Intake(Protocol):
     @property
     def looks(self) -> LooksKept:
         """What people have open beside the talk."""
+
+    @property
+    def marks(self) -> MarksKept:
+        """Which messages bear a mark."""
 
     async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
         """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""

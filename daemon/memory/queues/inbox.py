@@ -44,6 +44,7 @@ from daemon.memory.queues.fairness import note_crowd
 from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.introductions import take_invitation
+from daemon.memory.queues.marked_messages import MarkedMessageStore
 from daemon.memory.queues.offered_answers import close_offers, pick_answer
 from daemon.memory.queues.own_things import next_reminder_ms
 from daemon.memory.queues.person_rooms import PersonRoomsStore
@@ -86,8 +87,9 @@ class Inbox:
         self._catch_up_log = CatchUpStore(database, clock)
         self._room_news = RoomNewsStore(database, clock)
         self._person_rooms = PersonRoomsStore(database, clock)
-        self._looks = LookedAtStore(database, clock)
+        self.looks = LookedAtStore(database, clock)
         self._room_ways = RoomWayStore(database, clock)
+        self.marks = MarkedMessageStore(database, clock)
 
     @property
     def catch_up_log(self) -> CatchUpStore:
@@ -103,11 +105,6 @@ class Inbox:
     def person_rooms(self) -> PersonRoomsStore:
         """Which private rooms users are in."""
         return self._person_rooms
-
-    @property
-    def looks(self) -> LookedAtStore:
-        """What people have open beside the talk."""
-        return self._looks
 
     @property
     def room_ways(self) -> RoomWayStore:

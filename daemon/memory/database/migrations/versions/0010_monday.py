@@ -111,6 +111,14 @@ CHANGES: tuple[str, ...] = (
     "CREATE INDEX intentions_errands ON intentions (conversation) WHERE errand <> ''",
     # The buttons of this post decide whether messages that came too late are still answered.
     "ALTER TABLE outbox ADD COLUMN late INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1))",
+    # The messages that bear the reaction of what is worked on, until it is taken away.
+    """
+    CREATE TABLE marked_messages (
+      id TEXT PRIMARY KEY REFERENCES inbox (id) ON DELETE CASCADE,
+      marked_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX marked_messages_by_age ON marked_messages (marked_ms)",
 )
 
 
