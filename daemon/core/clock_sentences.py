@@ -40,6 +40,8 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "It is paused; *resume reminder {number}* goes on with it.",
         "reminder_left": "I no longer bring up your reminder {number} in {room}, since you are not in that channel "
         "any more. It is paused; *resume reminder {number}* goes on with it once you are.",
+        "digest_withdrawn": "Your digest, reminder {number} in {room}, is cancelled, since the message that asked for "
+        "it was deleted. Ask me again there if you still want it.",
         "digest_head": "What was said here since {since}:",
         "a_channel": "a channel",
     }

@@ -2,6 +2,7 @@
 
 import json
 
+from daemon.local_slack.model import Json
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 
@@ -125,14 +126,68 @@ async def test_a_digest_without_a_channel_is_refused(house: House) -> None:
     assert await house.rows(OWN) == []
 
 
-async def test_deleting_the_message_that_asked_for_a_digest_cancels_it(house: House) -> None:
-    await digest_of(house)
+async def delete_what_asked(house: House, person: str = "Ada") -> None:
+    """Delete the message that asked for the digest; wait until the digest is cancelled."""
     (row,) = await house.rows(OWN)
     [asked] = json.loads(row["params"])["heard"]
-    await house.people.delete("Ada", "general", asked)
+    await house.people.delete(person, "general", asked)
 
     async def cancelled() -> bool:
         return bool((await house.rows(OWN))[0]["state"] == "cancelled")
 
     await house.when(cancelled)
+
+
+async def test_deleting_the_message_that_asked_for_a_digest_cancels_it_and_its_person_hears_so_once(
+    house: House,
+) -> None:
+    await digest_of(house)
+    before = await house.replies("general")
+    await delete_what_asked(house)
+    await house.reply("D0ADA", "Your digest, reminder 1 in #general, is cancelled")
     assert "You have no reminders with me." in await house.answered("Ada", "dm", "my reminders")
+    await house.restart()
+    await house.idle()
+    assert len([one for one in await house.replies("D0ADA") if "digest" in one]) == 1
+    assert await house.replies("general") == before
+    assert await house.replies("D0BEN") == []
+
+
+async def test_of_two_daemons_one_says_that_a_digest_is_cancelled(house: House) -> None:
+    await digest_of(house)
+    await house.start()
+    await delete_what_asked(house)
+    await house.reply("D0ADA", "is cancelled")
+    await house.idle()
+    assert len(await house.replies("D0ADA")) == 1
+
+
+async def test_who_has_a_german_slack_hears_in_german_that_the_digest_is_cancelled(house: House) -> None:
+    await house.people.add_person("Dora", locale="de-DE", zone="Europe/Berlin")
+    await house.people.join("Dora", "general")
+    await house.acknowledged()
+    await digest_of(house, "Dora")
+    await delete_what_asked(house, "Dora")
+    room = await house.people.open_dm("Dora")
+    await house.reply(room, "Dein Überblick, Erinnerung 1 in #general, ist gestrichen")
+
+
+async def test_where_the_soul_was_removed_meanwhile_its_person_hears_of_the_end_and_of_no_pause(house: House) -> None:
+    await digest_of(house)
+    await house.stop()
+    (row,) = await house.rows(OWN)
+    await house.people.leave(APP, "general")
+    await house.start()
+    await house.acknowledged()
+    [asked] = json.loads(row["params"])["heard"]
+    await house.people.emit(deletion_of(asked), "C0GENERAL")
+    await house.reply("D0ADA", "Your digest, reminder 1")
+    await house.idle()
+    assert [one for one in await house.replies("D0ADA") if "paused" in one] == []
+
+
+def deletion_of(ts: str) -> Json:
+    """The event of a deleted message in the channel, as Slack sends it."""
+    gone = {"type": "message", "user": "U0ADA", "text": "@soul every Monday", "ts": ts}
+    where = {"channel": "C0GENERAL", "channel_type": "channel", "ts": ts, "event_ts": ts, "deleted_ts": ts}
+    return {"type": "message", "subtype": "message_deleted", "hidden": True, "previous_message": gone, **where}

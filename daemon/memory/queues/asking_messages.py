@@ -5,15 +5,21 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from daemon.core.perception import ConversationKey, Modality
 from daemon.core.topics import ALIKE
 from daemon.core.words import Term, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.handed import handed_among
 from daemon.memory.notes import Note, note_in_conversation
+from daemon.memory.queues.intention_rows import DIGEST, DUE_OF
+from daemon.memory.queues.internal_events import store_internal_event
 
 ASKED_IN: Final = "heard"
 """In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
+
+WITHDRAWN: Final = "withdrawn"
+"""In the params of an event: its intention ended with the message that asked for it, which its person is to hear."""
 
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 
@@ -28,6 +34,23 @@ async def forget_what_was_asked(transaction: Transaction, conversation: str, ts:
     """Cancel the intentions that a deleted message asked for, and delete their text."""
     for row in await _asked_in(transaction, conversation, ts):
         await _drop(transaction, row, "its message was deleted", now)
+        if row["errand"] == DIGEST and row["state"] == "waiting":
+            await _have_it_heard(transaction, row, now)
+
+
+async def _have_it_heard(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
+    """Have the person hear whose digest ended, once: by an event, since their direct messages may have to be opened."""
+    await store_internal_event(
+        transaction,
+        name=f"withdrawn:{row['id']}",
+        conversation=ConversationKey.parse(row["conversation"]),
+        modality=Modality.TIME,
+        author=row["behalf"],
+        place=row["place"],
+        audience=row["audience"],
+        params={DUE_OF: row["id"], WITHDRAWN: True},
+        now=now,
+    )
 
 
 async def reword_what_was_asked(transaction: Transaction, conversation: str, ts: str, text: str, now: int) -> None:

@@ -1,7 +1,7 @@
 """What repeats for a person comes up only where it still may, and a digest is made of its channel's own words.
 
-Where the soul or the person is not in the channel any more, or it is archived, it is paused, and its person hears so
-once, in their direct messages.
+Where the soul or the person is not in the channel any more, or it is archived, it is paused. Its person hears so once,
+in their direct messages, and also where their digest ended with the message that asked for it.
 """
 
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.reminder_words import time_in
 from daemon.core.timetable import platform_time
+from daemon.memory.queues.asking_messages import WITHDRAWN
 from daemon.memory.queues.intention_rows import DIGEST, DUE_OF, Intention
 from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
 from daemon.memory.queues.own_reminders import DigestPosted, Pause, ReminderPaused
@@ -46,7 +47,7 @@ async def bring_up_apart(cycle: Cycle) -> BroughtUp | None:
     if due is None:
         return None
     if due.state == "cancelled":
-        return BroughtUp(await _commit(cycle))
+        return BroughtUp(await _end_cancelled(cycle, due, cycle.newest))
     if (why := await _why_lost(cycle, due)) is not None:
         return BroughtUp(await _pause(cycle, due, why))
     return BroughtUp(await _post_digest(cycle, due)) if due.errand == DIGEST else None
@@ -59,7 +60,11 @@ async def pause_refused(cycle: Cycle) -> BroughtUp | None:
     if refused is None or dismissal is None or dismissal.reason not in _ROOM_REFUSED:
         return None
     due = await _due(cycle, refused.perception)
-    return BroughtUp(await _pause(cycle, due, "not_in_channel")) if due is not None else None
+    if due is None:
+        return None
+    if due.state == "cancelled":
+        return BroughtUp(await _end_cancelled(cycle, due, refused.perception))
+    return BroughtUp(await _pause(cycle, due, "not_in_channel"))
 
 
 async def _due(cycle: Cycle, perception: Perception) -> Intention | None:
@@ -80,22 +85,32 @@ async def _why_lost(cycle: Cycle, due: Intention) -> Pause | None:
     return None
 
 
+async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> Delivery | None:
+    """What was cancelled comes up no more; of a digest that ended with its message, the person hears so."""
+    if WITHDRAWN not in event.params:
+        return await _commit(cycle)
+    cycle.services.emit("digest.withdrawn", id=due.id)
+    return await _commit(cycle, *await _in_private(cycle, due, "digest_withdrawn"))
+
+
 async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Delivery | None:
+    heard = await _in_private(cycle, due, _SENTENCES[why])
+    cycle.services.emit("reminder.paused", id=due.id, why=why)
+    return await _commit(cycle, ReminderPaused(due.id, why), *heard)
+
+
+async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
+    """What tells the person of it in their direct messages, in their language; nothing where these can't be opened."""
     services, claim = cycle.services, cycle.claim
     words = services.soul().words_in(await services.channel.language_of(due.behalf))
-    room = await room_name(cycle, claim.conversation.channel)
-    text = words.say(_SENTENCES[why], number=due.number, room=room)
-    acts: list[MemoryAct] = [ReminderPaused(due.id, why)]
+    text = words.say(sentence, number=due.number, room=await room_name(cycle, claim.conversation.channel))
     try:
         found = await services.capabilities.find_room(due.behalf)
     except ChannelError as error:
         services.emit("reminder.no_room", id=due.id, reason=error.message)
-    else:
-        where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
-        parts = services.channel.split(text, where, cycle.hosts)
-        acts.append(SaidInPrivate(found.channel, found.audience, parts))
-    services.emit("reminder.paused", id=due.id, why=why)
-    return await _commit(cycle, *acts)
+        return ()
+    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
+    return (SaidInPrivate(found.channel, found.audience, services.channel.split(text, where, cycle.hosts)),)
 
 
 async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
