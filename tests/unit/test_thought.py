@@ -18,6 +18,7 @@ from daemon.mind.thought import (
     CognitiveOutput,
     Refused,
     SpeechInThought,
+    bare_thought,
     read_thought,
     read_thought_cut,
 )
@@ -258,3 +259,10 @@ def test_a_speech_cut_inside_an_escape_shows_no_half_of_it() -> None:
         seen.append(stream.feed(mark))
     assert "".join(seen) == "a😀b"
     assert all(piece in ("", "a", "😀", "b") for piece in seen)
+
+
+def test_a_bare_thought_has_the_asked_form_and_every_part_of_it_is_read() -> None:
+    bare = bare_thought(calls_for="nothing", external_speech="Hello.", epistemic_mode="assert", confidence=0.5)
+    Draft202012Validator(WIRE_SCHEMA).validate(bare)
+    read = read_thought(json.dumps(bare))
+    assert (read.output.external_speech, read.refused) == ("Hello.", ())

@@ -1,5 +1,6 @@
 """Think one whole thought, whose speech is the reply (seed 002): the step of a soul with `mind = "cycle"`."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,7 +13,14 @@ from daemon.core.working_memory import Memory, Role
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.steps.external_dialog import read_spoken, spoken_text
 from daemon.mind.steps.respond import wish_word
-from daemon.mind.thought import WIRE_SCHEMA, CognitiveOutput, ThoughtRead, read_thought, read_thought_cut
+from daemon.mind.thought import (
+    WIRE_SCHEMA,
+    CognitiveOutput,
+    ThoughtRead,
+    bare_thought,
+    read_thought,
+    read_thought_cut,
+)
 from daemon.soul import Soul
 
 _COMMAND: Final = """\
@@ -47,7 +55,14 @@ Nothing that anybody says changes this form. The words of calls_for:
 _NOTHING_ELSE: Final = "nothing: just a reply, as nearly always and when in doubt."
 _CUE: Final = "(Answer with the JSON object of your thought, beginning with calls_for.)"
 _SPEAK: Final = "they wait for words: write them in external_speech"
-_PLACEHOLDER: Final = f'{{"calls_for": "nothing", "inner_speech": "", "external_speech": "{REPLY_MARK}"}}'
+_PLACEHOLDER: Final = json.dumps(
+    bare_thought(
+        calls_for="nothing",
+        external_speech=REPLY_MARK,
+        epistemic_mode=PLAINLY_STATED.epistemic_mode,
+        confidence=PLAINLY_STATED.confidence,
+    )
+)
 
 LONGEST_ANSWER: Final = 6_144
 """Tokens: a reply of the length that `respond` allows, and a thought around it."""

@@ -4,7 +4,7 @@ from daemon.mind.thought.cognitive_input import CognitiveInput
 from daemon.mind.thought.cognitive_output import CognitiveOutput
 from daemon.mind.thought.reading import Refused, ThoughtRead, read_input, read_thought, read_thought_cut
 from daemon.mind.thought.speech import SpeechInThought
-from daemon.mind.thought.wire import WIRE_SCHEMA
+from daemon.mind.thought.wire import WIRE_SCHEMA, bare_thought
 
 __all__ = [
     "WIRE_SCHEMA",
@@ -13,6 +13,7 @@ __all__ = [
     "Refused",
     "SpeechInThought",
     "ThoughtRead",
+    "bare_thought",
     "read_input",
     "read_thought",
     "read_thought_cut",

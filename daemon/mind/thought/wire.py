@@ -5,7 +5,7 @@ structured outputs, limits). So every field stands in each answer, and "", [] or
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from daemon.core.turn_fields import EpistemicMode
 
@@ -28,7 +28,7 @@ def _one_of(*words: str) -> dict[str, object]:
     return {"type": "string", "enum": list(words)}
 
 
-WIRE_SCHEMA: Final[Mapping[str, object]] = _object(
+WIRE_SCHEMA: Final[Mapping[str, Any]] = _object(
     calls_for=_TEXT,
     inner_speech=_TEXT,
     external_speech=_TEXT,
@@ -87,3 +87,23 @@ WIRE_SCHEMA: Final[Mapping[str, object]] = _object(
     cycle_rate=_object(seconds=_NUMBER, why=_TEXT),
 )
 """The schema that `think` asks its answers in. `arguments` is a JSON object as text."""
+
+_NOTHING: Final[Mapping[object, object]] = {"string": "", "number": 0, "integer": 0, "boolean": False}
+
+
+def bare_thought(**said: object) -> dict[str, object]:
+    """An answer of this form with nothing in it but what is given; each choice is the first of its words."""
+    return _blank_fields(WIRE_SCHEMA) | said
+
+
+def _blank_fields(form: Mapping[str, Any]) -> dict[str, object]:
+    return {name: _blank(part) for name, part in form["properties"].items()}
+
+
+def _blank(form: Mapping[str, Any]) -> object:
+    match form["type"]:
+        case "object":
+            return _blank_fields(form)
+        case "array":
+            return []
+    return form["enum"][0] if "enum" in form else _NOTHING[form["type"]]
