@@ -1,6 +1,6 @@
 """Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -8,13 +8,13 @@ from functools import partial
 import daemon
 from daemon.app.eyes import Eyes, build_eyes
 from daemon.app.health import Health
+from daemon.app.homes import Home, WorkAtHomes, connect_brought, further_homes, souls_in
 from daemon.app.hosting import Hosting
 from daemon.app.known_names import known_names
-from daemon.app.lanes import build_lanes, on_due_of
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.money import build_till
-from daemon.app.nights import build_consolidator
 from daemon.app.vectors import Meanings, build_meanings
+from daemon.channels.brought import BroughtChannel
 from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
@@ -42,18 +42,13 @@ from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
-from daemon.runtime.consolidation import Consolidator
-from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices, Timing
-from daemon.runtime.dispatcher import AnyLane, Dispatcher
+from daemon.runtime.dispatcher import Dispatcher
 from daemon.runtime.other_daemons import answer_bells
-from daemon.runtime.people.asking_late import LateAsking
 from daemon.runtime.people.own_memory import own_memory
-from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.source_gate import SourceGate
 from daemon.runtime.triage import Triage
-from daemon.runtime.visit_sweep import VisitSweep
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells, open_bells, wake_all
 from daemon.shared.context import SharedContexts
@@ -85,17 +80,18 @@ async def assemble(
     troubles: Troubles | None = None,
     account: str = "",
     url: Callable[[], str] = str,
+    further: Sequence[BroughtChannel] = (),
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `account` and `url` are as in `Hosting`. `troubles` is one of the sinks of `emit`, if they are to be shown. Raises
-    ConfigError, SoulError or StoreError.
+    `account` and `url` are as in `Hosting`. `troubles` is one of the sinks of `emit`, if they are to be shown. On each
+    of the `further` channels its soul lives, too. Raises ConfigError, SoulError or StoreError.
     """
     channel, interrupts = with_souls(channel), Interrupts()
-    bells, heard = {name: Bell() for name in souls.names}, {name: Bell() for name in souls.names}
+    homes = (*(Home(name, workspace, channel, name) for name in souls.names), *further_homes(further))
     async with AsyncExitStack() as stack:
         shared_bells = await stack.enter_async_context(open_bells(settings.home.absolute(), clock))
-        accepted = _on_accepted((*bells.values(), *heard.values()), interrupts, shared_bells)
+        accepted = _on_accepted([bell for home in homes for bell in (home.bell, home.heard)], interrupts, shared_bells)
         opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
         store = await stack.enter_async_context(opening)
         stack.callback(shared_bells.ring)  # its souls are present no more
@@ -104,34 +100,30 @@ async def assemble(
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         meanings = build_meanings(settings, store.database, clock, emit, stack)
         library = _library(settings, store, meanings, clock, emit)
-        retrieval = _retrieval(store, meanings, library, clock)
-        lanes, nights, schedulers = list[AnyLane](), dict[str, Consolidator](), list[Scheduler]()
-        chores = _chores(settings, store, library, clock, emit, bells=shared_bells, meanings=meanings, eyes=eyes)
+        found = Surfacing(store.database, clock, meanings.meaning)
+        reasons = Reasons(store.database, meanings.patient, library.open_folders)
         services_of = partial(
-            _services, settings, channel, clock, emit, retrieval=retrieval, library=library, toolbox=toolbox, eyes=eyes
+            _services, settings, clock, emit, _Shared(homes, shared_bells, eyes, library, toolbox, found, reasons)
         )
-        for name in souls.names:
-            own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
-            current, llm = partial(souls.current, name), llm_of(name)
-            services = services_of(store=own, soul=current, llm=llm, bells=shared_bells, own_bells=bells)
+        at_work = {name: SoulAtWork(store.contexts.awareness, shared_bells, clock, name) for name in souls.names}
+        works = WorkAtHomes(settings, interrupts, shared_bells, meanings.meaning)
+        connect_brought(further, store)
+        for home in homes:
+            own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
+            current, llm = partial(souls.current, home.soul), llm_of(home.soul)
+            services = services_of(home.channel, store=own, soul=current, llm=llm, at_work=at_work[home.soul])
             stack.push_async_callback(services.till.close)
-            soul_lanes, scheduler = build_lanes(settings, own, services, interrupts, bells[name])
-            lanes += soul_lanes
-            schedulers.append(scheduler)
-            on_due = on_due_of(soul_lanes, shared_bells)
-            nights[name] = build_consolidator(settings, own, services, interrupts, on_due)
-            chores |= _chores_of_soul(name, own, services, scheduler, on_due)
-            chores |= {f"consolidation of {name}": nights[name].run}
-            watch = CueWatch(own.cues, own.standing, meanings.meaning, channel, clock=clock, emit=emit)
-            chores[f"cues of {name}"] = partial(watch.run, heard[name], on_due)
+            works.add(home, own, services)
         await store.presence.release_dead_claims(settings.in_doubt)
-        work, told = Dispatcher(lanes, clock, emit), troubles or Troubles(clock)
-        hosting = Hosting(store.presence, souls, shared_bells, account, url)
-        look = partial(_look_again, work, schedulers, heard.values(), hosting)
+        hosting, health = Hosting(store.presence, souls, shared_bells, account, url), Health(clock)
+        work, told = Dispatcher(works.lanes, clock, emit), troubles or Troubles(clock)
+        chores = _chores(settings, store, library, clock, emit, bells=shared_bells, meanings=meanings, eyes=eyes)
+        chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
+        look = partial(_look_again, work, works.schedulers, [home.heard for home in homes], hosting)
         chores["bells"] = partial(answer_bells, shared_bells, clock, look)
-        contexts, found = SharedContexts(store.contexts, shared_bells, clock, ADMIN), retrieval.surfacing
+        contexts, nights = SharedContexts(store.contexts, shared_bells, clock, ADMIN), works.nights
         yield Daemon(
-            settings, clock, emit, channel, store, work, Health(clock), told, contexts, hosting, found, chores, nights
+            settings, clock, emit, channel, store, work, health, told, contexts, hosting, found, chores, nights, further
         )
 
 
@@ -177,16 +169,16 @@ async def _look_again(
 
 
 @dataclass(frozen=True, slots=True)
-class _Retrieval:
-    """What surfaces to replies, and the way back from a reply to it."""
+class _Shared:
+    """What all souls of a daemon share: homes, bells, eyes and tools, what surfaces to replies, and why it did."""
 
+    homes: Sequence[Home]
+    bells: Bells
+    eyes: Eyes
+    library: FolderLibrary
+    toolbox: Toolbox
     surfacing: Surfacing
     reasons: Reasons
-
-
-def _retrieval(store: Store, meanings: Meanings, library: FolderLibrary, clock: Clock) -> _Retrieval:
-    surfacing = Surfacing(store.database, clock, meanings.meaning)
-    return _Retrieval(surfacing, Reasons(store.database, meanings.patient, library.open_folders))
 
 
 def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
@@ -228,24 +220,6 @@ def _chores(
     }
 
 
-def _chores_of_soul(
-    name: str, store: Store, services: CycleServices, scheduler: Scheduler, on_due: Callable[[], None]
-) -> dict[str, Chore]:
-    """What has to be done now and then for one soul, by its name in the log."""
-    clock, emit, find_room = services.clock, services.emit, services.channel.find_room
-    sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due)
-    telling = partial(tell_of_readings, store.readings, find_room, clock, emit, on_due)
-    asking = LateAsking(store.late_offers, services.channel, services.soul, emit, on_due)
-    return {
-        f"scheduler of {name}": scheduler.run,
-        f"money of {name}": services.till.run,
-        f"visits of {name}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
-        f"telling of {name}": telling,
-        f"asking of {name}": partial(asking.run, clock),
-        f"what {name} does": services.at_work.run,
-    }
-
-
 def _kept(settings: Settings) -> MemoryRetention:
     """For how long each kind of memory is kept."""
     return MemoryRetention(
@@ -255,21 +229,18 @@ def _kept(settings: Settings) -> MemoryRetention:
 
 def _services(
     settings: Settings,
-    channel: Channel,
     clock: Clock,
     emit: Emit,
+    shared: _Shared,
+    channel: Channel,
     *,
     store: Store,
-    retrieval: _Retrieval,
     soul: Callable[[], Soul],
     llm: LLM,
-    library: FolderLibrary,
-    toolbox: Toolbox,
-    eyes: Eyes,
-    bells: Bells,
-    own_bells: Mapping[str, Bell],
+    at_work: SoulAtWork,
 ) -> CycleServices:
-    """What the cycles of one soul work with; `store` is that soul's, `own_bells` of all souls here."""
+    """What the cycles of one soul in one workspace work with; `channel` and `store` are its own there."""
+    eyes, bells, homes = shared.eyes, shared.bells, shared.homes
     return CycleServices(
         llm=llm,
         channel=channel,
@@ -294,23 +265,23 @@ def _services(
         triage=Triage(SourceGate(channel, store.events), clock, emit, stale_after=settings.stale_after),
         timing=_timing(settings),
         link_hosts=settings.link_hosts,
-        capabilities=_capabilities(settings, channel, store, library, toolbox, clock),
+        capabilities=_capabilities(settings, channel, store, shared.library, shared.toolbox, clock),
         limits=partial(limits_of, settings),
         known=store.known,
         standing=store.standing,
         forgetting=_forgetting(settings, store, clock, emit, bells),
         tells_of_memory=settings.tell_of_memory,
-        surfacing=retrieval.surfacing,
-        reasons=retrieval.reasons,
+        surfacing=shared.surfacing,
+        reasons=shared.reasons,
         cues=store.cues,
         contexts=store.contexts,
         shared_keys=settings.shared_contexts,
         bells=bells,
-        wake=partial(wake_all, bells, tuple(own_bells.values())),
+        wake=partial(wake_all, bells, [home.bell for home in homes]),
         pairings=store.pairings,
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
-        at_work=SoulAtWork(store.contexts.awareness, bells, clock, soul().name),
-        notes=SoulNotes(store.notes, clock, soul().name, tuple(own_bells), NoteBudget(settings.pair_hourly)),
+        at_work=at_work,
+        notes=SoulNotes(store.notes, clock, soul().name, souls_in(homes), NoteBudget(settings.pair_hourly)),
         events=store.events,
     )
 

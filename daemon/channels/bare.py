@@ -9,6 +9,7 @@ from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
 from daemon.core.ports.posts import AttachedReply
+from daemon.core.ports.speech import Task
 from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence, Words
 
@@ -87,3 +88,18 @@ class BareChannel:
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`; no message shows a file."""
         raise FileRefused(Sentence("file_gone"))
+
+
+class UnseenSpeech:
+    """Implements `Speech` where nothing is shown before it is whole."""
+
+    shown = ""
+
+    async def say(self, text: str) -> None:
+        """See `Speech.say`."""
+
+    async def show(self, task: Task) -> None:
+        """See `Speech.show`."""
+
+    async def settle(self) -> None:
+        """See `Speech.settle`."""

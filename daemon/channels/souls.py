@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from daemon.channels.bare import BareChannel
+from daemon.channels.bare import BareChannel, UnseenSpeech
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused
 from daemon.core.links import Trusted
@@ -14,7 +14,7 @@ from daemon.core.ports.channel import Channel, Room
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech, Task
+from daemon.core.ports.speech import DraftLog, Speech
 
 
 def with_souls(channel: Channel) -> Channel:
@@ -82,18 +82,3 @@ class SoulChannel(BareChannel):
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
         return FoundPost(post.key, finished=True)
-
-
-class UnseenSpeech:
-    """Implements `Speech` where nothing is shown before it is whole."""
-
-    shown = ""
-
-    async def say(self, text: str) -> None:
-        """See `Speech.say`."""
-
-    async def show(self, task: Task) -> None:
-        """See `Speech.show`."""
-
-    async def settle(self) -> None:
-        """See `Speech.settle`."""

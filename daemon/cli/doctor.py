@@ -2,6 +2,7 @@
 
 import click
 
+from daemon.cli.checks.channels import channels
 from daemon.cli.checks.finding import Finding, Verdict, skip
 from daemon.cli.checks.installation import namesake, start_files
 from daemon.cli.checks.machine import data_folder, http_api, python_version
@@ -56,6 +57,7 @@ def failing_checks(settings: Settings) -> tuple[str, ...]:
         *models(settings),
         *step_models(settings),
         *tools(settings),
+        *channels(settings),
     ]
     failing = (one.name for one in found if one.verdict is Verdict.FAIL and one.name != DISK)
     return tuple(dict.fromkeys(failing))
@@ -77,6 +79,7 @@ def examine(*, offline: bool) -> list[Finding]:
         *money(settings),
         *research(settings),
         *tools(settings),
+        *channels(settings),
     ]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)

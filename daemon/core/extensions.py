@@ -18,6 +18,7 @@ class ExtensionGroup(StrEnum):
     PROCESS = "soul_daemon.processes"
     STEP = "soul_daemon.steps"
     PROVIDER = "soul_daemon.providers"
+    CHANNEL = "soul_daemon.channels"
 
 
 class ExtensionFault(DaemonError):
@@ -57,7 +58,7 @@ def _found(group: ExtensionGroup, name: str) -> EntryPoint:
 def _load(found: EntryPoint) -> object:
     try:
         return found.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module may try to end the process, too
         reason = f"{type(error).__name__}: {one_line(str(error))}"
         raise ExtensionFault(
             f"{found.value} can't be imported: {reason}", hint="ask its author, or name it no more"

@@ -235,6 +235,9 @@ class Extensions(SoulSection):
     steps: ProcessNames = Field(
         (), description="Cognitive steps that are thought through before each reply (`soul_daemon.steps`)."
     )
+    channels: ProcessNames = Field(
+        (), description="Channels on which strangers may talk with it, from the next start on (`soul_daemon.channels`)."
+    )
 
 
 class Soul(SoulSection):

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from daemon.app import vectors
+from daemon.core import extensions
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TIMEOUT, TurnableClock
 from tests.journeys.asking import AskedSession, door
 from tests.journeys.house import House, settings_for
+from tests.journeys.packages import install_example
 from tests.programs import ends_awaited
 
 
@@ -55,3 +57,24 @@ def program() -> Iterator[subprocess.Popen[bytes]]:
     yield running
     running.kill()
     running.communicate()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed packages; what a test has loaded of them is loaded in no other."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(extensions, "_loaded", {})
+    before = set(sys.modules)
+    yield folder
+    for name in set(sys.modules) - before:
+        if name.startswith(("soul_extras", "brought")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def extras(site: Path) -> Path:
+    """The same, with the example in it."""
+    install_example(site)
+    return site

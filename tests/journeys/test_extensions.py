@@ -1,73 +1,23 @@
 """What another package brings is found by its entry points, used where a soul names it, and refused in plain words."""
 
 import json
-import shutil
 import sys
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from daemon.core import extensions
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.llm.router import build_llm, choose_models
 from tests.fakes import TurnableClock
 from tests.given import tagged, wanting
 from tests.journeys.house import House
+from tests.journeys.packages import brings
 from tests.journeys.problems import PROBLEM, script
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "soul-extras"
 NAMED = '[extensions]\nactions = ["count"]\nprocesses = ["standup"]\n'
-
-
-@pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test has loaded is loaded in no other."""
-    before = set(sys.modules)
-    monkeypatch.setattr(extensions, "_loaded", {})
-    yield
-    for name in set(sys.modules) - before:
-        if name.startswith(("soul_extras", "brought")):
-            del sys.modules[name]
-
-
-def _installed(site: Path, name: str, points: dict[str, dict[str, str]], version: str = "1.0.0") -> None:
-    """Write what `pip install` writes of a package beside its modules."""
-    meta = site / f"{name.replace('-', '_')}-{version}.dist-info"
-    meta.mkdir(parents=True)
-    (meta / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    groups = (
-        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in names.items())
-        for group, names in points.items()
-    )
-    (meta / "entry_points.txt").write_text("\n".join(groups))
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of installed packages."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(folder)
-    return folder
-
-
-@pytest.fixture
-def extras(site: Path) -> Path:
-    """The example, installed as its `pyproject.toml` says."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
-    shutil.copytree(EXAMPLE / "soul_extras", site / "soul_extras")
-    _installed(site, project["name"], project["entry-points"], project["version"])
-    return site
-
-
-def _brings(site: Path, code: str, group: str = "actions", point: str = "odd", package: str = "brought") -> None:
-    (site / f"{package}.py").write_text(code)
-    _installed(site, package, {f"soul_daemon.{group}": {point: f"{package}:IT"}})
 
 
 async def test_the_soul_uses_an_action_of_another_package_at_a_hard_problem(empty_house: House, extras: Path) -> None:
@@ -136,7 +86,7 @@ from daemon.core.step import Step
 from daemon.mind.extended_steps import StepExtension
 IT = StepExtension(lambda soul: Step(name="odd", command="Think.", read=lambda _: 1 / 0, remember=lambda _: ()))
 """
-    _brings(site, code, "steps")
+    brings(site, code, "steps")
     write_soul(house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
     await house.start(name="tess")
     house.model.steps["odd"].append("A thought.")
@@ -150,7 +100,7 @@ async def test_a_step_that_cannot_be_used_stops_the_start_with_its_file_and_fiel
     empty_house: House, site: Path, name: str, code: str | None
 ) -> None:
     if code is not None:
-        _brings(site, code, "steps", name)
+        brings(site, code, "steps", name)
     write_soul(empty_house.settings.home, more=f'[extensions]\nsteps = ["{name}"]\n')
     with pytest.raises(SoulError, match=r"soul.toml:\d+ extensions.steps: "):
         await empty_house.start(name="tess")
@@ -160,7 +110,7 @@ async def test_the_doctor_names_providers_with_their_package(empty_house: House,
     said = await empty_house.command(
         "doctor", "--offline", env={"SOUL_PERSONA_MODEL": "extension/parrot/grey", "SOUL_STEP_MODELS": ""}
     )
-    assert "the provider parrot is soul-extras 1.0.0" in said
+    assert "the provider parrot is soul-extras 1.1.0" in said
 
 
 async def test_calls_go_to_a_provider_of_another_package(empty_house: House, extras: Path) -> None:
@@ -192,7 +142,7 @@ async def test_an_action_that_cannot_be_used_stops_the_start_with_its_file_and_f
     empty_house: House, site: Path, code: str | None, why: str
 ) -> None:
     if code is not None:
-        _brings(site, code)
+        brings(site, code)
     write_soul(empty_house.settings.home, more='[extensions]\nactions = ["odd"]\n')
     with pytest.raises(SoulError) as caught:
         await empty_house.start(name="tess")
@@ -205,8 +155,8 @@ async def test_a_process_with_a_name_of_the_house_and_one_that_two_packages_brin
     empty_house: House, extras: Path
 ) -> None:
     code = "from soul_extras.standup import STANDUP as IT"
-    _brings(extras, code, "processes", "engaged")
-    _brings(extras, code, "processes", "standup", "brought_again")
+    brings(extras, code, "processes", "engaged")
+    brings(extras, code, "processes", "standup", "brought_again")
     write_soul(empty_house.settings.home, more='[extensions]\nprocesses = ["engaged", "standup"]\n')
     with pytest.raises(SoulError) as caught:
         await empty_house.start(name="tess")
@@ -244,4 +194,4 @@ async def test_the_doctor_names_each_extension_with_its_package(empty_house: Hou
     await house.start()
     found = json.loads(await house.command("doctor", "--offline", "--json"))
     said = json.dumps(found)
-    assert "is extended by count (soul-extras 1.0.0), standup (soul-extras 1.0.0)" in said
+    assert "is extended by count (soul-extras 1.1.0), standup (soul-extras 1.1.0)" in said

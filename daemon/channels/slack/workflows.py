@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from daemon.channels.bare import BareChannel
+from daemon.channels.bare import BareChannel, UnseenSpeech
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.refusals import for_sending
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
-from daemon.channels.souls import UnseenSpeech
 from daemon.core.errors import ChannelRefused
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers

@@ -16,7 +16,7 @@ from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known
 from daemon.llm.router import choose_models, choose_step_models
 from daemon.llm.standby import choose_standby
-from daemon.soul import Extensions, Soul, find_souls_directory, least_talk_budget, load_souls
+from daemon.soul import Soul, find_souls_directory, least_talk_budget, load_souls
 
 _LITTLE_TALK = 500  # tokens of recent turns; about five short exchanges
 _PRICES = "upgrade the package genai-prices, or read the costs as a bound"
@@ -38,13 +38,13 @@ def settings_in_force() -> tuple[Settings | None, list[Finding]]:
     return settings, findings or [ok("settings", f"{len(settings.model_fields_set)} set, all others at their defaults")]
 
 
-def _extended(soul: Soul) -> Finding:
-    """What a soul has of other packages, which run with all rights of the daemon."""
+def _extended(soul: Soul) -> list[Finding]:
+    """What a soul has of other packages, which run with all rights of the daemon; its channels have their own check."""
     named = [(ExtensionGroup.ACTION, one) for one in soul.extensions.actions]
     named += [(ExtensionGroup.PROCESS, one) for one in soul.extensions.processes]
     named += [(ExtensionGroup.STEP, one) for one in soul.extensions.steps]
     listed = ", ".join(f"{name} ({origin_of(group, name)})" for group, name in named)
-    return ok("soul", f"{soul.display_name} is extended by {listed}")
+    return [ok("soul", f"{soul.display_name} is extended by {listed}")] if named else []
 
 
 def souls(settings: Settings) -> list[Finding]:
@@ -55,7 +55,7 @@ def souls(settings: Settings) -> list[Finding]:
     except SoulError as error:
         return [fail("soul", error.message, error.hint)]
     findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]
-    findings += [_extended(soul) for soul in (main, *others) if soul.extensions != Extensions()]
+    findings += [one for soul in (main, *others) for one in _extended(soul)]
     findings += [_crowded(soul) for soul in (main, *others) if least_talk_budget(soul) < _LITTLE_TALK]
     for soul in others:
         if soul.channels:

@@ -1,0 +1,126 @@
+"""Where each soul of a daemon lives: on the platform, and in a workspace apart on each channel of another package."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from daemon.app.lanes import build_lanes, on_due_of
+from daemon.app.lifecycle import Chore
+from daemon.app.nights import build_consolidator
+from daemon.channels.brought import BroughtChannel
+from daemon.channels.extended import ChannelSurroundings, channel_named
+from daemon.channels.souls import with_souls
+from daemon.core.concurrency import Bell
+from daemon.core.config import Settings
+from daemon.core.extensions import ExtensionFault
+from daemon.core.perception import ConversationKey
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
+from daemon.memory.admin.replies import StoredReplies
+from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.store import Store
+from daemon.mind.interrupts import Interrupts
+from daemon.runtime.consolidation import Consolidator
+from daemon.runtime.cue_watch import CueWatch
+from daemon.runtime.cycle_services import CycleServices
+from daemon.runtime.dispatcher import AnyLane
+from daemon.runtime.people.asking_late import LateAsking
+from daemon.runtime.people.telling import tell_of_readings
+from daemon.runtime.scheduler import Scheduler
+from daemon.runtime.visit_sweep import VisitSweep
+from daemon.shared.bells import Bells
+from daemon.soul import Souls
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A soul in one workspace, and the channel on which people of that workspace reach it; `label` is for the log.
+
+    `bell` rings when a message arrives, and so does `heard`, for those who wait for certain words.
+    """
+
+    soul: str
+    workspace: str
+    channel: Channel
+    label: str
+    bell: Bell = field(default_factory=Bell)
+    heard: Bell = field(default_factory=Bell)
+
+
+def further_homes(further: Iterable[BroughtChannel]) -> tuple[Home, ...]:
+    """Where souls live on channels of other packages; there they hear notes of other souls as everywhere."""
+    return tuple(Home(one.soul, one.workspace, with_souls(one), one.label) for one in further)
+
+
+def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
+    """The names of the souls that live there."""
+    return tuple(dict.fromkeys(one.soul for one in homes))
+
+
+def brought_channels(settings: Settings, souls: Souls, clock: Clock, emit: Emit) -> tuple[BroughtChannel, ...]:
+    """The channels of other packages that the souls name; one that can't be used is logged, and left out."""
+    found = list[BroughtChannel]()
+    for soul in souls.names:
+        for name in souls.current(soul).extensions.channels:
+            around = ChannelSurroundings(soul, settings.home.absolute() / "channels" / soul / name, clock, emit)
+            try:
+                found.append(BroughtChannel(name, channel_named(name), around))
+            except ExtensionFault as fault:
+                emit("channel.unusable", soul=soul, name=name, reason=fault.message, hint=fault.hint)
+    return tuple(found)
+
+
+def connect_brought(channels: Iterable[BroughtChannel], store: Store) -> None:
+    """Let the channels ask memory.db which lines it has."""
+    replies = StoredReplies(store.database)
+
+    async def is_known(where: ConversationKey, line: str) -> bool:
+        return await replies.find(where, line) is not None
+
+    for channel in channels:
+        channel.is_known = is_known
+
+
+class WorkAtHomes:
+    """What a daemon does in all homes of its souls: lanes, schedulers, nights, and chores by their names in the log."""
+
+    def __init__(self, settings: Settings, interrupts: Interrupts, bells: Bells, meaning: Meaning) -> None:
+        self.lanes = list[AnyLane]()
+        self.schedulers = list[Scheduler]()
+        self.nights = dict[str, Consolidator]()
+        self.chores = dict[str, Chore]()
+        self._settings = settings
+        self._interrupts = interrupts
+        self._bells = bells
+        self._meaning = meaning
+
+    def add(self, home: Home, store: Store, services: CycleServices) -> None:
+        """Add what is done in one of them; `store` and `services` are its own."""
+        lanes, scheduler = build_lanes(self._settings, store, services, self._interrupts, home.bell)
+        on_due = on_due_of(lanes, self._bells)
+        night = build_consolidator(self._settings, store, services, self._interrupts, on_due)
+        self.lanes += lanes
+        self.schedulers.append(scheduler)
+        self.nights[home.label] = night
+        self.chores |= {
+            f"scheduler of {home.label}": scheduler.run,
+            f"consolidation of {home.label}": night.run,
+            **self._of_soul(home, store, services, on_due),
+        }
+
+    def _of_soul(
+        self, home: Home, store: Store, services: CycleServices, on_due: Callable[[], None]
+    ) -> dict[str, Chore]:
+        clock, emit, channel = services.clock, services.emit, home.channel
+        sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due)
+        telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due)
+        asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
+        watch = CueWatch(store.cues, store.standing, self._meaning, channel, clock=clock, emit=emit)
+        return {
+            f"money of {home.label}": services.till.run,
+            f"visits of {home.label}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
+            f"telling of {home.label}": telling,
+            f"asking of {home.label}": partial(asking.run, clock),
+            f"cues of {home.label}": partial(watch.run, home.heard, on_due),
+        }

@@ -1,0 +1,352 @@
+"""People reach a soul on a channel of another package: once, over restarts, and as strangers to everybody in Slack."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from daemon.core.errors import SoulError
+from tests.given import tagged, wanting
+from tests.journeys.house import House
+from tests.journeys.packages import brings
+from tests.journeys.souls import write_soul
+from tests.models import FakeModel
+
+WORKSPACE = "extension.tess.lines"
+
+
+class Folder:
+    """The folder of the example's channel, and the people who write into it."""
+
+    def __init__(self, house: House, soul: str = "tess") -> None:
+        self._house = house
+        self.path = house.settings.home / "channels" / soul / "lines"
+
+    async def say(self, person: str, words: str, name: str = "1") -> Path:
+        """Put a line into the folder, whole."""
+        return await asyncio.to_thread(self.put, person, words.encode(), name)
+
+    def put(self, person: str, words: bytes, name: str) -> Path:
+        """Put any bytes into the folder."""
+        for one in (self.path.parents[1], self.path.parent, self.path, self.path / "in", self.path / "in" / person):
+            one.mkdir(mode=0o700, exist_ok=True)
+        fresh = self.path / "fresh"
+        fresh.write_bytes(words)
+        return fresh.rename(self.path / "in" / person / f"{name}.txt")
+
+    async def replies(self, person: str, count: int = 1) -> list[str]:
+        """Wait until a person has so many replies and nothing is under way; gives all, the oldest first."""
+
+        async def has() -> bool:
+            return len(self._read(person)) >= count
+
+        await self._house.when(has)
+        await self._house.idle()
+        return self._read(person)
+
+    def _read(self, person: str) -> list[str]:
+        files = sorted((self.path / "out" / person).glob("*.txt"), key=lambda one: one.name)
+        return [one.read_text() for one in files]
+
+    async def taken(self, *files: Path) -> None:
+        """Wait until files are where they were put no more."""
+
+        async def gone() -> bool:
+            return not any(one.is_symlink() or one.exists() for one in files)
+
+        await self._house.when(gone)
+
+
+def named(house: House, *channels: str, soul: str = "tess") -> str:
+    """A soul that names channels in its file."""
+    listed = ", ".join(f'"{one}"' for one in channels)
+    return write_soul(house.settings.home, soul, f"[extensions]\nchannels = [{listed}]\n", shown=soul.capitalize())
+
+
+async def test_a_line_is_answered_once_and_the_talk_goes_on_after_a_restart(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    soul = named(house, "lines")
+    await house.start(name=soul)
+    file = await folder.say("ada", "my cat is called Minos")
+    assert await folder.replies("ada") == ["Echo: my cat is called Minos"]
+    await folder.taken(file)
+    await house.stop()
+    await folder.say("ada", "what is she called?")
+    await house.start(name=soul)
+    assert await folder.replies("ada", 2) == ["Echo: my cat is called Minos", "Echo: what is she called?"]
+    assert "Echo: my cat is called Minos" in house.last_prompt()
+    rows = await house.rows("SELECT DISTINCT workspace, author, audience, place FROM inbox")
+    (row,) = (tuple(row) for row in rows)
+    assert row == (WORKSPACE, f"{WORKSPACE}.ada", f"dm:{WORKSPACE}.ada", "terminal")
+    assert {one.stat().st_mode & 0o777 for one in (folder.path, folder.path / "out" / "ada")} == {0o700}
+
+
+async def test_a_line_that_was_stored_but_not_taken_away_is_heard_once(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    soul = named(house, "lines")
+    file = await folder.say("ada", "good morning")
+    when = file.stat().st_mtime_ns
+    await house.start(name=soul)
+    assert await folder.replies("ada") == ["Echo: good morning"]
+    await folder.taken(file)
+    await house.stop()
+    await folder.say("ada", "good morning")
+    await asyncio.to_thread(os.utime, file, ns=(when, when))
+    await house.change("DELETE FROM deliveries")  # the ids of events are kept for a while alone
+    await house.start(name=soul)
+    await folder.taken(file)
+    assert await folder.replies("ada") == ["Echo: good morning"]
+    assert len(await house.rows("SELECT id FROM inbox")) == 1
+
+
+async def test_two_daemons_answer_each_line_once(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    soul = named(house, "lines")
+    await house.start(name=soul)
+    await house.start(FakeModel(), name=soul)
+    lines = [(person, f"{number} of {person}") for number in range(5) for person in ("ada", "ben")]
+    for number, (person, words) in enumerate(lines):
+        await folder.say(person, words, str(number))
+
+    async def heard() -> bool:
+        return len(await house.rows("SELECT id FROM inbox")) == len(lines)
+
+    await house.when(heard)
+    await house.idle()
+    for person in ("ada", "ben"):
+        said = " ".join(await folder.replies(person))
+        assert [said.count(words) for who, words in lines if who == person] == [1] * 5
+        assert not [words for who, words in lines if who != person and words in said]
+
+
+async def test_nothing_of_slack_or_of_others_reaches_a_stranger_and_nothing_of_theirs_gets_out(
+    empty_house: House, extras: Path
+) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    ada = await house.person("Ada")
+    await house.start(name=named(house, "lines"))
+    await house.answered("Ada", "general", "@soul the harbour gate opens with the word Labrys")
+    await house.answered("Ada", "dm", "the harbour gate has a second word, Saffron")
+    await folder.say("ben", "the harbour gate squeaks, says Octopus")
+    await folder.replies("ben")
+    seen = len(house.prompts)
+    house.model.steps["respond"].append(tagged("I know of no gate."))
+    await folder.say(ada.lower(), "what do you know about the harbour gate?")
+    assert await folder.replies(ada.lower()) == ["I know of no gate."]
+    read = str(house.prompts[seen:])
+    assert "what do you know about the harbour gate?" in read
+    assert not [one for one in ("Labrys", "Saffron", "Octopus") if one in read]
+    for room in ("general", "dm"):
+        seen = len(house.prompts)
+        await house.answered("Ada", room, "@soul what of the harbour gate?")
+        assert "Octopus" not in str(house.prompts[seen:])
+    assert "Octopus" not in str(await house.replies("general"))
+
+
+async def test_who_is_forgotten_there_is_remembered_in_slack(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    await house.start(name=named(house, "lines"))
+    await house.answered("Ada", "dm", "the harbour gate opens with Labrys")
+    await folder.say("ada", "the harbour gate squeaks, says Octopus", "1")
+    await folder.replies("ada")
+    await folder.say("ada", "forget me", "2")
+    await folder.replies("ada", 2)
+    await folder.say("ada", "yes, forget me", "3")
+    await folder.replies("ada", 3)
+
+    async def forgotten() -> bool:
+        return not await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Octopus%'")
+
+    await house.when(forgotten)
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Labrys%'")
+
+
+async def test_a_reminder_comes_on_the_channel_on_which_it_was_set(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    await house.start(name=named(house, "lines"))
+    wish = json.dumps({"when": "in 20m", "what": "the looms", "drop": []})
+    house.model.replies += [wanting("reminder"), wish, tagged("Noted."), tagged("You wanted to look at the looms.")]
+    await folder.say("ada", "Remind me of the looms in 20 minutes")
+    assert await folder.replies("ada") == ["Noted."]
+    house.clock.turn(20 * 60 + 1)
+    await house.events.until("schedule.due")
+    assert await folder.replies("ada", 2) == ["Noted.", "You wanted to look at the looms."]
+    assert not await house.posting_calls()
+
+
+async def test_two_souls_have_each_a_channel_of_that_name_and_people_of_their_own(
+    empty_house: House, extras: Path
+) -> None:
+    house = empty_house
+    souls = [named(house, "lines", soul=name) for name in ("tess", "ida")]
+    folders = [Folder(house, soul) for soul in souls]
+    await house.start(name="tess", souls=("ida",))
+    for folder, words in zip(folders, ("Labrys", "Saffron"), strict=True):
+        await folder.say("ada", words)
+        assert await folder.replies("ada") == [f"Echo: {words}"]
+    assert "Labrys" not in house.last_prompt()
+    authors = {row["author"] for row in await house.rows("SELECT author FROM inbox")}
+    assert authors == {"extension.tess.lines.ada", "extension.ida.lines.ada"}
+
+
+async def test_what_can_not_be_heard_stays_aside_and_stops_no_one(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    soul, secret = named(house, "lines"), house.settings.home / "secret"
+    await asyncio.to_thread(secret.write_text, "Labrys")
+    bad = [
+        await folder.say("ada", "  \n", "empty"),
+        await folder.say("ada", "x" * 40_001, "long"),
+        await folder.say("ada", "x" * 200_001, "large"),
+        await asyncio.to_thread(folder.put, "ada", b"\xff\xfe", "bytes"),
+        await folder.say("Not A Name", "hello", "who"),
+        await folder.say(".ada", "hello", "hidden"),
+    ]
+    link = folder.path / "in" / "ada" / "link.txt"
+    await asyncio.to_thread(link.symlink_to, secret)
+    await asyncio.to_thread(os.mkfifo, folder.path / "in" / "ada" / "pipe.txt")
+    await house.start(name=soul)
+    await folder.say("ada", "after them all\x1b[2J", "a name with spaces")
+    assert await folder.replies("ada") == ["Echo: after them all␛[2J"]
+    await folder.taken(*bad, link, link.with_name("pipe.txt"))
+    assert {one.with_suffix(".refused").exists() for one in bad} == {True}
+    assert len(await house.rows("SELECT id FROM inbox")) == 1
+
+
+async def test_a_folder_that_others_may_open_is_named_until_it_is_closed(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    soul = named(house, "lines")
+    await folder.say("ada", "hello")
+    await asyncio.to_thread(folder.path.chmod, 0o755)
+    await house.start(name=soul)
+    failure = await house.events.until("loop.failed", loop="tess on channel lines")
+    assert str(failure["reason"]).startswith("the channel 'lines' failed: other accounts may open ")
+    assert str(failure["hint"]).startswith("chmod 700 ")
+    await asyncio.to_thread(folder.path.chmod, 0o700)
+    assert await folder.replies("ada") == ["Echo: hello"]
+
+
+_FAILS = "from daemon.channels.extended import ChannelExtension\nIT = ChannelExtension(lambda _: {})"
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (None, "no installed package brings 'odd' in soul_daemon.channels"),
+        ("1 / 0", "can't be imported: ZeroDivisionError"),
+        ("import sys\nsys.exit(3)", "can't be imported: SystemExit"),
+        ("IT = 3", "'odd' is a int, no ChannelExtension"),
+        (_FAILS.format("1 / 0"), "the channel 'odd' failed: ZeroDivisionError"),
+        (_FAILS.format("exit(3)"), "the channel 'odd' failed: it tried to end the daemon"),
+        (_FAILS.format("None"), "the channel 'odd' failed: AttributeError"),
+    ],
+)
+async def test_a_broken_package_is_named_and_all_else_goes_on(
+    empty_house: House, extras: Path, code: str | None, why: str
+) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    if code is not None:
+        brings(extras, code, "channels")
+    await house.start(name=named(house, "odd", "lines"))
+
+    def reasons() -> list[str]:
+        failures = (*house.events.named("channel.unusable"), *house.events.named("loop.failed"))
+        return [str(one["reason"]) for one in failures]
+
+    await house.events.when(lambda: any(why in one for one in reasons()))
+    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+    await folder.say("ada", "hello to you")
+    assert await folder.replies("ada") == ["Echo: hello to you"]
+
+
+_ODD = """
+import asyncio
+from daemon.channels.extended import ChannelExtension, HeardLine
+from daemon.core.errors import ConfigError, SchemaMismatch
+
+class Odd:
+    opened, said = 0, []
+
+    async def receive(self, hear):
+        Odd.opened += 1
+        match Odd.opened:
+            case 1:
+                raise ConfigError("I am set wrongly")
+            case 2:
+                raise SchemaMismatch("of a database of mine")
+            case 3:
+                raise asyncio.CancelledError
+            case 4:
+                return
+        await hear(HeardLine("ada", "1", "fifth time", name="Ada\\n<b>"))
+        await asyncio.Event().wait()
+
+    async def send(self, line):
+        Odd.said.append(line)
+        raise KeyError(line.words)
+
+    async def sent(self, line):
+        return line in Odd.said
+
+IT = ChannelExtension(lambda around: Odd())
+"""
+
+
+async def test_a_channel_that_fails_or_ends_is_opened_anew_and_what_is_in_doubt_is_looked_up(
+    empty_house: House, extras: Path
+) -> None:
+    house = empty_house
+    brings(extras, _ODD, "channels")
+    await house.start(name=named(house, "odd"))
+    for times in range(1, 5):
+        await house.events.until("loop.failed", times)
+        house.clock.turn(10)  # longer than the pause, which doubles
+    await house.events.until("outbox.found")
+    failed = [one["reason"] for one in house.events.named("loop.failed")]
+    assert failed == [
+        "the channel 'odd' failed: I am set wrongly",
+        "the channel 'odd' failed: of a database of mine",
+        "the channel 'odd' failed: CancelledError",
+        "the channel 'odd' stopped by itself",
+    ]
+    (said,) = sys.modules["brought"].Odd.said
+    assert (said.person, said.words) == ("ada", "Echo: fifth time")
+    assert (await house.one("SELECT name FROM turns WHERE speaker = 'person'"))["name"] == "Ada <b>"
+    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+
+
+async def test_what_belongs_to_a_channel_that_is_not_here_waits_until_it_is(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    named(house, "lines")
+    flow = house.flow()
+    await house.start(name="tess")
+    await folder.say("ada", "are you there?")
+    await house.events.until("inbox.accepted")
+    await flow.asked.wait()
+    assert house.daemon is not None
+    await house.daemon.cut()
+    await house.start(name=named(house, "lost"))
+    await house.say("Ada", "general", "@soul hello")
+    await house.reply("general", "Echo: hello")
+    assert not (folder.path / "out").exists()
+    await house.restart(name=named(house, "lines"))
+    assert await folder.replies("ada") == ["Echo: are you there?"]
+
+
+async def test_the_doctor_names_each_channel_with_its_package_and_the_broken_one(
+    empty_house: House, extras: Path
+) -> None:
+    env = {"SOUL_NAME": named(empty_house, "lines", "lost")}
+    said = await empty_house.command("doctor", "--offline", env=env, fails=True)
+    assert "strangers reach Tess on the channel lines (soul-extras 1.1.0)" in said
+    why = "no installed package brings 'lost' in soul_daemon.channels"
+    assert f"the channel 'lost' of tess can't be used: {why}" in said
+
+
+@pytest.mark.parametrize("name", ["Lines", "a.b", "../x", "x" * 65, "-"])
+async def test_a_name_that_can_not_be_one_stops_the_start_with_its_field(empty_house: House, name: str) -> None:
+    soul = named(empty_house, name)
+    with pytest.raises(SoulError, match=r"soul\.toml:\d+ extensions\.channels"):
+        await empty_house.start(name=soul)
