@@ -49,7 +49,7 @@ def build_eyes(
     """The reader of files for one daemon; what it opens is closed with the stack."""
     senses = Senses(store.database, clock, SenseBytes(settings.home), settings.senses_mb * _MB)
     transcriber = build_transcriber(settings)
-    to = endpoint_of("transcribe", settings.stt_url, settings.stt_model, by_tokens=False)
+    to = endpoint_of("transcribe", settings.stt_url, settings.stt_model, by_text=False)
     if transcriber is not None and to is not None:
         transcriber = CountedTranscriber(transcriber, side_calls(settings, store.database, clock, emit), to)
     reader = SentFiles(transcriber)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from daemon.app.lifecycle import Daemon
+from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
@@ -88,6 +89,7 @@ def connect_http(
             memory,
             pairing_of(built, souls, standing_of),
             events_of(built),
+            paid_speech(built.settings, built.store.database, built.clock, built.emit),
         )
     )
 

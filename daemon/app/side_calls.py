@@ -1,4 +1,4 @@
-"""Counts the calls of other endpoints than the models': embeddings, paid under the cap of the day, and recordings."""
+"""Counts the calls of other endpoints than the models': embeddings, speech (both under the cap), and recordings."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +17,7 @@ from daemon.core.ports.telemetry import Emit, LLMCall
 from daemon.core.ports.vectors import Embedder, Unrelated
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import estimate_tokens
-from daemon.llm.prices import cost_of, load, most_of
+from daemon.llm.prices import cost_of, cost_of_speech, load, most_of
 from daemon.memory.database import Database
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Worker
@@ -35,28 +35,32 @@ _NOBODY: Final = Charge("")
 
 @dataclass(frozen=True, slots=True)
 class SideEndpoint:
-    """Where calls of a step go: `model` is a prefixed id, `priced` where the price list knows what a token costs."""
+    """Where calls of a step go: `model` is a prefixed id, `priced` where it is known what a text costs there."""
 
     step: str
     model: str
     priced: bool
 
 
-def endpoint_of(step: str, url: str, model: str, *, by_tokens: bool) -> SideEndpoint | None:
-    """The endpoint of a step; None for one on this machine, which costs nothing. Only OpenAI's has a known price."""
+def endpoint_of(step: str, url: str, model: str, *, by_text: bool) -> SideEndpoint | None:
+    """The endpoint of a step; None for one on this machine, which costs nothing. Only OpenAI's has a known price.
+
+    `by_text`: a call costs what its text costs.
+    """
     host = urlsplit(url).hostname or ""
     if is_loopback(host):
         return None
-    priced = host == _OPENAI and by_tokens
+    priced = host == _OPENAI and by_text
     return SideEndpoint(step, f"openai/{model}" if host == _OPENAI else f"{model}@{host}", priced)
 
 
 class SideCalls:
-    """Pays for calls in the name of the main soul; `till` has its cap alone."""
+    """Pays for calls in the name of the main soul; `till` has its cap alone, `price` says what texts cost."""
 
-    def __init__(self, till: Till, clock: Clock) -> None:
+    def __init__(self, till: Till, clock: Clock, price: Callable[[str, Sequence[str]], Cost]) -> None:
         self._till = till
         self._clock = clock
+        self._price = price
 
     async def paid(self, to: SideEndpoint, texts: Sequence[str], call: Callable[[], Awaitable[T]]) -> T:
         """What a call gives; it is counted however it ends. Raises ModelUnavailable where the cap leaves no room."""
@@ -73,8 +77,9 @@ class SideCalls:
             outcome = "ok"
             return result
         finally:
-            tokens = sum(map(estimate_tokens, texts)) if outcome != "unavailable" else 0
-            cost = cost_of(Completion(to.model, tokens_in=tokens)) if to.priced else None
+            counted = texts if outcome != "unavailable" else ()
+            tokens = sum(map(estimate_tokens, counted))
+            cost = self._price(to.model, counted) if to.priced else None
             took = round((self._clock.monotonic() - began) * 1000)
             made = _call(to, (started_ms, took), outcome, tokens, cost)
             await asyncio.shield(self._count(made, reservation))
@@ -112,9 +117,34 @@ def _call(to: SideEndpoint, times: tuple[int, int], outcome: str, tokens: int, c
 
 def side_calls(settings: Settings, database: Database, clock: Clock, emit: Emit) -> SideCalls:
     """What pays for embeddings and transcriptions, under the settings' cap for each soul."""
+    return SideCalls(_till(settings, database, clock, emit, most=most_of), clock, _by_tokens)
+
+
+def paid_speech(settings: Settings, database: Database, clock: Clock, emit: Emit) -> "PaidSpeech | None":
+    """What pays for texts read aloud, under the same cap; None where that costs nothing."""
+    to = endpoint_of("speak", settings.tts_url, settings.tts_model, by_text=True)
+    if to is None or not settings.tts_url:
+        return None
+    till = _till(settings, database, clock, emit, most=_most_of_speech)
+    return PaidSpeech(SideCalls(till, clock, _by_letters), to)
+
+
+def _till(settings: Settings, database: Database, clock: Clock, emit: Emit, *, most: Callable[[Prompt], Cost]) -> Till:
     worker = Worker(str(ProcessIdentity.current()), settings.name, "", int(settings.lease * 1000))
-    terms = Terms(cost_of, most_of, lambda: Caps(settings.max_usd_a_day), settings.cap_zone)
-    return SideCalls(Till(Reservations(database, clock, worker), terms, clock, emit), clock)
+    terms = Terms(cost_of, most, lambda: Caps(settings.max_usd_a_day), settings.cap_zone)
+    return Till(Reservations(database, clock, worker), terms, clock, emit)
+
+
+def _by_tokens(model: str, texts: Sequence[str]) -> Cost:
+    return cost_of(Completion(model, tokens_in=sum(map(estimate_tokens, texts))))
+
+
+def _by_letters(model: str, texts: Sequence[str]) -> Cost:
+    return cost_of_speech(model, sum(map(len, texts)))
+
+
+def _most_of_speech(prompt: Prompt) -> Cost:
+    return _by_letters(prompt.model, [message.text for message in prompt.messages])
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +189,15 @@ class CountedTranscriber:
     async def aclose(self) -> None:
         """See `Transcriber.aclose`."""
         await self.inner.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class PaidSpeech:
+    """Pays for texts read aloud; implements `SpeechPaid`."""
+
+    calls: SideCalls
+    to: SideEndpoint
+
+    async def speak(self, text: str, call: Callable[[], Awaitable[T]]) -> T:
+        """See `SpeechPaid.speak`."""
+        return await self.calls.paid(self.to, (text,), call)

@@ -45,7 +45,7 @@ def build_meanings(settings: Settings, database: Database, clock: Clock, emit: E
     embedder = build_embedder(settings)
     if embedder is None:
         return Meanings(None, None, partial(do_without, database, settings.index_folder, clock))
-    to = endpoint_of("embed", settings.embedder_url, settings.embedder_model, by_tokens=True)
+    to = endpoint_of("embed", settings.embedder_url, settings.embedder_model, by_text=True)
     if settings.embedder == "endpoint" and to is not None:
         embedder = PaidEmbedder(embedder, side_calls(settings, database, clock, emit), to)
     index = Vectors(settings.index_folder, embedder.id, emit)

@@ -15,6 +15,13 @@ _PER_PICTURE: Final = {Vendor.ANTHROPIC: 6_000}  # tokens; what a picture counts
 _PER_PICTURE_ELSEWHERE: Final = 30_000
 
 
+_PER_LETTER: Final = {"tts-1": 15e-6, "tts-1-hd": 30e-6}
+"""US dollars for a letter read aloud by OpenAI's models that are paid by letters (its price list)."""
+
+_PER_LETTER_AT_MOST: Final = 125e-6
+"""The same for a model that is paid by the minute, $0.015: no letter takes longer than half a second."""
+
+
 def load() -> None:
     """Read the price list, which takes a fifth of a second and 12 MB; `cost_of` needs it for a vendor's first call."""
     from genai_prices import data_snapshot
@@ -34,6 +41,12 @@ def cost_of(completion: Completion) -> Cost:
     if known is not None:
         return Cost(known)
     return Cost(_price(model, dearest_like(model) or "", completion) or 0.0, bound=True)
+
+
+def cost_of_speech(model: str, letters: int) -> Cost:
+    """What so many letters, read aloud by a model of OpenAI's, cost; at most, where it isn't paid by letters."""
+    known = _PER_LETTER.get(parse_model_id(model).name)
+    return Cost(letters * (_PER_LETTER_AT_MOST if known is None else known), bound=known is None)
 
 
 def most_of(prompt: Prompt) -> Cost:

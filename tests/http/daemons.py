@@ -13,6 +13,7 @@ import aiohttp
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import events_of, memory_of, pairing_of, sessions_of
 from daemon.app.lifecycle import Daemon
+from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.config import Settings
@@ -104,6 +105,7 @@ class HttpDaemon:
                     memory_of(self.built, souls, WORKSPACE, sessions),
                     pairing_of(self.built, souls, self._standing_of),
                     events_of(self.built),
+                    paid_speech(self.built.settings, self.built.store.database, self.built.clock, self.built.emit),
                 )
             )
             service = ServiceManager()

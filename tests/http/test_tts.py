@@ -6,9 +6,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from daemon.app import side_calls
 from daemon.channels.http import tts
 from tests.http.daemons import HttpHome, bearer
 from tests.http.speech_endpoint import Endpoint
+from tests.store.parts import look
 
 SPEAKER = """#!{python}
 import json, os, sys
@@ -128,3 +130,19 @@ async def test_without_any_speech_the_hint_says_what_to_set_or_install(home: Htt
 @pytest.mark.parametrize("body", [{"text": ""}, {"text": "x" * 4001}, {"text": "x", "voice": "-f"}, {"voice": "en"}])
 async def test_an_invalid_text_or_voice_is_refused(home: HttpHome, body: dict[str, str]) -> None:
     assert (await home.post("/api/soul/tts", body)).code == "invalid"
+
+
+async def test_what_is_read_aloud_elsewhere_is_counted_and_refused_where_the_cap_is_met(
+    empty: HttpHome, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_calls, "is_loopback", lambda _: False)
+    monkeypatch.setattr(side_calls, "_OPENAI", "127.0.0.1")
+    endpoint.more.set()
+    await empty.start(tts_url=endpoint.url, tts_model="tts-1", max_usd_a_day=0.0001)
+    assert (await empty.post("/api/soul/tts", {"text": "hello"})).status == 200
+    got = await empty.post("/api/soul/tts", {"text": "hello again"})
+    assert (got.status, got.code) == (503, "not_paid")
+    assert [one["input"] for one in endpoint.heard] == ["hello"]
+    await empty.now.stop()  # the audio is out before it is counted
+    calls = look(empty.home / "memory.db", "SELECT step, outcome, cost_usd FROM llm_calls")
+    assert calls == [("speak", "ok", pytest.approx(5 * 15e-6))]

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from daemon.app.side_calls import CountedTranscriber, PaidEmbedder, SideEndpoint, endpoint_of, side_calls
+from daemon.app.side_calls import (
+    CountedTranscriber,
+    PaidEmbedder,
+    PaidSpeech,
+    SideEndpoint,
+    endpoint_of,
+    paid_speech,
+    side_calls,
+)
 from daemon.app.vectors import build_meanings
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
@@ -98,12 +106,58 @@ async def test_a_call_that_fails_or_is_cancelled_leaves_no_reservation(database:
 
 
 async def test_a_transcription_is_counted_as_a_call_of_unknown_price(database: Database, path: Path) -> None:
-    to = endpoint_of("transcribe", "https://stt.example/v1", "whisper", by_tokens=False)
+    to = endpoint_of("transcribe", "https://stt.example/v1", "whisper", by_text=False)
     assert to is not None
     calls = side_calls(Settings(_env_file=None), database, FakeClock(auto=True), Events())
     assert await CountedTranscriber(OneWord(), calls, to).transcribe("a.mp3", b"") == "hello"
     found = look(path, "SELECT step, model, outcome, cost_usd FROM llm_calls")
     assert found == [("transcribe", "whisper@stt.example", "ok", None)]
+
+
+def speaking(database: Database, **given: object) -> PaidSpeech | None:
+    settings = Settings(_env_file=None, tts_url="https://api.openai.com/v1", **given)  # type: ignore[arg-type]  # as above
+    return paid_speech(settings, database, FakeClock(auto=True), Events())
+
+
+async def aloud() -> str:
+    return "audio"
+
+
+@pytest.mark.parametrize(
+    ("model", "usd", "bound"), [("tts-1", 0.015, 0), ("tts-1-hd", 0.03, 0), ("gpt-4o-mini-tts", 0.125, 1)]
+)
+async def test_what_is_read_aloud_is_paid_by_its_letters(
+    database: Database, path: Path, model: str, usd: float, bound: int
+) -> None:
+    speech = speaking(database, tts_model=model, max_usd_a_day=1.0)
+    assert speech is not None
+    assert await speech.speak("a" * 1_000, aloud) == "audio"
+    found = look(path, "SELECT step, model, outcome, cost_bound FROM llm_calls")
+    assert found == [("speak", f"openai/{model}", "ok", bound)]
+    assert look(path, "SELECT round(cost_usd, 6) FROM llm_calls") == [(usd,)]
+    assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
+    assert look(path, "SELECT nano FROM spending WHERE paid_by = 'soul'") == [(round(usd * 10**9),)]
+
+
+async def test_where_the_cap_leaves_no_room_nothing_is_read_aloud(database: Database, path: Path) -> None:
+    speech = speaking(database, tts_model="tts-1", max_usd_a_day=0.01)
+    assert speech is not None
+    with pytest.raises(ModelUnavailable, match="cap of"):
+        await speech.speak("a" * 1_000, aloud)
+    assert look(path, CALLS) == []
+    assert await speech.speak("a" * 600, aloud) == "audio"
+    with pytest.raises(ModelUnavailable, match="cap of"):
+        await speech.speak("a" * 100, aloud)
+
+
+def test_speech_on_this_machine_costs_nothing_and_elsewhere_an_unknown_sum(database: Database) -> None:
+    for url in ("", "http://127.0.0.1:1/v1"):
+        settings = Settings(_env_file=None, tts_url=url)
+        assert paid_speech(settings, database, FakeClock(auto=True), Events()) is None
+    settings = Settings(_env_file=None, tts_url="https://tts.example/v1", tts_model="voice")
+    elsewhere = paid_speech(settings, database, FakeClock(auto=True), Events())
+    assert elsewhere is not None
+    assert elsewhere.to == SideEndpoint("speak", "voice@tts.example", priced=False)
 
 
 async def test_an_embedder_elsewhere_is_paid_and_one_on_this_machine_costs_nothing(

@@ -213,7 +213,7 @@ class HttpChannel(BareChannel):
         endpoints = Endpoints(
             self._side,
             chat,
-            Tts(self._settings, self._emit, espeak=self._espeak),
+            Tts(self._settings, self._emit, self._side, espeak=self._espeak),
             self._of_sessions,
             self._pages,
             pairing=PairPages(self._side),

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from daemon.channels.http.events import EventsTaken
 from daemon.core.contexts import ContextState, JSONObject
@@ -13,6 +13,15 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.library import Passage
 from daemon.core.ports.posts import StoredReply
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
+
+T = TypeVar("T")
+
+
+class SpeechPaid(Protocol):
+    """Pays for a text that is read aloud elsewhere."""
+
+    async def speak(self, text: str, call: Callable[[], Awaitable[T]]) -> T:
+        """What the call gives; it is counted however it ends. Raises ModelUnavailable where a cap leaves no room."""
 
 
 class CompanionsSeen(Protocol):
@@ -149,6 +158,7 @@ class DaemonSide:
     `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
     `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
     may know of the soul's memory, `pairing` is for machines that ask for keys, `events` is for programs that report.
+    `speech` pays for texts read aloud, None where that costs nothing.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
@@ -162,3 +172,4 @@ class DaemonSide:
     memory: SessionMemory
     pairing: MachinesPairing
     events: EventsTaken
+    speech: SpeechPaid | None = None

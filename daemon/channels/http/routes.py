@@ -109,7 +109,11 @@ ROUTES: Final = (
         "Read a text aloud",
         "Through the speech endpoint in the settings, else with espeak-ng. The endpoint's audio streams.",
         {200: Answer("The audio; WAV from espeak-ng.", "audio/*")},
-        {501: "No speech is set up; the hint says what to set or install.", 502: "The speech failed."},
+        {
+            501: "No speech is set up; the hint says what to set or install.",
+            502: "The speech failed.",
+            503: "The cap on what may be spent leaves no room for it, or memory.db can't be written; nothing was sent.",
+        },
         body=SpeechRequest,
     ),
     Route(

@@ -4,16 +4,19 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import SpeechRequest
 from daemon.core.bounded_http import UNCOMPRESSED
 from daemon.core.config import Settings
+from daemon.core.errors import ModelUnavailable
 from daemon.core.network import is_loopback
 from daemon.core.ports.telemetry import Emit
 
@@ -32,23 +35,34 @@ _AUDIO: Final = ("audio/", "application/octet-stream")
 class Tts:
     """The speech endpoint. `espeak` is the program to run where no upstream endpoint is set."""
 
-    def __init__(self, settings: Settings, emit: Emit, *, espeak: str = ESPEAK) -> None:
+    def __init__(self, settings: Settings, emit: Emit, side: DaemonSide, *, espeak: str = ESPEAK) -> None:
         self._settings = settings
         self._emit = emit
+        self._side = side
         self._espeak = espeak
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def speak(self, request: web.Request) -> web.StreamResponse:
-        """The audio of a text. Raises Refusal: 501 no speech set up, 502 the speech failed."""
+        """The audio of a text. Raises Refusal: 501 no speech set up, 502 the speech failed, 503 a cap left no room."""
         asked = await read_body(request, SpeechRequest)
         if self._settings.tts_url:
-            return await self._from_upstream(request, asked)
+            return await self._paid(request, asked)
         program = shutil.which(self._espeak)
         if program is None:
             hint = "set SOUL_TTS_URL to an OpenAI-compatible endpoint, or install espeak-ng"
             raise Refusal(501, "no_voice", "No speech is set up.", hint)
         async with self._slots:
             return web.Response(body=await self._from_espeak(program, asked), content_type="audio/wav")
+
+    async def _paid(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
+        """The endpoint's audio, counted where it costs something."""
+        call, paying = partial(self._from_upstream, request, asked), self._side.speech
+        if paying is None:
+            return await call()
+        try:
+            return await paying.speak(asked.text, call)
+        except ModelUnavailable as error:
+            raise Refusal(503, "not_paid", error.message, error.hint) from error
 
     async def _from_upstream(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
         """Pass the endpoint's audio on as it comes, through OpenAI's SDK (create speech)."""
