@@ -43,6 +43,8 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "doing_read_from": "Reading {source}",
         "doing_read_page": "Reading {source}, page {page}",
         "doing_read_passage": "passage {number}",
+        "done_look_up": "Looked up what I know: {count}",
+        "done_follow": "Read linked messages: {count}",
         "doing_ask": "Asking back",
         "doing_remember": "Noting a conclusion",
         "doing_remind": "Making a note for later",

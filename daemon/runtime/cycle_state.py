@@ -12,7 +12,7 @@ from daemon.core.looked_at import OpenBeside
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports.channel import LinkedMessages
 from daemon.core.ports.library import Passage
-from daemon.core.ports.speech import Speech, Task
+from daemon.core.ports.speech import Speech, Task, TaskState
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.sentences import Words
 from daemon.core.spending import Charge
@@ -122,6 +122,11 @@ class Cycle:
         """Show people a piece of work before the answer, where the reply streams."""
         if self.speech is not None:
             await self.speech.show(task)
+
+    async def show_done(self, sentence: str, count: int) -> None:
+        """Show as a count alone what was found for the answer, since its readers may not know all of it; 0: nothing."""
+        if count:
+            await self.show(Task(sentence, self.words.say(sentence, count=count), TaskState.COMPLETE))
 
     async def find_readers(self) -> None:
         """Ask who reads here, and give the claim the audience that is true now. Raises LostLease."""

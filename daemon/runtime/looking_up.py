@@ -46,6 +46,7 @@ async def look_up(
         cycle.services.emit("lookup.failed", trace=cycle.trace_id, error=error)
         return memory
     cycle.found = found
+    await cycle.show_done("done_look_up", len(found))
     return with_memories(memory, found, lanes[0], soul.budgets.memories)
 
 

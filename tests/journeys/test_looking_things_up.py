@@ -86,9 +86,10 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
     async def cards() -> list[tuple[str, str]] | None:
         posts = await house.people.posts_by_bot("D0ADA")
         seen = cards_of(posts[-1]) if posts else []
-        return seen if len(seen) == 4 else None
+        return seen if len(seen) == 5 else None
 
     assert await house.until(cards) == [
+        ("Looked up what I know: 2", ""),
         ("Looking up “kilns crack”", "kilns crack (in handbook, earlier talk)"),
         ("Reading handbook/kilns.md:1", "passage 1"),
         ("Reading handbook/kilns.md:1, page 2", "passage 1"),

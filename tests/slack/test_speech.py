@@ -66,6 +66,20 @@ async def test_a_blank_reply_opens_no_stream(talk: TimedSpeech, control: Workspa
     assert await control.calls("chat.startStream") == []
 
 
+async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the_first_text(
+    talk: TimedSpeech, control: WorkspaceControl
+) -> None:
+    await talk.speech.show(Task("found", "Looked up what I know: 2", TaskState.COMPLETE))
+    await talk.pass_time(0.3)
+    assert talk.log.steps == []
+    await talk.speech.say("a" * 80)
+    await talk.pass_time(0.2)
+    await talk.speech.settle()
+    (start,) = await control.calls("chat.startStream")
+    assert [(one["title"], one["status"]) for one in cards(start)] == [("Looked up what I know: 2", "complete")]
+    assert spoken(start) == "a" * 80
+
+
 async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: WorkspaceControl) -> None:
     await talk.speech.say("e" * 5_000)
     await talk.pass_time(0.2)

@@ -122,7 +122,8 @@ class SlackSpeech:
             self._group.create_task(self._work(self._group))
 
     def _has_pending(self) -> bool:
-        return bool(self._pending.strip()) or (self._cards and self._task_cards.changed)
+        """Whether there is a reason to open the stream; a card of what is done already waits for the first text."""
+        return bool(self._pending.strip()) or (self._cards and self._task_cards.running)
 
     async def _work(self, group: asyncio.TaskGroup) -> None:
         try:

@@ -70,6 +70,11 @@ class TaskCards:
         return self._tasks != self._shown
 
     @property
+    def running(self) -> bool:
+        """Whether a task is not over yet."""
+        return any(task.state not in _ENDED for task in self._tasks.values())
+
+    @property
     def tasks(self) -> Mapping[str, Task]:
         """Every task in its current state."""
         return dict(self._tasks)
