@@ -1,0 +1,35 @@
+"""A thought as a cycle hands it to its commit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+OCCASIONS: Final = (
+    *("words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening"),
+    "resumption",
+)
+"""What a thought can be woken by."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewThought:
+    """One thought: why it was thought, in which mental process, what it was given and what it holds.
+
+    `input` is a CognitiveInput in JSON, empty where another step than `think` thought; `output` a CognitiveOutput.
+    `surprise` (0 to 1) is the greatest among its prediction errors, None without any. `did` says how many parts of each
+    field took effect, `refused` which fields lost a part, each with the reason. `saw_thoughts` are the ids of the
+    thoughts that stood in its prompt. `calls_made`: how many model calls the cycle had made by then; the motor sets it.
+    """
+
+    occasion: str
+    process: str
+    input: str
+    output: str
+    degraded: bool = False
+    spoke: bool = False
+    surprise: float | None = None
+    did: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    refused: tuple[tuple[str, str], ...] = ()
+    saw_thoughts: tuple[str, ...] = ()
+    calls_made: int = 0

@@ -1,0 +1,119 @@
+"""What a soul thought last: in this conversation, and where the same people or the whole workspace may know of it."""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.thought_readers import may_think_again, may_think_here, read_readers
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+
+MOST_RECENT: Final = 3
+_LOOKED_AT: Final = 20  # newest thoughts of an audience
+
+
+@dataclass(frozen=True, slots=True)
+class KeptThought:
+    """A thought that was committed; `input` and `output` are JSON, `input` is empty where another step thought."""
+
+    id: str
+    at_ms: int
+    conversation: str
+    audience: str
+    occasion: str
+    process: str
+    input: str
+    output: str
+    spoke: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LastThoughts:
+    """`previous` is the last thought of the conversation itself, `recent` are others, oldest first."""
+
+    previous: KeptThought | None = None
+    recent: tuple[KeptThought, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all of them: what a thought that is shown them saw."""
+        return tuple(one.id for one in (*self.recent, self.previous) if one is not None)
+
+
+async def last_thoughts(
+    transaction: Transaction, conversation: ConversationKey, readers: Readers, limit: int = MOST_RECENT
+) -> LastThoughts:
+    """The last committed thought of a conversation, and up to `limit` recent ones, none of them without its words.
+
+    The recent ones came before the same audience or the workspace; before readers who aren't all members they are of
+    this conversation alone. None is given that the readers may not have thought before them again: there is no previous
+    thought then, and none older takes its place.
+    """
+    own = await transaction.rows(
+        "SELECT * FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT :most",
+        id=str(conversation),
+        most=_LOOKED_AT,
+    )
+    rows = {row["seq"]: row for row in own}
+    if readers.members_only:
+        everybody = Audience(AudienceKind.WORKSPACE, conversation.workspace)
+        for audience in dict.fromkeys((everybody, readers.audience)):
+            found = await transaction.rows(
+                """
+                SELECT * FROM thoughts WHERE soul = :soul AND workspace = :workspace AND audience = :audience
+                ORDER BY seq DESC LIMIT :most
+                """,
+                soul=conversation.soul,
+                workspace=conversation.workspace,
+                audience=str(audience),
+                most=_LOOKED_AT,
+            )
+            rows |= {row["seq"]: row for row in found}
+    newest = own[0]["seq"] if own else 0
+    allowed = {seq: row for seq, row in sorted(rows.items()) if _is_allowed(row, str(conversation), readers)}
+    previous = allowed.pop(newest, None)
+    recent = list(allowed.values())[-limit:] if limit > 0 else []
+    return LastThoughts(_read(previous) if previous is not None else None, tuple(map(_read, recent)))
+
+
+class Stream:
+    """The stream of thought, to be read from."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def last(self, conversation: ConversationKey, readers: Readers, limit: int = MOST_RECENT) -> LastThoughts:
+        """What `last_thoughts` gives."""
+
+        async def unit(transaction: Transaction) -> LastThoughts:
+            return await last_thoughts(transaction, conversation, readers, limit)
+
+        return await self._database.read(unit)
+
+
+def _is_allowed(row: sqlite3.Row, conversation: str, readers: Readers) -> bool:
+    if row["emptied"]:
+        return False
+    try:
+        then = read_readers(json.loads(row["readers"]))
+    except ValueError:
+        return False
+    # a channel that was made private since has another audience in the column than it had then
+    if then is None or str(then.audience) != row["audience"]:
+        return False
+    return may_think_again(readers, then) if row["conversation"] == conversation else may_think_here(readers, then)
+
+
+def _read(row: sqlite3.Row) -> KeptThought:
+    return KeptThought(
+        row["id"],
+        row["at_ms"],
+        row["conversation"],
+        row["audience"],
+        row["occasion"],
+        row["process"],
+        row["input"],
+        row["output"],
+        spoke=bool(row["spoke"]),
+    )
