@@ -28,6 +28,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "feedback": "Show which replies people called good or bad, and what was wrong.",
         "people": "Show what the soul knows about users, per audience, and how it changed.",
         "memory": "Show what is remembered, how it is found, and why.",
+        "thoughts": "Show the stream of thought of a soul that thinks whole thoughts.",
         "mind": "Show the forms of a thought, and check one.",
         "passport": "Write all memories into files, bring such files back, or check them.",
         "context": "Show and change the typed state that souls and people share.",

@@ -47,6 +47,7 @@ from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
 from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.memory.spending.reservations import Reservations
+from daemon.memory.stream.reading import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class Store:
     night: NightStores
     reservations: Reservations
     alarms: Alarms
+    stream: Stream
 
 
 @asynccontextmanager
@@ -167,4 +169,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         night=night_stores(database, clock, worker),
         reservations=Reservations(database, clock, worker),
         alarms=Alarms(database, clock, worker),
+        stream=Stream(database),
     )

@@ -1,6 +1,7 @@
 """The effects of a cycle: speech is streamed at once, every other effect is collected for the commit."""
 
-from collections.abc import AsyncIterable, Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping, Sized
+from dataclasses import replace
 
 from daemon.core.contexts import ContextRefused
 from daemon.core.ports.library import Passage
@@ -17,6 +18,7 @@ from daemon.memory.queues.remembering import Remembered
 from daemon.memory.shared.changes import SharedChange
 from daemon.memory.shared.contexts import Change
 from daemon.memory.shared.note_acts import SentNote
+from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.reply_rules import NO_RULES, ReplyRule, ReplyRules
 
 _MOST_REMEMBERED = 5  # in one cycle
@@ -26,10 +28,18 @@ class Motor:
     """Collects the effects of one cycle. `speech` streams the reply to users; None shows nothing before the commit.
 
     Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs. `words`
-    are those of the daemon's own lines; `rules` hold for what is said, streamed or not.
+    are those of the daemon's own lines; `rules` hold for what is said, streamed or not. `calls` are the model calls of
+    the cycle so far.
     """
 
-    def __init__(self, speech: Speech | None, words: Words = HOUSE_WORDS, rules: ReplyRules = NO_RULES) -> None:
+    def __init__(
+        self,
+        speech: Speech | None,
+        words: Words = HOUSE_WORDS,
+        rules: ReplyRules = NO_RULES,
+        *,
+        calls: Sized = (),
+    ) -> None:
         self._speech = speech
         self.words = words
         self._rules = rules
@@ -52,6 +62,8 @@ class Motor:
         self._dates: dict[str, int] = {}
         self._drawn_on: dict[str, Passage] = {}
         self._answers: tuple[str, ...] = ()
+        self._calls = calls
+        self._thoughts: list[NewThought] = []
 
     @property
     def reply(self) -> str:
@@ -99,6 +111,11 @@ class Motor:
     def annotations(self) -> Mapping[str, object]:
         """What is stored privately with the reply: thoughts, verbs, checks."""
         return self._annotations
+
+    @property
+    def thoughts(self) -> tuple[NewThought, ...]:
+        """The whole thoughts of the cycle, oldest first."""
+        return tuple(self._thoughts)
 
     @property
     def intentions(self) -> tuple[NewIntention, ...]:
@@ -202,6 +219,10 @@ class Motor:
     def annotate(self, **private: object) -> None:
         """Store private values with the turn; JSON values only. None is left out."""
         self._annotations.update({name: value for name, value in private.items() if value is not None})
+
+    def think(self, thought: NewThought) -> None:
+        """Add a whole thought to the stream of thought of this conversation."""
+        self._thoughts.append(replace(thought, calls_made=len(self._calls)))
 
     def schedule(self, intention: NewIntention) -> None:
         """Schedule a perception in this conversation; it replaces the one pending in the same slot."""

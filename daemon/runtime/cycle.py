@@ -48,7 +48,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)
     speech = cycle.speech = _speech(cycle)
-    motor = Motor(speech, cycle.words, await rules_of_reply(cycle))
+    motor = Motor(speech, cycle.words, await rules_of_reply(cycle), calls=cycle.calls)
     try:
         context = await process_context(cycle, soul, transcript, motor)
         services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)

@@ -31,6 +31,7 @@ from daemon.runtime.away import away_note, away_turn
 from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.sharing import among_souls, said_to_souls
+from daemon.runtime.stream_of_thought import thoughts_of
 from daemon.runtime.visit_notes import note_of_visit
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
@@ -101,6 +102,7 @@ def effect_of_cycle(
         answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
+        thoughts=thoughts_of(cycle, motor, thinking.run, thinking.transcript) if soul.mind == "cycle" else None,
     )
 
 

@@ -13,6 +13,7 @@ from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turns import THOUGHT_TURNS
 from daemon.memory.knowledge.user_models import MODEL_KEY
 from daemon.memory.records import Speaks
+from daemon.memory.stream.emptying import empty_thoughts_since
 
 _FREE_WORDS: Final = "'$.monologue', '$.monologue_verb', '$.stimulus_verb', '$.reply_verb', '$.made_piece', '$.in_full'"
 WITHOUT_FREE_WORDS: Final = f"CASE WHEN json_valid(thought) THEN json_remove(thought, {_FREE_WORDS}) ELSE '{{}}' END"
@@ -105,6 +106,7 @@ async def _forget_heard_in(transaction: Transaction, conversation: str, seq: int
         now=now,
     )
     await _forget_inner_life(transaction, conversation, seq, now)
+    await empty_thoughts_since(transaction, conversation, seq)
 
 
 async def _forget_inner_life(transaction: Transaction, conversation: str, seq: int, now: int) -> None:

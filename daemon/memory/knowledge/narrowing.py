@@ -12,6 +12,7 @@ from daemon.memory.knowledge.records.origins import common_of
 from daemon.memory.knowledge.records.store import UnreadableRecord, change, get_any
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.records import Speaks
+from daemon.memory.stream.narrowing import narrow_thoughts
 
 _REASON = "its sources are for fewer people by now"
 
@@ -55,6 +56,7 @@ async def make_private(transaction: Transaction, workspace: str, channel: str, a
     await _narrow(transaction, [row["target"] for row in rows], now)
     await _narrow_unlinked(transaction, workspace, Origin(audience, channel), everybody, now)
     await _narrow_notes(transaction, workspace, channel, audience, now)
+    await narrow_thoughts(transaction, workspace, channel, audience)
     await forget_guesses_made_in(transaction, workspace, everybody, [row["id"] for row in changed], now)
 
 

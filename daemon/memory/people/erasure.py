@@ -27,6 +27,7 @@ from daemon.memory.people.repeated import EMPTIED, NO_REPEATS, Repeats, conversa
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.vector_queue import Order, enqueue
 from daemon.memory.spending.forgetting import forget_payer
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 K = TypeVar("K", int, str)
 _WHY: Final = "its person asked to be forgotten"
@@ -139,12 +140,12 @@ async def _forget_records(  # noqa: PLR0917 - one of each
     for conversation in private:
         found = await transaction.rows("SELECT id FROM records WHERE conversation = :id", id=conversation)
         records |= {row["id"] for row in found}
-    speakers = {
-        row["seq"]: Speaks(row["speaker"])
+    turns = [
+        turn_id(Speaks(row["speaker"]), row["seq"])
         for part in _sliced(seqs)
         for row in await _among(transaction, "SELECT seq, speaker FROM turns WHERE seq IN (%s)", part)
-    }
-    turns = [turn_id(speaker, seq) for seq, speaker in speakers.items()]
+    ]
+    await empty_thoughts_on(transaction, turns)
     linked = {
         row["target"]
         for part in _sliced(turns)

@@ -22,6 +22,8 @@ ACT: Final = "read words"
 """The act in the audit; its object is the person."""
 
 _PASSAGE: Final = "LB_"
+_THOUGHT: Final = "TH_"
+_HEARD_LATELY: Final = 50  # turns
 _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 
@@ -40,7 +42,7 @@ class Worded:
 
 
 async def worded(transaction: Transaction, ids: Iterable[str]) -> list[Worded]:
-    """Those turns, records, notes and passages of the library that a command may show.
+    """Those turns, records, notes, thoughts and passages of the library that a command may show.
 
     The journal is shown by none, nor is what was said while its author had remembering paused.
     """
@@ -90,8 +92,9 @@ async def forget_readings(transaction: Transaction, workspace: str, person: str)
 async def _one(transaction: Transaction, name: str) -> Worded | None:
     if name.startswith(_PASSAGE):  # a file of the admin's own
         return Worded(name, "", "", private=False, people=frozenset())
-    if name.startswith(MARK):
-        return await _note(transaction, name)
+    for prefix, read in ((MARK, _note), (_THOUGHT, _whole_thought)):
+        if name.startswith(prefix):
+            return await read(transaction, name)
     origin = await origin_of(transaction, name)
     if origin is None:
         return None
@@ -119,6 +122,29 @@ async def _note(transaction: Transaction, name: str) -> Worded | None:
     private = Audience.parse(row["audience"]).kind is not AudienceKind.WORKSPACE
     soul = row["addressee"] if row["sender"] == OPERATOR else row["sender"]
     return Worded(name, soul, row["workspace"], private, frozenset({row["behalf"]} - {""}))
+
+
+async def _whole_thought(transaction: Transaction, name: str) -> Worded | None:
+    """A thought; its words are also those of the people whom its conversation had heard lately by then."""
+    row = await transaction.one("SELECT * FROM thoughts WHERE id = :id AND passing = 0 AND emptied = 0", id=name)
+    if row is None:
+        return None
+    heard = await transaction.rows(
+        f"""
+        SELECT DISTINCT author FROM (
+          SELECT author, speaker FROM turns WHERE conversation = :conversation AND seq <= :saw_to
+          ORDER BY seq DESC LIMIT {_HEARD_LATELY})
+        WHERE speaker <> 'soul'
+        """,  # noqa: S608 - a constant
+        conversation=row["conversation"],
+        saw_to=row["saw_to"],
+    )
+    sources = await transaction.rows("SELECT source FROM thought_sources WHERE thought = :id", id=name)
+    authors = {one["author"] for one in heard}
+    for one in sources:
+        authors |= await _authors(transaction, one["source"])
+    private = Audience.parse(row["audience"]).kind is not AudienceKind.WORKSPACE
+    return Worded(name, row["soul"], row["workspace"], private, await _people_of(transaction, authors))
 
 
 async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool) -> Worded | None:

@@ -13,6 +13,7 @@ from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction, Unit
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.people.passing import erase_turns
+from daemon.memory.stream.emptying import empty_thoughts_before
 
 _EVERY_S: Final = 3600.0
 _AT_ONCE: Final = 20  # in one transaction, which has to be short
@@ -36,7 +37,9 @@ async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int
     """Erase what is too old; gives how many turns and records. Raises StoreError."""
     now, total = clock.now_ms(), 0
     if kept.turns:
-        total += await _while_any(database, clock, partial(_old_turns, now=now, before=now - kept.turns * _DAY_MS))
+        before = now - kept.turns * _DAY_MS
+        total += await _while_any(database, clock, partial(_old_turns, now=now, before=before))
+        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_AT_ONCE))
     for days, which in (
         (kept.facts, "kind = 'fact' AND id IN (SELECT id FROM facts WHERE valid_until_ms < :before)"),
         (kept.episodes, "kind IN ('episode', 'core', 'sphere') AND at_ms < :before"),

@@ -27,6 +27,7 @@ from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.spending.llm_calls import store_calls
+from daemon.memory.stream.keeping import ThoughtPlace, store_thoughts
 from daemon.memory.worker_store import WorkerStore
 
 
@@ -65,6 +66,8 @@ class Commits(WorkerStore):
                 trace_id=effect.trace_id,
                 now=now,
             )
+            if effect.thoughts is not None:
+                await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)
             await self._store_posts(transaction, effect, now)
             await end_unanswered_step(transaction, effect, now)
             await note_title(transaction, effect, now)
@@ -189,6 +192,11 @@ class Commits(WorkerStore):
             id=effect.claim.key(0),
         )
         return Delivery.from_row(row, doubtful=False) if row else None
+
+
+def _thinking_of(effect: CycleEffect) -> ThoughtPlace:
+    claim = effect.claim
+    return ThoughtPlace(claim.conversation, claim.audience, effect.trace_id, effect.calls)
 
 
 def _by_person(turn: Turn) -> bool:

@@ -15,6 +15,7 @@ from daemon.memory.queues.handoffs import Handoff
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Turn, VisitState
+from daemon.memory.stream.keeping import CycleThoughts
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class CycleEffect:
     `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
     parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
     `answers` are offered to the recipient under the last part. The authors of `missed` are asked about
-    them later.
+    them later. `thoughts` go into the stream of thought of the conversation.
     """
 
     claim: Claim
@@ -90,3 +91,4 @@ class CycleEffect:
     unasked: bool = False
     answers: tuple[str, ...] = ()
     missed: tuple[InboxMessage, ...] = ()
+    thoughts: CycleThoughts | None = None

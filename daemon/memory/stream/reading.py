@@ -93,7 +93,8 @@ class Stream:
 
 
 def _is_allowed(row: sqlite3.Row, conversation: str, readers: Readers) -> bool:
-    if row["emptied"]:
+    here = row["conversation"] == conversation
+    if row["emptied"] or (row["passing"] and not here):
         return False
     try:
         then = read_readers(json.loads(row["readers"]))
@@ -102,7 +103,7 @@ def _is_allowed(row: sqlite3.Row, conversation: str, readers: Readers) -> bool:
     # a channel that was made private since has another audience in the column than it had then
     if then is None or str(then.audience) != row["audience"]:
         return False
-    return may_think_again(readers, then) if row["conversation"] == conversation else may_think_here(readers, then)
+    return may_think_again(readers, then) if here else may_think_here(readers, then)
 
 
 def _read(row: sqlite3.Row) -> KeptThought:

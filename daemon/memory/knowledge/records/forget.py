@@ -19,6 +19,7 @@ from daemon.memory.knowledge.records.kinds import (
 from daemon.memory.knowledge.records.ledger import forget_salts
 from daemon.memory.knowledge.records.links import DERIVING, Link, Relation, link, links_from, links_to
 from daemon.memory.knowledge.records.store import UnreadableRecord, change, erase, get_any
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 SUPERSEDED: Final = "superseded"
 
@@ -35,7 +36,7 @@ async def forget(
     of its quotations that are left, and one without quotations goes with any of its sources. A fact that is superseded
     by one that goes holds again, unless that one held no more itself, and what a core that goes was distilled from may
     be distilled again. Turns that are `reworded` stay where they were said: their visit is made anew from what they say
-    now.
+    now. What the soul thought in sight of any of it loses its words.
     """
     gone: list[str] = []
     waiting = list(ids)
@@ -63,6 +64,7 @@ async def forget(
                 waiting.append(one.origin)
             else:
                 await _empty(transaction, one, now, reason)
+    await empty_thoughts_on(transaction, [*ids, *gone])
     return gone
 
 

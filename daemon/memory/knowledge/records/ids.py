@@ -1,12 +1,12 @@
 """Ids of records: made by the store, unique, and never given twice (seed 004 and `upstream.md` 5.1)."""
 
-import datetime as dt
 import re
 import secrets
 from collections.abc import Mapping
 from typing import Final
 
 from daemon.memory.database import Transaction
+from daemon.memory.id_series import next_id, next_number, series_of_day
 from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.records import Speaks
 
@@ -24,9 +24,7 @@ async def new_id(transaction: Transaction, kind: RecordKind, at_ms: int) -> str:
             fresh = f"{_FACT}_{secrets.token_hex(4)}"
             if await _is_first(transaction, fresh):
                 return fresh
-    day = dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC).strftime("%Y%m%d")
-    series = f"{_DATED[kind]}_{day}" if kind in _DATED else _NUMBERED[kind]
-    return f"{series}_{await _next(transaction, series):03d}"
+    return await next_id(transaction, series_of_day(_DATED[kind], at_ms) if kind in _DATED else _NUMBERED[kind])
 
 
 async def reserve_id(transaction: Transaction, record_id: str) -> None:
@@ -54,17 +52,5 @@ def turn_seq(record_id: str) -> int | None:
     return int(match[2]) if match else None
 
 
-async def _next(transaction: Transaction, series: str) -> int:
-    row = await transaction.insert(
-        "record_ids",
-        "ON CONFLICT (series) DO UPDATE SET last = record_ids.last + 1 RETURNING last",
-        series=series,
-        last=1,
-    )
-    assert row is not None
-    number: int = row["last"]
-    return number
-
-
 async def _is_first(transaction: Transaction, series: str) -> bool:
-    return await _next(transaction, series) == 1
+    return await next_number(transaction, series) == 1

@@ -119,6 +119,52 @@ CHANGES: tuple[str, ...] = (
     ) STRICT
     """,
     "CREATE INDEX marked_messages_by_age ON marked_messages (marked_ms)",
+    # What a soul thought, thought by thought; `previous` names the one before in the same conversation. Erasure takes
+    # the words (`input`, `output`) and leaves the numbers. It saw all turns there up to `saw_to`, and what
+    # `thought_sources` names.
+    """
+    CREATE TABLE thoughts (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      conversation TEXT NOT NULL,
+      audience TEXT NOT NULL,
+      readers TEXT NOT NULL,                     -- JSON: before whom it was thought
+      trace_id TEXT NOT NULL,
+      previous TEXT NOT NULL,
+      at_ms INTEGER NOT NULL,
+      occasion TEXT NOT NULL CHECK (occasion IN
+        ('words', 'due', 'surprise', 'sense', 'result', 'visit_end', 'wake', 'awakening', 'resumption')),
+      process TEXT NOT NULL,
+      input TEXT NOT NULL,                       -- JSON: CognitiveInput, '' where another step thought
+      output TEXT NOT NULL,                      -- JSON: CognitiveOutput
+      degraded INTEGER NOT NULL CHECK (degraded IN (0, 1)),
+      spoke INTEGER NOT NULL CHECK (spoke IN (0, 1)),
+      surprise REAL,
+      did TEXT NOT NULL,                         -- JSON: how many parts of each field took effect
+      refused TEXT NOT NULL,                     -- JSON: which fields lost a part, and why
+      calls INTEGER NOT NULL,
+      tokens_in INTEGER NOT NULL,
+      tokens_out INTEGER NOT NULL,
+      cost_usd REAL NOT NULL,
+      saw_to INTEGER NOT NULL,
+      passing INTEGER NOT NULL CHECK (passing IN (0, 1)),
+      emptied INTEGER NOT NULL DEFAULT 0 CHECK (emptied IN (0, 1))
+    ) STRICT
+    """,
+    "CREATE INDEX thoughts_by_conversation ON thoughts (conversation, seq)",
+    "CREATE INDEX thoughts_by_audience ON thoughts (soul, workspace, audience, seq)",
+    "CREATE INDEX thoughts_with_words ON thoughts (at_ms) WHERE emptied = 0",
+    # What stood before a thought from elsewhere, by id: thoughts, turns that surfaced, records.
+    """
+    CREATE TABLE thought_sources (
+      thought TEXT NOT NULL REFERENCES thoughts (id),
+      source TEXT NOT NULL,
+      PRIMARY KEY (thought, source)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX thought_sources_by_source ON thought_sources (source)",
 )
 
 

@@ -1,0 +1,77 @@
+"""Takes the words out of thoughts along their lineage: what rests on words that are gone or changed has none itself.
+
+Numbers stay, so that the chain of thoughts is whole. A thought saw what its conversation had said by then, what stood
+in its prompt from elsewhere, and the thoughts before it.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from daemon.memory.database import Transaction
+
+_AT_ONCE: Final = 500  # ids in one statement
+
+_RESTING_ON: Final = """
+    WITH RECURSIVE tainted (id) AS (
+      SELECT id FROM thoughts WHERE {which}
+      UNION SELECT s.thought FROM tainted t CROSS JOIN thought_sources s ON s.source = t.id)
+    """
+_EMPTIED: Final = f"""
+    {_RESTING_ON}
+    UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT id FROM tainted) AND emptied = 0
+    """  # noqa: S608 - constants
+
+
+async def empty_thoughts_since(transaction: Transaction, conversation: str, seq: int) -> None:
+    """Empty the thoughts that saw turn `seq` of their conversation or a later one, and all that rest on these."""
+    await transaction.run(
+        _EMPTIED.format(which="conversation = :id AND saw_to >= :seq"),
+        id=conversation,
+        seq=seq,
+    )
+
+
+async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> None:
+    """Empty the thoughts that saw one of these turns or records, wherever it was, and all that rest on these.
+
+    A turn that is still there was seen in its own conversation, too.
+    """
+    every = list(dict.fromkeys(ids))
+    for start in range(0, len(every), _AT_ONCE):
+        await _empty_on(transaction, every[start : start + _AT_ONCE])
+
+
+async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: int) -> int:
+    """Empty the oldest thoughts from before a moment; gives how many."""
+    rows = await transaction.rows(
+        "SELECT id FROM thoughts WHERE emptied = 0 AND at_ms < :before ORDER BY at_ms LIMIT :most",
+        before=before_ms,
+        most=most,
+    )
+    if rows:
+        ids = json.dumps([row["id"] for row in rows])
+        await transaction.run(
+            "UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT value FROM json_each(:ids))",
+            ids=ids,
+        )
+    return len(rows)
+
+
+async def _empty_on(transaction: Transaction, ids: Sequence[str]) -> None:
+    await transaction.run(
+        _EMPTIED.format(
+            which="id IN (SELECT thought FROM thought_sources WHERE source IN (SELECT value FROM json_each(:ids)))"
+        ),
+        ids=json.dumps(list(ids)),
+    )
+    rows = await transaction.rows(
+        """
+        SELECT conversation, min(seq) AS first FROM turns WHERE seq IN
+          (SELECT CAST(substr(value, 4) AS INTEGER) FROM json_each(:ids) WHERE value GLOB 'T[UL]_[0-9]*')
+        GROUP BY conversation
+        """,
+        ids=json.dumps(list(ids)),
+    )
+    for row in rows:
+        await empty_thoughts_since(transaction, row["conversation"], row["first"])

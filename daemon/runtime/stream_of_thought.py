@@ -1,0 +1,57 @@
+"""What a cycle adds to its conversation's stream of thought, whatever step thought it: the stream has no hole."""
+
+from typing import Final
+
+from daemon.core.perception import Modality, Perception
+from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.stream.keeping import CycleThoughts
+from daemon.memory.stream.new_thought import NewThought
+from daemon.mind.motor import Motor
+from daemon.mind.recall.thoughts import MONOLOGUE
+from daemon.mind.state_machine import ProcessRun
+from daemon.mind.thought import CognitiveOutput
+from daemon.runtime.cycle_state import Cycle
+
+_OCCASIONS: Final = {Modality.TIME: "due", Modality.DECISION: "result", Modality.NOTE: "sense", Modality.EVENT: "sense"}
+_END_OF_VISIT: Final = "exiting"
+_RAN: Final = ("stay", "move", "return")  # acts by which a process that ran ends
+
+
+def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcript) -> CycleThoughts | None:
+    """The thoughts of a cycle with all that they saw; None where it thought nothing."""
+    thoughts = motor.thoughts or _of_another_step(cycle.newest, motor, run)
+    if not thoughts:
+        return None
+    surfaced = {one.id for one in (*cycle.found, *motor.drawn_on.values())}
+    return CycleThoughts(
+        thoughts,
+        cycle.heard_by,
+        saw_to=max((one.seq for one in transcript.turns), default=max(transcript.summarized_to, 0)),
+        saw=frozenset(surfaced.union(cycle.known_facts)),
+        passing=bool(cycle.paused),
+    )
+
+
+def occasion_of(perception: Perception) -> str:
+    """What a thought about a perception was woken by."""
+    if perception.modality is Modality.TIME and perception.process == _END_OF_VISIT:
+        return "visit_end"
+    return _OCCASIONS.get(perception.modality, "words")
+
+
+def _of_another_step(newest: Perception, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:
+    """A reply's private thought, a poem, or what a run of the autonomous loop said, in the form of a whole thought."""
+    monologue = motor.annotations.get(MONOLOGUE)
+    inner = monologue.strip() if isinstance(monologue, str) else ""
+    if not (inner or motor.said):
+        return ()
+    output = CognitiveOutput(inner_speech=inner, external_speech=motor.said or None)
+    return (
+        NewThought(occasion_of(newest), thinking_process(run), "", output.model_dump_json(), spoke=bool(motor.said)),
+    )
+
+
+def thinking_process(run: ProcessRun) -> str:
+    """The mental process in which a perception was thought about last, also where it hands back or moves on then."""
+    ran = (one.origin for one in reversed(run.path) if one.act in _RAN)
+    return next(ran, run.state.process)
