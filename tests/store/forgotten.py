@@ -9,9 +9,11 @@ from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.records import Speaks, Turn
+from daemon.memory.stream.keeping import CycleThoughts
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, effect, new_message
 from tests.store.parts import Stores
+from tests.store.thinking import members, new_thought
 
 CANARY = "quincunx"
 ADA, BEN = "U0ADA", "U0BEN"
@@ -27,7 +29,8 @@ async def fill(database: Database) -> None:
         await stores.inbox.accept(message)
         claim = await stores.claim()
         said = (Turn(Speaks.PERSON, author, author, ts, words), Turn(Speaks.SOUL, SOUL, SOUL, ts, f"about {words}"))
-        made = replace(effect(claim, f"about {words}"), turns=said, trace_id=f"trace {ts}")
+        thoughts = CycleThoughts((new_thought(f"they said {words}"),), members(f"workspace:{TEAM}"))
+        made = replace(effect(claim, f"about {words}"), turns=said, trace_id=f"trace {ts}", thoughts=thoughts)
         delivery = await stores.commits.commit(made)
         assert delivery is not None
         await stores.outbox.sent(delivery, f"9{ts}")

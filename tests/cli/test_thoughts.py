@@ -1,0 +1,200 @@
+"""`soul thoughts`: the fields that others build on, words only where they are asked for, and each look on record."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from daemon.cli.thoughts import followed
+from daemon.memory.database import open_database
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.fakes import TIMEOUT, FakeClock
+
+KEYS = (
+    *("id", "at_ms", "soul", "conversation", "audience", "occasion", "process", "previous", "degraded", "spoke"),
+    *("surprise", "did", "refused", "calls", "tokens_in", "tokens_out", "cost_usd", "input", "output"),
+)
+INPUT = {"new_percepts": [{"modality": "language", "content": "hello \x1b]0;owned\x07"}]}
+OUTPUT = {"inner_speech": "They greet me.", "external_speech": "Hello."}
+OPEN = "minoan/T1/C1/1.0"
+
+
+def add(
+    path: Path, number: int, *, conversation: str = CONVERSATION, audience: str = "dm:D1", soul: str = "minoan"
+) -> str:
+    name = f"TH_20261123_{number:03d}"
+    values = {
+        "id": name,
+        "soul": soul,
+        "workspace": "T1",
+        "conversation": conversation,
+        "audience": audience,
+        "readers": "{}",
+        "trace_id": "abc",
+        "previous": f"TH_20261123_{number - 1:03d}" if number > 1 else "",
+        "at_ms": NOW + number,
+        "occasion": "words",
+        "process": "engaged",
+        "input": json.dumps(INPUT),
+        "output": json.dumps(OUTPUT),
+        "degraded": 0,
+        "spoke": 1,
+        "surprise": 0.25,
+        "did": '{"memory_ops": 2}',
+        "refused": '[["goal_updates", "unknown"]]',
+        "calls": 1,
+        "tokens_in": 900,
+        "tokens_out": 80,
+        "cost_usd": 0.01,
+        "saw_to": 99,
+        "passing": 0,
+    }
+    with opened(path) as connection:
+        names = ", ".join(values)
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO thoughts ({names}) VALUES ({marks})", values)
+    return name
+
+
+@pytest.fixture(autouse=True)
+def memory(home: Path) -> Path:
+    """A person's message in a DM and in the open, and a thought about each."""
+    path = stock(home / "memory.db")
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES (?, 'minoan', 'T1', 'C1', '1.0', 'public_channel', 'workspace:T1', ?)",
+            (OPEN, NOW),
+        )
+        for conversation, author, audience in ((CONVERSATION, "U1", "dm:D1"), (OPEN, "U2", "workspace:T1")):
+            connection.execute(
+                "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
+                " VALUES (?, 'person', ?, 'Ben', '1.5', 'hi', ?, 'abc', ?)",
+                (conversation, author, audience, NOW),
+            )
+    add(path, 1)
+    add(path, 2, conversation=OPEN, audience="workspace:T1")
+    return path
+
+
+def listed(*arguments: str) -> list[dict[str, object]]:
+    result = call("thoughts", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    rows: list[dict[str, object]] = json.loads(result.stdout)
+    return rows
+
+
+def shown(*arguments: str) -> dict[str, object]:
+    result = call("thoughts", "show", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    row: dict[str, object] = json.loads(result.stdout)
+    return row
+
+
+def test_the_fields_are_those_of_the_contract_oldest_first_and_without_words() -> None:
+    private, public = listed()
+    assert tuple(private) == tuple(public) == KEYS
+    assert private == {
+        "id": "TH_20261123_001",
+        "at_ms": NOW + 1,
+        "soul": "minoan",
+        "conversation": CONVERSATION,
+        "audience": "dm:D1",
+        "occasion": "words",
+        "process": "engaged",
+        "previous": "",
+        "degraded": False,
+        "spoke": True,
+        "surprise": 0.25,
+        "did": {"memory_ops": 2},
+        "refused": [{"field": "goal_updates", "reason": "unknown"}],
+        "calls": 1,
+        "tokens_in": 900,
+        "tokens_out": 80,
+        "cost_usd": 0.01,
+        "input": "",
+        "output": "",
+    }
+    assert (public["id"], public["previous"]) == ("TH_20261123_002", "TH_20261123_001")
+    assert shown("TH_20261123_001") == private
+
+
+def test_it_is_of_one_soul_of_one_conversation_and_of_the_newest(memory: Path) -> None:
+    add(memory, 3, soul="ben", conversation="ben/T1/D1/")
+    assert [row["id"] for row in listed("--limit", "1")] == ["TH_20261123_002"]
+    assert [row["id"] for row in listed("--conversation", "C1")] == ["TH_20261123_002"]
+    assert [row["id"] for row in listed("--soul", "ben")] == ["TH_20261123_003"]
+
+
+def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path) -> None:
+    assert one(memory, "SELECT count(*) FROM audit") == 0
+    private, public = listed("--words")
+    assert (private["input"], private["output"]) == ("", "")
+    assert (public["input"], public["output"]) == (INPUT, OUTPUT)
+    assert one(memory, "SELECT object FROM audit") == "U2"
+    private, public = listed("--words", "--private")
+    assert private["output"] == public["output"] == OUTPUT
+    assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U1' AND detail LIKE 'thoughts: 1, private%'") == 1
+    assert one(memory, "SELECT count(*) FROM word_readings WHERE soul = 'minoan'") == 2
+    assert shown("TH_20261123_001", "--words")["output"] == ""
+    assert shown("TH_20261123_001", "--words", "--private")["output"] == OUTPUT
+
+
+def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
+    with opened(memory) as connection:
+        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
+        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
+    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
+    assert one(memory, "SELECT count(*) FROM audit") == 0
+
+
+def test_in_words_nothing_controls_the_terminal() -> None:
+    plain = call("thoughts").output
+    assert "TH_20261123_001" in plain
+    assert "1 text is not shown: add --words" in plain
+    assert "They greet me" not in plain
+    told = call("thoughts", "--words", "--private").output
+    assert told.count("thought: They greet me.") == told.count("said: Hello.") == 2
+    whole = call("thoughts", "show", "TH_20261123_001", "--words", "--private").output
+    assert "memory_ops: 2" in whole
+    assert "goal_updates: unknown" in whole
+    assert "owned" in whole
+    assert "\x1b" not in whole + told
+
+
+def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Path) -> None:
+    with opened(memory) as connection:
+        connection.execute("DELETE FROM thoughts")
+    assert 'mind = "cycle"' in call("thoughts").output
+    assert listed() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("show", "TH_9"), 70, "there is no thought TH_9"),
+        (("show", "x" * 5_000), 70, "there is no thought xxx"),
+        (("--conversation", "nowhere"), 70, "there is no conversation nowhere"),
+        (("--soul", "zoe"), 70, "no soul 'zoe' is known here"),
+        (("--private",), 2, "give --words, too"),
+        (("--limit", "0"), 2, "0 is not in the range"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(arguments: tuple[str, ...], code: int, told: str) -> None:
+    result = call("thoughts", *arguments)
+    assert (result.exit_code, told in result.output) == (code, True), result.output
+
+
+async def test_who_follows_gets_each_new_thought_once(memory: Path) -> None:
+    clock = FakeClock(auto=True)
+    async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
+        thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
+        seen = [getattr(await anext(thoughts), "id", "")]
+        add(memory, 3)
+        add(memory, 4, conversation="ben/T1/D1/", soul="ben")
+        add(memory, 5)
+        seen += [getattr(await anext(thoughts), "id", "") for _ in range(2)]
+    assert seen == ["TH_20261123_002", "TH_20261123_003", "TH_20261123_005"]

@@ -1,0 +1,273 @@
+"""The stream of thought: what is kept of a thought, before whom it is thought again, and when it loses its words."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.ports.arrivals import Withdrawal
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.store import put
+from daemon.memory.people.erasure import Spared, erase
+from daemon.memory.people.passing import erase_turns
+from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.queues.withdrawals import withdraw_reply
+from daemon.memory.stream.keeping import CycleThoughts
+from tests.fakes import FakeClock
+from tests.given import DM, SOUL, TEAM, call, deleted, edited, effect, new_message, thread
+from tests.store.parts import Stores, look
+from tests.store.thinking import Thinker, members, new_thought, outsiders, said
+
+MINE, EVERYBODY, ROOM = members("dm:D1"), members(f"workspace:{TEAM}"), members("channel:C9")
+BELOW = ConversationKey(SOUL, TEAM, "D1", "5.0")
+OPEN, OPEN_TOO, PRIVATE = thread("1.0"), thread("2.0", "C2"), thread("3.0", "C9")
+DAY = 86_400_000
+NUMBERS = "SELECT id, previous, occasion, process, spoke, calls, saw_to FROM thoughts ORDER BY seq"
+
+
+@pytest.fixture
+def soul(stores: Stores) -> Thinker:
+    return Thinker(stores)
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+async def test_each_thought_names_the_one_before_it_in_its_conversation(soul: Thinker) -> None:
+    for where, readers in ((DM, MINE), (OPEN, EVERYBODY), (DM, MINE), (DM, MINE)):
+        await soul.thinks("hm", where, readers)
+    rows = await soul.database.rows("SELECT id, previous, conversation, audience, at_ms FROM thoughts ORDER BY seq")
+    first, other, second, third = rows
+    assert [one["previous"] for one in rows] == ["", "", first["id"], second["id"]]
+    assert (other["conversation"], other["audience"]) == (str(OPEN), f"workspace:{TEAM}")
+    assert [one["id"][:3] + one["id"][-4:] for one in rows] == ["TH__001", "TH__002", "TH__003", "TH__004"]
+    assert third["id"] != second["id"]
+
+
+async def test_what_a_cycle_cost_is_dealt_out_among_its_thoughts(soul: Thinker, path: Path) -> None:
+    await soul.stores.inbox.accept(new_message())
+    claim = await soul.stores.claim()
+    calls = tuple(replace(call(), tokens_in=10**number, tokens_out=1, cost_usd=0.5) for number in range(4))
+    thoughts = (replace(new_thought("a"), calls_made=1), replace(new_thought("b"), calls_made=3))
+    kept = await soul.stores.commits.commit(
+        replace(effect(claim, "yes"), calls=calls, thoughts=CycleThoughts(thoughts, MINE))
+    )
+    assert kept is not None
+    assert look(path, "SELECT calls, tokens_in, tokens_out, cost_usd FROM thoughts ORDER BY seq") == [
+        (1, 1, 1, 0.5),
+        (3, 1_110, 3, 1.5),
+    ]
+    first, second = (row[0] for row in look(path, "SELECT id FROM thoughts ORDER BY seq"))
+    assert look(path, "SELECT previous FROM thoughts ORDER BY seq") == [("",), (first,)]
+    assert first != second
+    assert look(path, "SELECT saw_to FROM thoughts") == [(2,), (2,)], "the message, and the reply that it became"
+
+
+async def test_a_cycle_that_thought_nothing_leaves_the_stream_as_it_was(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message())
+    await stores.answer("yes")
+    assert look(path, "SELECT count(*) FROM thoughts") == [(0,)]
+
+
+# -- before whom it is thought again -----------------------------------------------------------------------------------
+
+
+async def test_the_last_thought_of_a_conversation_comes_back_with_recent_ones_of_the_same_people(soul: Thinker) -> None:
+    for words, where, readers in (
+        ("in the open", OPEN, EVERYBODY),
+        ("one", DM, MINE),
+        ("in a private room", PRIVATE, ROOM),
+        ("below", BELOW, MINE),
+        ("two", DM, MINE),
+    ):
+        await soul.thinks(words, where, readers)
+    assert said(await soul.last(DM, MINE)) == ("two", ["in the open", "one", "below"])
+    assert said(await soul.last(BELOW, MINE)) == ("below", ["in the open", "one", "two"])
+    assert said(await soul.last(OPEN, EVERYBODY)) == ("in the open", [])
+    assert said(await soul.last(PRIVATE, ROOM)) == ("in a private room", ["in the open"])
+    assert said(await soul.last(OPEN_TOO, EVERYBODY)) == ("", ["in the open"])
+
+
+async def test_before_outsiders_it_is_the_conversation_alone(soul: Thinker) -> None:
+    await soul.thinks("elsewhere", OPEN_TOO, EVERYBODY)
+    await soul.thinks("before members", OPEN, EVERYBODY)
+    everybody = outsiders(f"workspace:{TEAM}")
+    assert said(await soul.last(OPEN, everybody)) == ("", []), "it may hold what members alone may know"
+    await soul.thinks("before a guest", OPEN, everybody)
+    await soul.thinks("to the guest", OPEN, everybody)
+    assert said(await soul.last(OPEN, everybody)) == ("to the guest", ["before a guest"])
+    assert said(await soul.last(OPEN, EVERYBODY)) == ("to the guest", ["elsewhere", "before members", "before a guest"])
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "again"),
+    [
+        (members("dm:D1", ["C9"]), members("dm:D1", ["C9"]), True),
+        (members("dm:D1", ["C9"]), members("dm:D1"), False),
+        (members("dm:D1"), members("dm:D1", ["C9"]), True),
+        (members("dm:D1"), outsiders("dm:D1"), False),
+        (outsiders("dm:D1"), members("dm:D1"), True),
+        (members("dm:D1"), members("dm:D2"), False),
+        (members("dm:D1"), replace(members("dm:D1"), apart=True), False),
+        (replace(members("dm:D1"), apart=True), replace(members("dm:D1"), apart=True), True),
+    ],
+)
+async def test_it_is_thought_again_before_no_wider_and_no_other_readers(
+    soul: Thinker, then: Readers, now: Readers, again: bool
+) -> None:
+    await soul.thinks("hm", DM, then)
+    assert said(await soul.last(DM, now))[0] == ("hm" if again else "")
+
+
+async def test_elsewhere_rooms_and_sessions_count_as_well(soul: Thinker) -> None:
+    await soul.thinks("of a room", DM, members("dm:D1", ["C9"]))
+    assert said(await soul.last(BELOW, members("dm:D1", ["C9"]))) == ("", ["of a room"])
+    assert said(await soul.last(BELOW, MINE)) == ("", [])
+    assert said(await soul.last(BELOW, replace(members("dm:D1"), apart=True))) == ("", [])
+
+
+async def test_what_passes_is_thought_again_nowhere_else(soul: Thinker) -> None:
+    await soul.thinks("in passing", DM, MINE, passing=True)
+    assert said(await soul.last(DM, MINE)) == ("in passing", [])
+    assert said(await soul.last(BELOW, MINE)) == ("", [])
+
+
+async def test_an_empty_thought_is_none_and_no_older_one_takes_its_place(soul: Thinker) -> None:
+    await soul.thinks("one", DM, MINE)
+    ts = await soul.thinks("two", DM, MINE)
+    await soul.stores.inbox.accept(deleted(ts))
+    assert said(await soul.last(DM, MINE)) == ("", ["one"])
+
+
+# -- when it loses its words -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def chain(soul: Thinker, path: Path) -> tuple[str, ...]:
+    """A thought, one in the same DM that saw it, one below that saw this, and one in the open that saw none."""
+    await soul.thinks("first", DM, MINE)
+    for words, where, readers in (("second", DM, MINE), ("third", BELOW, MINE)):
+        ids = [str(row[0]) for row in look(path, "SELECT id FROM thoughts ORDER BY seq")]
+        await soul.thinks(words, where, readers, saw=ids[-1:])
+    await soul.thinks("free", OPEN, EVERYBODY)
+    return tuple(str(row[0]) for row in look(path, "SELECT id FROM thoughts ORDER BY seq"))
+
+
+@pytest.mark.usefixtures("chain")
+@pytest.mark.parametrize("act", ["edit", "delete", "withdraw"])
+async def test_all_that_rests_on_changed_words_is_emptied_and_its_numbers_stay(
+    soul: Thinker, path: Path, act: str
+) -> None:
+    before = look(path, NUMBERS)
+    if act == "withdraw":
+        await soul.database.write(
+            lambda transaction: withdraw_reply(transaction, Withdrawal("W1", SOUL, TEAM, "D1", "91.000001", "U1"), 5)
+        )
+    else:
+        await soul.stores.inbox.accept(edited("1.000001", "never mind") if act == "edit" else deleted("1.000001"))
+    assert list((await soul.words()).values()) == ["", "", "", "free"]
+    assert look(path, NUMBERS) == before
+    assert look(path, "SELECT count(*) FROM thoughts WHERE emptied AND (input <> '' OR output <> '')") == [(0,)]
+
+
+@pytest.mark.usefixtures("chain")
+async def test_a_thought_from_before_the_changed_words_keeps_its_own(soul: Thinker) -> None:
+    await soul.stores.inbox.accept(edited("2.000001", "never mind"))
+    assert list((await soul.words()).values()) == ["first", "", "", "free"]
+
+
+async def test_a_thought_that_saw_words_from_elsewhere_goes_with_them(soul: Thinker, path: Path) -> None:
+    ts = await soul.thinks("in the open", OPEN, EVERYBODY)
+    (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
+    await soul.thinks("recalls it", DM, MINE, sources=[f"TU_{seq}", "LB_3"])
+    await soul.thinks("does not", BELOW, MINE)
+    assert look(path, "SELECT source FROM thought_sources") == [(f"TU_{seq}",)]
+    await soul.stores.inbox.accept(deleted(ts, conversation=OPEN))
+    assert list((await soul.words()).values()) == ["", "", "does not"]
+
+
+async def test_a_thought_that_saw_a_fact_goes_with_it(soul: Thinker, path: Path) -> None:
+    ts = await soul.thinks("I keep bees", DM, MINE)
+    (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
+    fact = Fact(
+        soul=SOUL,
+        workspace=TEAM,
+        audience=MINE.audience,
+        channel="D1",
+        person="U1",
+        text="keeps bees",
+        subject="U1",
+        predicate="keeps",
+        object="bees",
+        at_ms=1,
+        valid_from_ms=1,
+        trust=Trust.OWN,
+    )
+
+    async def store(transaction: Transaction) -> str:
+        return (await put(transaction, fact, 1, [Link("", Relation.EVIDENCE, f"TU_{seq}", "I keep bees")])).id
+
+    name = await soul.database.write(store)
+    await soul.thinks("they keep bees", BELOW, MINE, sources=[name])
+    await soul.database.write(lambda transaction: forget(transaction, [name], 9, "asked"))
+    assert list((await soul.words()).values()) == ["I keep bees", ""]
+
+
+async def test_what_lost_its_words_while_the_thought_was_thought_leaves_an_empty_one(
+    soul: Thinker, chain: tuple[str, ...], path: Path
+) -> None:
+    await soul.stores.inbox.accept(deleted("3.000001"))  # the message below
+    assert list((await soul.words()).values()) == ["first", "second", "", "free"]
+    await soul.thinks("of the third", DM, MINE, saw=[chain[2]])
+    await soul.thinks("of a turn that is gone", OPEN, EVERYBODY, sources=["TU_99"])
+    await soul.thinks("of a fact that is gone", OPEN_TOO, EVERYBODY, sources=["sem_00000000"])
+    assert list((await soul.words()).values())[4:] == ["", "", ""]
+    assert look(path, "SELECT count(*) FROM thoughts") == [(7,)]
+
+
+@pytest.mark.usefixtures("chain")
+async def test_when_a_person_is_forgotten_so_is_all_that_was_thought_of_their_words(soul: Thinker, path: Path) -> None:
+    await soul.thinks("of another", OPEN_TOO, EVERYBODY, author="U2")
+    before = look(path, NUMBERS)
+    await soul.database.write(lambda transaction: erase(transaction, TEAM, "U1", Spared(), 10**6, 10**15))
+    assert list((await soul.words()).values()) == ["", "", "", "", "of another"]
+    assert look(path, NUMBERS) == before
+
+
+async def test_what_passes_goes_when_the_visit_ends(soul: Thinker, path: Path) -> None:
+    await soul.thinks("before", DM, MINE)
+    await soul.thinks("in passing", DM, MINE, passing=True)
+    rows = [tuple(row) for row in look(path, "SELECT seq, conversation, speaker, ts FROM turns WHERE seq > 2")]
+    await soul.database.write(lambda transaction: erase_turns(transaction, rows, 9, "paused"))  # type: ignore[arg-type]
+    assert list((await soul.words()).values()) == ["before", ""]
+
+
+async def test_it_is_kept_for_as_long_as_turns_are(soul: Thinker, clock: FakeClock, path: Path) -> None:
+    await soul.thinks("old", DM, MINE)
+    await clock.sleep(7 * DAY / 1000)
+    await soul.thinks("new", OPEN, EVERYBODY)
+    await expire(soul.database, clock, MemoryRetention(facts=6))
+    assert list((await soul.words()).values()) == ["old", "new"]
+    await expire(soul.database, clock, MemoryRetention(turns=6))
+    assert list((await soul.words()).values()) == ["", "new"]
+    assert look(path, "SELECT count(*) FROM thoughts") == [(2,)]
+
+
+async def test_a_channel_that_is_made_private_keeps_its_thoughts_to_itself(soul: Thinker, path: Path) -> None:
+    ts = await soul.thinks("of the channel", OPEN, EVERYBODY)
+    (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
+    (name,) = look(path, "SELECT id FROM thoughts")[0]
+    await soul.thinks("saw the thought", OPEN_TOO, EVERYBODY, saw=[str(name)])
+    await soul.thinks("saw the words", DM, MINE, sources=[f"TU_{seq}"])
+    await soul.thinks("saw neither", BELOW, MINE)
+    private = Audience.parse("channel:C1")
+    await soul.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
+    assert list((await soul.words()).values()) == ["of the channel", "", "", "saw neither"]
+    assert look(path, "SELECT audience FROM thoughts WHERE id = ?", name) == [("channel:C1",)]
+    assert said(await soul.last(OPEN_TOO, EVERYBODY)) == ("", [])
+    assert said(await soul.last(OPEN, members("channel:C1"))) == ("", []), "it came before all of the workspace"
