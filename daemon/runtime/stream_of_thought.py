@@ -1,4 +1,4 @@
-"""What a cycle adds to its conversation's stream of thought, whatever step thought it: the stream has no hole."""
+"""What a cycle adds to its conversation's stream of thought, where another step thought, too: it has no hole."""
 
 from typing import Final
 

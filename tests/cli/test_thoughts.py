@@ -156,13 +156,13 @@ def test_in_words_nothing_controls_the_terminal() -> None:
     assert "TH_20261123_001" in plain
     assert "1 text is not shown: add --words" in plain
     assert "They greet me" not in plain
-    told = call("thoughts", "--words", "--private").output
-    assert told.count("thought: They greet me.") == told.count("said: Hello.") == 2
+    worded = call("thoughts", "--words", "--private").output
+    assert worded.count("thought: They greet me.") == worded.count("said: Hello.") == 2
     whole = call("thoughts", "show", "TH_20261123_001", "--words", "--private").output
     assert "memory_ops: 2" in whole
     assert "goal_updates: unknown" in whole
     assert "owned" in whole
-    assert "\x1b" not in whole + told
+    assert "\x1b" not in whole + worded
 
 
 def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Path) -> None:
@@ -173,7 +173,7 @@ def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "answer"),
     [
         (("show", "TH_9"), 70, "there is no thought TH_9"),
         (("show", "x" * 5_000), 70, "there is no thought xxx"),
@@ -183,9 +183,9 @@ def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Pat
         (("--limit", "0"), 2, "0 is not in the range"),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_bad_input_is_answered_in_a_sentence(arguments: tuple[str, ...], code: int, answer: str) -> None:
     result = call("thoughts", *arguments)
-    assert (result.exit_code, told in result.output) == (code, True), result.output
+    assert (result.exit_code, answer in result.output) == (code, True), result.output
 
 
 async def test_who_follows_gets_each_new_thought_once(memory: Path) -> None:

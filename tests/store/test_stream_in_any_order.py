@@ -53,7 +53,7 @@ class Streams(RuleBasedStateMachine):
         return self.runner.run(work)
 
     @rule(where=WHERE, author=st.sampled_from(("U1", "U2")), looks_back=st.booleans())
-    def somebody_writes(self, where: ConversationKey, author: str, looks_back: bool) -> None:
+    def a_user_writes(self, where: ConversationKey, author: str, looks_back: bool) -> None:
         word = f"w{len(self.said)}x"
         earlier = {one[2] for one in self.said.values() if one[0] == where} - self.gone
         last = self.do(self.soul.last(where, ROOMS[where]))
@@ -81,7 +81,7 @@ class Streams(RuleBasedStateMachine):
         self.gone.add(word)
 
     @rule(person=st.sampled_from(("U1", "U2")))
-    def somebody_is_forgotten(self, person: str) -> None:
+    def a_user_is_forgotten(self, person: str) -> None:
         database = self.soul.database
         self.do(database.write(lambda transaction: erase(transaction, TEAM, person, Spared(), 5, 10**15)))
         self.gone |= {word for _, author, word in self.said.values() if author == person}
@@ -99,7 +99,7 @@ class Streams(RuleBasedStateMachine):
             last[conversation] = thought
 
     @invariant()
-    def a_conversation_that_nobody_touched_keeps_its_thoughts(self) -> None:
+    def a_conversation_that_no_one_touched_keeps_its_thoughts(self) -> None:
         if not self.gone:
             assert all(self.do(self.soul.words()).values())
 

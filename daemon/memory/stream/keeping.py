@@ -13,7 +13,7 @@ from daemon.memory.records import as_json, conversation_columns
 from daemon.memory.stream.new_thought import NewThought
 
 _PREFIX: Final = "TH"
-_NO_SOURCE: Final = "LB_"  # passages of the admin's library are nobody's words
+_NO_SOURCE: Final = "LB_"  # passages of the admin's library
 
 
 @dataclass(frozen=True, slots=True)
