@@ -292,6 +292,10 @@ class FakeRoomWays:
         """Nothing."""
         return RoomWay()
 
+    async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
+        """None."""
+        return ()
+
     async def end(self, workspace: str, channel: str) -> None:
         """Note the channel."""
         self.ended.append(channel)

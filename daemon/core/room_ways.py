@@ -51,5 +51,8 @@ class RoomWays(Protocol):
     async def of(self, workspace: str, channel: str) -> RoomWay:
         """What is set for a channel. Raises StoreError."""
 
+    async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
+        """The ids of the channels for which something is set, each with whether it is private. Raises StoreError."""
+
     async def end(self, workspace: str, channel: str) -> None:
         """The channel is archived or gone: nothing is set for it any more. Raises StoreError."""

@@ -254,6 +254,40 @@ async def test_it_ends_with_the_channel_and_goes_when_its_author_is_forgotten(ho
     assert await house.rows(WAYS) == []
 
 
+@pytest.mark.parametrize("gone", ["archived", "deleted"])
+async def test_it_ends_too_where_the_channel_ends_while_no_daemon_runs(house: House, gone: str) -> None:
+    await filled(house, words=ASKED)
+    await house.stop()
+    if gone == "archived":
+        await house.people.post("archive", person="Ada", channel="general")
+    else:  # Slack then knows neither the channel nor that the app is in it
+        await house.people.leave("U0SOUL", "general")
+        await house.people.fault("conversations.info", body={"ok": False, "error": "channel_not_found"}, times=1_000)
+    await house.start()
+    assert await house.rows(WAYS) == []
+    assert [row["detail"] for row in await house.rows(ACTS)][-1] == "ended with the channel"
+    await house.people.clear_faults()
+    if gone == "archived":
+        await house.people.post("archive", person="Ada", channel="general", end=True)
+        await house.acknowledged()
+        await house.answered("Ben", "general", "@soul hello again")
+        assert ASKED not in house.last_prompt(), "a channel that is opened again begins without"
+
+
+async def test_what_is_set_stays_where_slack_can_not_say_or_the_soul_was_removed_meanwhile(house: House) -> None:
+    await filled(house, words=ASKED)
+    await filled(house, room="founders", words=ASKED)
+    await house.stop()
+    await house.people.leave("U0SOUL", "general")
+    await house.people.leave("U0SOUL", "founders")
+    await house.people.fault("conversations.info", status=503, times=1_000)
+    await house.start()
+    assert len(await house.rows(WAYS)) == 2
+    await house.people.clear_faults()
+    await house.restart()
+    assert len(await house.rows(WAYS)) == 2, "a private channel looks to who was removed like one that is gone"
+
+
 async def test_a_thread_shows_what_is_set_and_how_to_change_it(house: House) -> None:
     await filled(house, words=ASKED)
     house.model.replies.append(tagged("Hello."))

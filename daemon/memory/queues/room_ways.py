@@ -107,6 +107,18 @@ class RoomWayStore:
         """See `RoomWays.of`."""
         return await self._database.read(lambda transaction: way_of(transaction, workspace, channel))
 
+    async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
+        """See `RoomWays.channels`."""
+        rows = await self._database.rows(
+            """
+            SELECT channel, EXISTS (SELECT 1 FROM conversations c WHERE c.workspace = w.workspace
+              AND c.audience = 'channel:' || w.channel AND c.channel = w.channel) AS private
+            FROM room_ways w WHERE workspace = :workspace ORDER BY channel
+            """,
+            workspace=workspace,
+        )
+        return tuple((row["channel"], bool(row["private"])) for row in rows)
+
     async def end(self, workspace: str, channel: str) -> None:
         """See `RoomWays.end`."""
         now = self._clock.now_ms()

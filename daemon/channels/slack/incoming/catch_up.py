@@ -15,6 +15,7 @@ from typing import Any, Final
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, as_ts, read_rooms_page
 from daemon.channels.slack.api.refusals import DEAD_TOKEN
+from daemon.channels.slack.incoming.ended_rooms import end_gone_rooms
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.channels.slack.incoming.place_reader import THREADS_ALIVE, PlaceReader
 from daemon.core.concurrency import set_within
@@ -40,7 +41,8 @@ class CatchUp:
     """Reads every channel and open thread from the watermark on; setting `gap` asks for it.
 
     `on_gap` is called first, since edits and deletions may have been missed too. What was said in channels that were
-    made private meanwhile is kept for their members, with or without another message there.
+    made private meanwhile is kept for their members, with or without another message there. What was set for channels
+    that are archived or gone by then ends.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -58,6 +60,7 @@ class CatchUp:
         self._reader = reader
         self._log = intake.catch_up_log
         self._person_rooms = intake.person_rooms
+        self._room_ways = intake.room_ways
         self._settings = settings
         self._clock = clock
         self._emit = emit
@@ -149,6 +152,7 @@ class CatchUp:
         for room in sorted(await self._person_rooms.open_rooms(self._scope[1])):
             if rooms.get(room) is Place.PRIVATE_CHANNEL:  # made so unheard
                 await self._person_rooms.make_private(self._scope[1], room)
+        await end_gone_rooms(self._client, self._room_ways, self._scope[1], rooms, self._emit)
         heard, left_out = await self._log.heard_places(
             self._scope[1], int((since - THREADS_ALIVE) * 1000), self._settings.backfill_threads
         )
