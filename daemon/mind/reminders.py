@@ -11,7 +11,7 @@ from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.own_reminders import ReminderCancelled
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.setting_reminders import LONGEST, set_reminder
+from daemon.mind.setting_reminders import LONGEST, refused_for_zone, set_reminder
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 from daemon.mind.waiting_for import NotWaitable, cue_of
 
@@ -48,7 +48,9 @@ async def heed_reminders(context: ProcessContext) -> str:
     except ModelError:
         return "You could not make out which reminder is meant; nothing was set or dropped. Say so."
     done = [_drop(context, waiting[number - 1]) for number in request.drop]
-    if (what := words_aloud(request.what or request.about)) or request.digest:
+    if refused := refused_for_zone(context, request):
+        done.append(refused)
+    elif (what := words_aloud(request.what or request.about)) or request.digest:
         asked = replace(request, what=what)
         if asked.waits:
             done.append(await _wait(context, asked, now_ms))

@@ -1,5 +1,6 @@
 """Where a reminder or a digest comes up, and by which rule; what can't be done is said in a clause for the prompt."""
 
+import re
 import secrets
 from typing import Final
 
@@ -9,6 +10,7 @@ from daemon.core.ports.channel import Room
 from daemon.core.recurrence import Recurrence
 from daemon.core.reminder_words import rule_in_words
 from daemon.core.timetable import moment_in, platform_time, when
+from daemon.core.zones import zone_of
 from daemon.memory.queues.asking_messages import ASKED_IN
 from daemon.memory.queues.intention_rows import DIGEST, NewIntention
 from daemon.memory.queues.own_reminders import OWN_SLOT, ReminderSet
@@ -18,6 +20,9 @@ from daemon.mind.steps.intend import ReminderRequest
 LONGEST: Final = 500
 """The most characters of a reminder."""
 
+_NOT_IN_NAMES: Final = re.compile(r"[^\w/+:-]|_")  # of zones: marks of a line, and what separates words
+_WORD: Final = re.compile(r"\w+")
+_LONGEST_ZONE, _A_NAME = 40, 3  # characters: of a zone's name that is shown, and of a word that names one
 _HERE: Final = frozenset({"", "here", "thread"})
 _THIS_CHANNEL: Final = frozenset({"channel", "this channel"})
 _ALONE: Final = (Place.DM, Place.TERMINAL)
@@ -64,6 +69,22 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     again = f", {new.every} from then on" if new.every else ""
     unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
     return f"You have set {what} for {moment_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
+
+
+def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
+    """What is said of a time zone that does not exist, below the reply and in the prompt; empty where none is named.
+
+    The model's word alone counts for nothing: the user has to have written the name, and no list may have it.
+    """
+    perception, name = context.perception, _NOT_IN_NAMES.sub(" ", request.unknown_zone)[:_LONGEST_ZONE].strip()
+    written = {word for word in _WORD.findall(perception.content.casefold()) if len(word) >= _A_NAME}
+    if not written.intersection(_WORD.findall(name.casefold())):
+        return ""
+    if any(zone_of(spelt.replace(" ", "_")) for spelt in (name, name.title(), name.upper())):
+        return ""
+    said = context.motor.words.say("reminder_no_zone", zone=name, own=perception.zone or "UTC")
+    context.motor.show_below(f"_{said}_")
+    return "They named a time zone that does not exist, so no reminder is set. A line below your reply says so."
 
 
 def _shown(context: ProcessContext, new: NewIntention, due_ms: int) -> str:

@@ -137,6 +137,14 @@ async def test_a_reminder_is_confirmed_in_her_zone_and_one_that_fails_is_named_i
     assert "der Ofen" in failed
 
 
+async def test_a_time_zone_that_does_not_exist_is_named_in_german(house: House) -> None:
+    await dora(house)
+    wish = json.dumps({"what": "der Ofen", "unknown_zone": "Europe/Atlantis"})
+    house.model.replies += [wanting("reminder"), wish, tagged("Hm.")]
+    answer = await house.answered("Dora", "dm", "erinnere mich um 9 Uhr Europe/Atlantis an den Ofen")
+    assert "Eine Zeitzone Europe/Atlantis kenne ich nicht, darum ist keine Erinnerung gesetzt." in answer
+
+
 async def test_a_poem_that_meets_the_limit_says_so_in_german_and_is_mended_in_her_words(house: House) -> None:
     room = await dora(house)
     await house.answered("Dora", "dm", "Hallo")

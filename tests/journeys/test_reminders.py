@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 
@@ -53,6 +55,41 @@ async def test_a_time_that_makes_no_sense_is_explained_and_nothing_is_set(house:
     assert await house.answered("Ada", "dm", "Remind me of the build one day") == "When?"
     assert "You could not set the reminder" in shown(house.prompts[-1])
     assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
+
+
+ATLANTIS = "I know of no time zone {zone}, so no reminder is set. Name another one, such as Europe/Berlin, or a time on"
+
+
+@pytest.mark.parametrize(("said", "zone"), [("9 Mars time", "Mars"), ("9 Europe/Atlantis time", "Europe/Atlantis")])
+async def test_a_zone_that_does_not_exist_is_told_in_one_sentence_and_nothing_is_set(
+    house: House, said: str, zone: str
+) -> None:
+    wish = {"when": "2026-03-01T09:00", "what": "the build", "unknown_zone": zone}
+    house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Hm.")]
+    answer = await house.answered("Ada", "dm", f"Remind me of the build at {said}")
+    assert answer.startswith("Hm.")
+    assert ATLANTIS.format(zone=zone) in answer
+    assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "utc", "Narnia", "", "at 20 of"])
+async def test_a_zone_that_exists_or_that_nobody_named_sets_the_reminder_as_always(house: House, zone: str) -> None:
+    wish = {"when": "in 20m", "what": "the build", "unknown_zone": zone}
+    house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Noted.")]
+    asked = "Remind me of it in 20 minutes; I am at Europe/Berlin, or UTC"
+    assert await house.answered("Ada", "dm", asked) == "Noted."
+    assert "You have set a reminder for" in shown(house.prompts[-1])
+
+
+async def test_another_reminder_is_dropped_although_a_zone_does_not_exist(house: House) -> None:
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
+    await house.answered("Ada", "dm", "Remind me of the build in 20 minutes")
+    wish = {"what": "the build", "unknown_zone": "Mars`<!channel>", "drop": [1]}
+    house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Dropped.")]
+    answer = await house.answered("Ada", "dm", "Drop that, and remind me of the build at 9 Mars time")
+    assert "I know of no time zone Mars" in answer
+    assert "<!channel>" not in answer
+    assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
 
 
 async def test_a_wish_for_a_reminder_in_which_none_can_be_made_out_promises_nothing(house: House) -> None:

@@ -20,17 +20,17 @@ What reminder does the person who spoke last want set or dropped, in what they s
 them it is {now}. {waiting}
 
 Answer with JSON: {{"what": "…", "when": "…", "about": "…", "who": "…", "silence": "…", "until": "…", "times": 1, \
-"every": "…", "where": "…", "digest": false, "drop": [numbers]}}. `what` is what to bring up, in a few words, in their \
-language. Of what sets it off, fill in what they said and leave the rest "": `when` for a time, either a span from now \
-like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like "2026-03-01T09:00"; `about` for words to \
-come, if it is to be when something is talked about: one to four words of theirs, as they wrote them; `who`, as they \
-wrote the name, if it is to be when a person writes, or is back; `silence`, a span like "2 days", if it is to be when \
-nobody answers or writes here for so long. `until`, like `when`, and `times` only if they say how long to wait, or how \
-often. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", "weekly mon,thu 09:00", "monthly 31 \
-09:00", "yearly 02-29 09:00", or hours, "3h". `where`: "" for here, "me" for them alone, "channel" for all in this \
-channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said in a channel. \
-Leave all "" where nothing is to be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] \
-for none."""
+"every": "…", "where": "…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in \
+a few words, in their language. Of what sets it off, fill in what they said and leave the rest "": `when` for a time, \
+either a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like "2026-03-01T09:00"; \
+`about` for words to come, if it is to be when something is talked about: one to four words of theirs, as they wrote \
+them; `who`, as they wrote the name, if it is to be when a person writes, or is back; `silence`, a span like "2 days", \
+if it is to be when nobody answers or writes here for so long. `until`, like `when`, and `times` only if they say how \
+long to wait, or how often. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", "weekly mon,thu \
+09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `where`: "" for here, "me" for them alone, "channel" \
+for all in this channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said \
+in a channel. `unknown_zone`: a time zone that they name and that does not exist, as they wrote it. Leave all "" where \
+nothing is to be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] for none."""
 
 _NONE_WAIT = "None waits in this conversation, so there is none to drop."
 _SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {count}.'
@@ -49,6 +49,7 @@ class _Answer(BaseModel):
     every: str = ""
     where: str = ""
     digest: bool = False
+    unknown_zone: str = ""
     drop: list[int] = []
 
 
@@ -59,6 +60,7 @@ class ReminderRequest:
     `when` and `until` are as `timetable.when` reads them, `silence` as `timetable.span_ms` does; `about` are words to
     be talked about, `who` is a name, `times` how often. `every` is a rule as `Recurrence` reads it, `where` is empty
     for here, `me`, `channel` for this one or the name of another; a `digest` is wanted of what is said there.
+    `unknown_zone` is a time zone of which the model says that it does not exist.
     """
 
     when: str = ""
@@ -72,6 +74,7 @@ class ReminderRequest:
     every: str = ""
     where: str = ""
     digest: bool = False
+    unknown_zone: str = ""
 
     @property
     def waits(self) -> bool:
@@ -103,6 +106,7 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
             every=found.every.strip(),
             where=one_line(found.where),
             digest=found.digest,
+            unknown_zone=one_line(found.unknown_zone),
         )
 
     return Step(
