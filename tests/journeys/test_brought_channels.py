@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -146,6 +147,20 @@ async def test_nothing_of_slack_or_of_others_reaches_a_stranger_and_nothing_of_t
     assert "Octopus" not in str(await house.replies("general"))
 
 
+async def test_a_stranger_gets_no_tools_and_only_what_all_may_read(
+    empty_house: House, extras: Path, tmp_path: Path
+) -> None:
+    house, folder, handbook = empty_house, Folder(empty_house), tmp_path / "handbook"
+    handbook.mkdir()
+    (handbook / "leave.md").write_text("Leave is thirty days.")
+    await house.start(name=named(house, "lines"), library=(handbook,))
+    await folder.say("ada", "help")
+    (line,) = await folder.replies("ada")
+    assert "I use no tools and only what all may read" in line
+    assert "handbook" not in line
+    assert "I use no tools" not in await house.answered("Ada", "dm", "help")
+
+
 async def test_who_is_forgotten_there_is_remembered_in_slack(empty_house: House, extras: Path) -> None:
     house, folder = empty_house, Folder(empty_house)
     await house.start(name=named(house, "lines"))
@@ -224,6 +239,14 @@ async def test_a_folder_that_others_may_open_is_named_until_it_is_closed(empty_h
     failure = await house.events.until("loop.failed", loop="tess on channel lines")
     assert str(failure["reason"]).startswith("the channel 'lines' failed: other accounts may open ")
     assert str(failure["hint"]).startswith("chmod 700 ")
+
+    async def is_shown() -> bool:
+        return bool(await house.rows("SELECT 1 FROM presence WHERE detail LIKE '%tess on channel lines%'"))
+
+    house.clock.turn(10)  # to the next heartbeat
+    await house.when(is_shown)
+    said = await house.command("doctor", "--offline", env={"SOUL_NAME": soul})
+    assert re.search(r"tess on channel lines failed .* the channel 'lines' failed: other accounts may open", said)
     await asyncio.to_thread(folder.path.chmod, 0o700)
     assert await folder.replies("ada") == ["Echo: hello"]
 
@@ -333,6 +356,21 @@ async def test_what_belongs_to_a_channel_that_is_not_here_waits_until_it_is(empt
     assert not (folder.path / "out").exists()
     await house.restart(name=named(house, "lines"))
     assert await folder.replies("ada") == ["Echo: are you there?"]
+
+
+async def test_what_waited_there_for_too_long_gets_one_line(empty_house: House, extras: Path) -> None:
+    house, folder = empty_house, Folder(empty_house)
+    soul, flow = named(house, "lines"), empty_house.flow()
+    await house.start(name=soul, stale_after=1_800.0)
+    await folder.say("ada", "are you there?")
+    await flow.asked.wait()
+    assert house.daemon is not None
+    await house.daemon.cut()
+    house.clock.turn(1_900)
+    await house.start(name=soul, stale_after=1_800.0)
+    (line,) = await folder.replies("ada")
+    assert line.startswith("I was away")
+    assert not await house.posting_calls()
 
 
 async def test_the_doctor_names_each_channel_with_its_package_and_the_broken_one(
