@@ -29,6 +29,16 @@ async def test_a_forward_without_a_word_is_answered_too(house: House) -> None:
     assert "the release slips to Friday" in said(await house.reply("D0ADA"))
 
 
+async def test_a_forward_of_which_no_word_came_along_is_answered_and_known_as_such(house: House) -> None:
+    await house.people.open_dm("Ada")
+    gone = {"is_share": True, "author_name": "Ben", "channel_id": "C0GENERAL", "channel_name": "general", "text": ""}
+    await house.people.post("say", person="Ada", channel="dm", text="what now?", attachments=[gone])
+    await house.reply("D0ADA")
+    heard = house.last_prompt()
+    assert "> [a message of Ben in #general, forwarded:]" in heard
+    assert "> [nothing of it can be read here: it may have been deleted since, or hold no words]" in heard
+
+
 async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> None:
     await house.restart(allow_bots=("U0BOT",))
     await house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")

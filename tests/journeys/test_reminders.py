@@ -61,7 +61,7 @@ ATLANTIS = "I know of no time zone {zone}, so no reminder is set. Name another o
 
 
 @pytest.mark.parametrize(("said", "zone"), [("9 Mars time", "Mars"), ("9 Europe/Atlantis time", "Europe/Atlantis")])
-async def test_a_zone_that_does_not_exist_is_told_in_one_sentence_and_nothing_is_set(
+async def test_a_zone_that_does_not_exist_gets_one_sentence_and_nothing_is_set(
     house: House, said: str, zone: str
 ) -> None:
     wish = {"when": "2026-03-01T09:00", "what": "the build", "unknown_zone": zone}

@@ -81,9 +81,17 @@ def test_words_that_stand_in_blocks_alone_are_read() -> None:
 
 
 def test_a_forward_without_anything_to_read_says_so() -> None:
-    assert words(attachments=[SHARE | {"text": "", "fallback": ""}]).splitlines()[1:] == [
-        "> [it holds nothing that can be read as text]"
-    ]
+    gone = SHARE | {"text": "", "fallback": ""}
+    lines = ["> [nothing of it can be read here: it may have been deleted since, or hold no words]"]
+    assert words(attachments=[gone]).splitlines()[1:] == lines
+    assert words(attachments=[gone | {"fallback": "[1740000000.000100] Ann: "}]).splitlines()[1:] == lines
+    bare: dict[str, Any] = {"is_share": True}
+    assert words(attachments=[bare]).splitlines() == ["> [a message, forwarded:]", *lines]
+    deleted = {"id": "F1", "name": "log.txt", "mode": "tombstone"}
+    message = read("look", attachments=[gone | {"files": [deleted]}])
+    assert message.perception.content.splitlines()[2:] == lines
+    assert not message.files
+    assert words("and this?", attachments=[gone, SHARE]).count("forwarded:]") == 2, "the other one is heard"
 
 
 def test_its_files_are_files_of_the_message() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
-from daemon.channels.slack.incoming.quoted import forwarded_files, quoted
+from daemon.channels.slack.incoming.quoted import GONE_FILES, forwarded_files, quoted
 from daemon.channels.slack.incoming.text import clean, for_others, groups_in, people_in, readable
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
@@ -47,7 +47,6 @@ _ENVELOPE_FIELDS: Final = (
 )
 _FIELD_LENGTH: Final = 64
 _FILES: Final = 10
-_NOT_SHOWN: Final = frozenset({"tombstone", "hidden_by_limit"})
 _PAGES: Final[Mapping[str, str]] = {"quip": CANVAS, "canvas": CANVAS, "list": LIST}  # by Slack's `filetype`
 _LONGEST_NAME: Final = 120
 _LONGEST_URL: Final = 2_000
@@ -294,7 +293,7 @@ def _files(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
     found: list[SharedFile] = []
     shown = [*_list(message.get("files")), *forwarded_files(message)]
     for shared in map(_mapping, shown[:_FILES]):
-        if _text(shared, "mode") in _NOT_SHOWN:
+        if _text(shared, "mode") in GONE_FILES:
             continue
         size, url = shared.get("size"), _text(shared, "url_private_download") or _text(shared, "url_private")
         name = visible_line(clean(_text(shared, "name") or _text(shared, "title")))[:_LONGEST_NAME]

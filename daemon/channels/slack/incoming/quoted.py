@@ -22,6 +22,9 @@ _KNOWN: Final = frozenset(
     | {"video", "alert", "card", "carousel", "plan", "task_card"}
 )  # blocks whose words stand in fields that are read, or that have none
 _EMPTY: Final = "[it holds nothing that can be read as text]"
+_GONE: Final = "[nothing of it can be read here: it may have been deleted since, or hold no words]"
+GONE_FILES: Final = frozenset({"tombstone", "hidden_by_limit"})
+"""Modes of files that were deleted, or that Slack no longer shows."""
 
 Json = Mapping[str, object]
 
@@ -71,8 +74,9 @@ def _forwarded(attachment: Json, own: str, depth: int) -> list[str]:
     words = _words_of(attachment, own)
     inner = [line for one in _attachments(attachment) if _is_forward(one) for line in _deeper(one, own, depth)]
     inner += [line for one in _attachments(attachment) if not _is_forward(one) for line in _of_alert(one, own)]
-    named = [f"[with a file: {label(_text(file, 'name'))}]" for file in map(_mapping, _list(attachment, "files"))]
-    return [f"> {head}, forwarded:]", *(words or ([] if inner or named else [f"> {_EMPTY}"])), *inner, *_quote(named)]
+    files = (file for file in _list(attachment, "files") if _text(_mapping(file), "mode") not in GONE_FILES)
+    named = [f"[with a file: {label(_text(file, 'name'))}]" for file in map(_mapping, files)]
+    return [f"> {head}, forwarded:]", *(words or ([] if inner or named else [f"> {_GONE}"])), *inner, *_quote(named)]
 
 
 def _deeper(attachment: Json, own: str, depth: int) -> list[str]:
@@ -103,7 +107,8 @@ def _words_of(attachment: Json, own: str) -> list[str]:
     blocks = _of_blocks(attachment.get("blocks"), own)
     for original in map(_mapping, _list(attachment, "message_blocks")):
         blocks += _of_blocks(_mapping(original.get("message")).get("blocks"), own)
-    return blocks or _quote(readable(_text(attachment, "fallback"), own).splitlines())
+    told = readable(_text(attachment, "fallback"), own)
+    return blocks or ([] if told.rstrip().endswith(":") else _quote(told.splitlines()))  # `[ts] name: words`
 
 
 def _of_alert(attachment: Json, own: str) -> list[str]:
