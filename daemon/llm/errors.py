@@ -41,10 +41,7 @@ _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 # may name two parts, such as a temperature that is wrong with thinking: the first of these is left out.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "images": ("image", "vision", "multimodal"),
-    "json_schema": (
-        *("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
-        *("compiled grammar is too large", "too many optional parameters"),
-    ),
+    "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
     "temperature": ("temperature", "top_p", "top_k"),
     "thinking": ("thinking", "budget_tokens"),
     "effort": ("effort",),
@@ -53,6 +50,7 @@ _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "cache_marks": ("cache_control",),
     "old_limit": ("max_completion_tokens",),
 }
+_SCHEMA_SIZE = ("compiled grammar is too large", "too many optional parameters")
 _LIMIT_WORDS = ("max_tokens", "max_completion_tokens", "output tokens", "completion tokens")
 _SMALLEST_LIMIT = 256  # smaller numbers in a refusal are no output limit
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-]|\.\d)")
@@ -95,9 +93,14 @@ def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelErro
     return ModelUnavailable(f"{endpoint.vendor} can't be reached", hint=_look_at_url(endpoint))
 
 
+def refuses_schema(error: Exception) -> bool:
+    """Whether a 400 or 422 refuses this one schema for its size, while a smaller one would do."""
+    return _is_bad_request(error) and _any(_SCHEMA_SIZE, _message(error).lower())
+
+
 def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
     """The optional part of a request that a 400 or 422 refuses; None for any other error."""
-    if getattr(error, "status_code", None) not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+    if not _is_bad_request(error):
         return None
     text = _message(error).lower()
     return next((name for name, words in _FEATURE_WORDS.items() if name in offered and _any(words, text)), None)
@@ -105,13 +108,17 @@ def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
 
 def allowed_limit(error: Exception, asked: int) -> int | None:
     """The output limit that a 400 or 422 names instead of the one asked for, in tokens; None for any other error."""
-    if getattr(error, "status_code", None) not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+    if not _is_bad_request(error):
         return None
     text = _message(error).lower()
     if not _any(_LIMIT_WORDS, text) or _any((*_TOO_LONG, "context limit"), text):
         return None
     numbers = [int(found.replace(",", "").replace("_", "")) for found in _NUMBER.findall(text)]
     return max((each for each in numbers if _SMALLEST_LIMIT <= each < asked), default=None)
+
+
+def _is_bad_request(error: Exception) -> bool:
+    return getattr(error, "status_code", None) in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _any(words: tuple[str, ...], text: str) -> bool:

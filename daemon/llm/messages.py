@@ -29,5 +29,5 @@ def system_of(prompt: Prompt) -> list[SystemPart]:
 
 def schema_in_words(prompt: Prompt) -> str:
     """The instruction that replaces structured output where a back-end has none."""
-    schema = clean(json.dumps(prompt.json_schema, ensure_ascii=False, sort_keys=True))
+    schema = clean(json.dumps(prompt.json_schema, ensure_ascii=False))  # in the order in which the fields are asked for
     return f"Answer with one JSON value that fits this JSON Schema, without a code fence or any other word:\n{schema}"

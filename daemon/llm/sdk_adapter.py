@@ -13,7 +13,7 @@ from daemon.core import long_lived
 from daemon.core.ports.models import Completion, Prompt
 from daemon.llm import prices
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.errors import allowed_limit, refused_feature, translated
+from daemon.llm.errors import allowed_limit, refused_feature, refuses_schema, translated
 from daemon.llm.model_id import ModelId
 from daemon.llm.model_traits import ModelTraits, traits_of
 from daemon.llm.sdk_client import Client, SdkClient
@@ -27,8 +27,9 @@ Event = TypeVar("Event")
 class SdkAdapter(ABC, Generic[Client, Event]):
     """A `Provider` on an SDK; a subclass builds the client and the request and reads the events.
 
-    `features` are the optional parts of a request. One that a model refuses is left out for that model from then on,
-    and an output limit that it refuses is lowered to what it allows.
+    `features` are the optional parts of a request. One that a model refuses is left out for that model from then on; a
+    schema that is too large for it is asked for in words from then on, and an output limit that it refuses is lowered
+    to what it allows.
     """
 
     features: ClassVar[tuple[str, ...]]
@@ -37,6 +38,7 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         self._endpoint = endpoint
         self._client = SdkClient[Client](self._prepare)
         self._refused: set[tuple[str, str]] = set()
+        self._too_large: set[tuple[str, str]] = set()  # schemas, by model and step
         self._limits: dict[str, int] = {}
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
@@ -61,6 +63,8 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         lowered = 0
         while True:
             features = {name for name in self.features if (model.name, name) not in self._refused}
+            if (model.name, prompt.step) in self._too_large:
+                features.discard("json_schema")
             body, offered = self._request(model, prompt, features)
             try:
                 return await self._send(client, body)
@@ -69,6 +73,8 @@ class SdkAdapter(ABC, Generic[Client, Event]):
                 if lowered < _LOWERED and (limit := allowed_limit(error, asked)) is not None:
                     self._limits[model.name] = limit
                     lowered += 1
+                elif "json_schema" in offered and refuses_schema(error):
+                    self._too_large.add((model.name, prompt.step))
                 elif (feature := refused_feature(error, offered)) is not None:
                     self._refused.add((model.name, feature))
                 else:

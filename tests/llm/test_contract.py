@@ -4,6 +4,7 @@ import asyncio
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -299,6 +300,25 @@ async def test_a_back_end_without_structured_output_is_asked_in_words_from_then_
         assert "response_format" not in asked.body
         assert "output_config" not in asked.body
         assert "JSON Schema" in str(asked.body)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas.",
+        "Schemas contains too many optional parameters (30), which would make grammar compilation inefficient.",
+    ],
+)
+async def test_a_schema_that_is_too_large_for_a_back_end_is_asked_for_in_words_and_a_small_one_is_not(
+    vendor: VendorServer, model: Router, refusal: str
+) -> None:
+    vendor.script.append(Answer(status=400, message=refusal, kind="invalid_request_error"))
+    large = replace(prompt(schema=SCHEMA), step="think")
+    assert (await answer(model, large))[0] == "one two three"
+    await answer(model, large)
+    await answer(model, prompt(schema=SCHEMA))
+    in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
+    assert in_words == [False, True, True, False]
 
 
 async def test_a_schema_with_free_keys_is_asked_for_in_words(vendor: VendorServer, model: Router) -> None:
