@@ -258,6 +258,7 @@ def _services(
         qualia=store.qualia,
         process_memories=store.process_memories,
         episodes=store.episodes,
+        stream=store.stream,
         zones=store.zones,
         senses=eyes.senses,
         file_sensing=eyes.sensing,

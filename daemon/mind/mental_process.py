@@ -21,6 +21,7 @@ from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.records import JSONObject, ProcessState
+from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.motor import Motor
@@ -120,6 +121,7 @@ class CurrentCycle:
     `notes` is what it may do with notes to other souls, None where it may not. `at_work` are the sessions of Claude
     Code that all who read may know of. `put_to_session` takes a question or task for one of them as if it were typed:
     it gives what is said of it and, where it goes, what is to be stored; None where no session may be asked from here.
+    `thoughts` are the last ones of a soul that thinks whole thoughts.
     """
 
     limits: Limits | None
@@ -135,6 +137,7 @@ class CurrentCycle:
     notes: Correspondence | None = None
     at_work: tuple[CodeSession, ...] = ()
     put_to_session: Callable[[Phrase], Awaitable[tuple[str, MemoryAct | None]]] | None = None
+    thoughts: LastThoughts = NO_THOUGHTS
 
 
 @dataclass(frozen=True, slots=True)

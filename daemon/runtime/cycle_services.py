@@ -96,6 +96,7 @@ class CycleServices:
     qualia: NewestQualia
     process_memories: ProcessMemories
     episodes: Episodes
+    stream: Stream
     zones: Zones
     senses: Senses
     file_sensing: FileSensing

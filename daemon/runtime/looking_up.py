@@ -15,6 +15,7 @@ from daemon.memory.retrieval.surfacing import AlreadyShown
 from daemon.mind.recall import RecalledFacts, as_memory
 from daemon.mind.recall.looked_up import SNIPPETS, best_of, lanes_of, with_memories
 from daemon.mind.recall.people import facts_shown
+from daemon.mind.recall.stream import focus_of
 from daemon.mind.recall.thoughts import last_thoughts
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul, talk_budget
@@ -51,9 +52,10 @@ async def look_up(
 
 
 def _on_its_mind(transcript: Transcript, known: RecalledFacts) -> tuple[str, ...]:
-    """What the soul thought last before these readers, and the matter that it works on with them."""
+    """What the soul thought last before these readers, and the matter that it works on or looks out for with them."""
     state = known.own_state
-    matter = " ".join(filter(None, (state.topic, state.task))) if state else ""
+    on_hand = (state.topic, state.task) if state else ()
+    matter = " ".join(filter(None, (*on_hand, focus_of(known.thoughts))))
     return (*last_thoughts(transcript.turns, known.readers)[-1:], matter)
 
 

@@ -14,6 +14,7 @@ from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks
+from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
 from daemon.mind.extended import wishes_of
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
@@ -45,7 +46,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     thread, aside = await _thread_before(cycle, transcript), await _aside(cycle, transcript)
     await cycle.find_readers()  # again, since whoever wrote in the thread before is among them
     claim, readers = cycle.claim, cycle.readers
-    known = await _known(cycle, thread, aside)
+    known = await _known(cycle, soul, thread, aside)
     now = services.clock.now_ms()
     said = [turn.body for turn in transcript.turns if turn.speaker is not Speaks.SOUL]
     said += [one.text for one in (*thread, *aside) if not one.own]
@@ -83,7 +84,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=_visit(cycle, known, transcript, now),
         own_state=known.own_state,
         capabilities=services.capabilities.before(readers),
-        cycle=await _current(cycle, soul, at_work),
+        cycle=replace(await _current(cycle, soul, at_work), thoughts=known.thoughts),
     )
 
 
@@ -140,9 +141,20 @@ async def rules_of_reply(cycle: Cycle) -> ReplyRules:
     )
 
 
-async def _known(cycle: Cycle, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]) -> RecalledFacts:
+async def _known(
+    cycle: Cycle, soul: Soul, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]
+) -> RecalledFacts:
     people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
-    return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal)
+    return RecalledFacts(
+        cycle.readers, people, own_state, thread, aside, left, journal, await _last_thoughts(cycle, soul)
+    )
+
+
+async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:
+    """The last whole thoughts; one that answers in words has none in mind."""
+    if soul.mind != "cycle":
+        return NO_THOUGHTS
+    return await cycle.services.stream.last(cycle.claim.conversation, cycle.readers)
 
 
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:

@@ -41,6 +41,9 @@ class LastThoughts:
         return tuple(one.id for one in (*self.recent, self.previous) if one is not None)
 
 
+NO_THOUGHTS: Final = LastThoughts()
+
+
 async def last_thoughts(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, limit: int = MOST_RECENT
 ) -> LastThoughts:

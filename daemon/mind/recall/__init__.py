@@ -14,8 +14,10 @@ from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks, Turn, TurnKind
+from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
 from daemon.mind.recall.mood import with_state, with_workflow
 from daemon.mind.recall.people import with_people
+from daemon.mind.recall.stream import thoughts_in_mind
 from daemon.mind.recall.thoughts import last_thoughts
 from daemon.soul import Soul
 from daemon.soul_engine import (
@@ -43,7 +45,8 @@ class RecalledFacts:
 
     `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
     its last reply, both of admitted users alone; the transcript holds what was meant for the soul. `workflow` is what
-    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience.
+    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience. `thoughts`
+    are the last ones of a soul that thinks whole thoughts.
     """
 
     readers: Readers
@@ -53,6 +56,7 @@ class RecalledFacts:
     aside: Sequence[ThreadMessage] = ()
     workflow: WorkflowState = NOTHING_LEFT
     journal: Sequence[str] = ()
+    thoughts: LastThoughts = NO_THOUGHTS
 
     def of(self, person: str) -> tuple[UserModel, ...]:
         """The models of a user; empty if there are none."""
@@ -74,7 +78,8 @@ def recall(
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, known.thread)
-    memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers), known.journal)
+    thoughts = thoughts_in_mind(known.thoughts) or last_thoughts(transcript.turns, known.readers)
+    memory = with_thoughts(memory, thoughts, known.journal)
     memory = with_aside(memory, known.aside).concat(tuple(as_memory(turn) for turn in transcript.turns))
     newest = next((turn for turn in reversed(transcript.turns) if turn.speaker is Speaks.SOUL), None)
     return with_cut_turn(memory) if newest is not None and newest.kind is TurnKind.CUT else memory

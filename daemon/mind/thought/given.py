@@ -1,0 +1,87 @@
+"""What a thought was given, as the typed view of the regions of its prompt (seed 002, *Input*)."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
+from daemon.core.zones import zone_of
+from daemon.mind.mental_process import ProcessContext
+from daemon.mind.recall.stream import held_in
+from daemon.mind.thought.cognitive_input import (
+    CognitiveInput,
+    EmotionalState,
+    Environment,
+    Percept,
+    PreviousThought,
+    SelfModel,
+    SurfacedMemory,
+    TemporalContext,
+    WorldModel,
+)
+from daemon.soul_engine import MEMORIES
+
+_SOURCE: Final = "source"  # a key of the metadata of what people said
+_PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
+_SPANS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def given_to(context: ProcessContext) -> CognitiveInput:
+    """What the thought of this moment is given: all that its prompt shows beside the earlier talk."""
+    previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
+    held, memory, mood = held_in(previous), context.memory, context.own_state
+    since = [] if previous is None else [_temporal((now_ms - previous.at_ms) / 1000)]
+    return CognitiveInput(
+        previous_thought=None
+        if held is None
+        else PreviousThought(
+            inner_speech=held.inner_speech,
+            predictions_made=held.predictions,
+            self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
+        ),
+        new_percepts=(*_percepts(memory), *since),
+        surfaced_memories=tuple(
+            SurfacedMemory(content=one.content) for one in memory.region(MEMORIES) if one.role is not Role.SYSTEM
+        ),
+        emotional_state=EmotionalState(felt_quality=mood.emotional_state if mood else ""),
+        temporal_context=_time(context, now_ms),
+        self_model=SelfModel(current_state=held.self_model_updates.current_state if held else ""),
+        world_model=WorldModel(environment=Environment(context=context.perception.place.value)),
+    )
+
+
+def _percepts(memory: WorkingMemory) -> tuple[Percept, ...]:
+    """What came since the soul's last reply, oldest first."""
+    turns = memory.region(DEFAULT_REGION)
+    replies = [place for place, one in enumerate(turns) if one.role is Role.ASSISTANT]
+    fresh = turns[replies[-1] + 1 if replies else 0 :]
+    return tuple(
+        Percept(
+            modality="language" if _SOURCE in one.metadata else "internal",
+            content=one.content,
+            source=f"user:{one.name}" if _SOURCE in one.metadata else one.name or "",
+        )
+        for one in fresh
+    )
+
+
+def _temporal(seconds: float) -> Percept:
+    return Percept(modality="temporal", content=f"{max(0.0, seconds):.1f} seconds since last cycle")
+
+
+def _time(context: ProcessContext, now_ms: int) -> TemporalContext:
+    previous = context.cycle.thoughts.previous
+    there = datetime.fromtimestamp(now_ms / 1000, zone_of(context.perception.zone) or UTC)
+    return TemporalContext(
+        time_since_last_thought="" if previous is None else _span((now_ms - previous.at_ms) / 1000),
+        time_of_day=next(name for until, name in _PARTS_OF_DAY if there.hour < until),
+        interactions_this_session=context.visit.exchanges,
+    )
+
+
+def _span(seconds: float) -> str:
+    """A time as a person would say it, such as "12 minutes"."""
+    for size, name in _SPANS:
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {name}{'s' * (number > 1)}"
+    return f"{max(0.0, seconds):.1f} seconds"
