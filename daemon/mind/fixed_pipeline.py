@@ -15,6 +15,7 @@ from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.extended_steps import Setting, thought_through
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
+from daemon.mind.recall.thoughts import DEGRADED
 from daemon.mind.role_lock import RoleLock
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import weighed_monologue
@@ -102,6 +103,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
             memory, thought = await running.finished()
         except MalformedReply as fault:
             context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
+            context.motor.annotate(**{DEGRADED: True})
             return await _in_words(context, setting, manner, unseen=bool(running.shown))
     calls_for = wish_word(thought.output.calls_for) or None
     if wish := lead.settle(calls_for, leads=thought.leads):

@@ -8,8 +8,8 @@ from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.think import Considered
 from daemon.mind.thought import CognitiveOutput
-from daemon.mind.thought.given import given_to
 from daemon.mind.thought.occasion import occasion_of
+from daemon.mind.thought_input import given_to
 
 _KEPT_IN_MIND = ("write_episodic", "write_semantic")
 _USUAL_SIGNIFICANCE = 5

@@ -32,6 +32,7 @@ from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.store import ContextStore
+from daemon.memory.stream.reading import Stream
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
 from daemon.processes.wishes import WISHES

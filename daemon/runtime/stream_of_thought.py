@@ -2,18 +2,17 @@
 
 from typing import Final
 
-from daemon.core.perception import Modality, Perception
+from daemon.core.perception import Perception
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.motor import Motor
-from daemon.mind.recall.thoughts import MONOLOGUE
+from daemon.mind.recall.thoughts import DEGRADED, MONOLOGUE
 from daemon.mind.state_machine import ProcessRun
 from daemon.mind.thought import CognitiveOutput
+from daemon.mind.thought.occasion import occasion_of
 from daemon.runtime.cycle_state import Cycle
 
-_OCCASIONS: Final = {Modality.TIME: "due", Modality.DECISION: "result", Modality.NOTE: "sense", Modality.EVENT: "sense"}
-_END_OF_VISIT: Final = "exiting"
 _RAN: Final = ("stay", "move", "return")  # acts by which a process that ran ends
 
 
@@ -32,13 +31,6 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
     )
 
 
-def occasion_of(perception: Perception) -> str:
-    """What a thought about a perception was woken by."""
-    if perception.modality is Modality.TIME and perception.process == _END_OF_VISIT:
-        return "visit_end"
-    return _OCCASIONS.get(perception.modality, "words")
-
-
 def _of_another_step(newest: Perception, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:
     """A reply's private thought, a poem, or what a run of the autonomous loop said, in the form of a whole thought."""
     monologue = motor.annotations.get(MONOLOGUE)
@@ -47,7 +39,14 @@ def _of_another_step(newest: Perception, motor: Motor, run: ProcessRun) -> tuple
         return ()
     output = CognitiveOutput(inner_speech=inner, external_speech=motor.said or None)
     return (
-        NewThought(occasion_of(newest), thinking_process(run), "", output.model_dump_json(), spoke=bool(motor.said)),
+        NewThought(
+            occasion_of(newest),
+            thinking_process(run),
+            "",
+            output.model_dump_json(exclude_defaults=True),
+            degraded=motor.annotations.get(DEGRADED) is True,
+            spoke=bool(motor.said),
+        ),
     )
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from daemon.mind.thought import CognitiveInput
 from tests.journeys.house import House
 from tests.journeys.souls import POETIC, write_soul
 from tests.models import Reply
@@ -88,3 +89,71 @@ async def test_what_a_thought_remembers_is_inferred_and_no_fact_of_the_person(th
 async def test_a_soul_without_the_switch_is_asked_as_before(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     assert [prompt.step for prompt in house.prompts] == ["respond"]
+
+
+async def test_each_thought_follows_the_last_of_its_conversation_over_a_restart(thinker: House) -> None:
+    for number in range(3):
+        thinker.model.replies.append(thought(f"Answer {number}.", inner_speech=f"Inner {number}."))
+    await thinker.answered("Ada", "dm", "one")
+    await thinker.answered("Ada", "dm", "two")
+    await thinker.restart(name="tess")
+    await thinker.answered("Ada", "dm", "three")
+    rows = await thinker.rows("SELECT id, previous, occasion, process, input, output, spoke FROM thoughts ORDER BY seq")
+    assert [row["previous"] for row in rows] == ["", rows[0]["id"], rows[1]["id"]]
+    assert [json.loads(row["output"])["inner_speech"] for row in rows] == ["Inner 0.", "Inner 1.", "Inner 2."]
+    assert {row["occasion"] for row in rows} == {"words"}
+    given = CognitiveInput.model_validate_json(rows[2]["input"])
+    assert given.previous_thought is not None
+    assert given.previous_thought.inner_speech == "Inner 1."
+    assert [one.content for one in given.new_percepts if one.modality == "language"] == ["three"]
+    assert [one.content.endswith("seconds since last cycle") for one in given.new_percepts[1:]] == [True]
+
+
+async def test_the_next_thought_is_shown_what_the_last_one_expected_and_set_out_to_do(thinker: House) -> None:
+    held = {
+        "predictions": [{"what": "Ada will send the log", "confidence": 0.8, "timeframe": "next few exchanges"}],
+        "goal_updates": [{"action": "add", "goal": "find the slow query"}],
+        "attention": {"focus_on": ["the word timeout"]},
+    }
+    thinker.model.replies.extend([thought("Send me the log.", **held), thought("Thanks.")])
+    await thinker.answered("Ada", "dm", "the import is slow")
+    await thinker.answered("Ada", "dm", "here it is")
+    shown = thinker.last_prompt()
+    assert "Expected (80%): Ada will send the log next few exchanges" in shown
+    assert "Meant to: find the slow query" in shown
+    assert "To look out for: the word timeout" in shown
+
+
+async def test_an_edited_message_empties_every_thought_that_saw_it(thinker: House) -> None:
+    thinker.model.replies.extend([thought("Noted.", inner_speech="They say zqsecret."), thought("Yes.")])
+    first = await thinker.say("Ada", "dm", "the word is zqsecret")
+    await thinker.reply("D0ADA")
+    await thinker.answered("Ada", "dm", "and now?")
+    await thinker.people.edit("Ada", "D0ADA", first, "the word is gone")
+
+    async def emptied() -> bool:
+        rows = await thinker.rows("SELECT input, output FROM thoughts ORDER BY seq")
+        return bool(rows) and not any(row["input"] or row["output"] for row in rows)
+
+    await thinker.when(emptied)
+    assert len(await thinker.rows("SELECT id FROM thoughts")) == 2, "that it thought stays known"
+
+
+async def test_what_a_direct_message_made_it_think_is_in_no_prompt_elsewhere(thinker: House) -> None:
+    thinker.model.replies.extend([thought("Noted.", inner_speech="Ada said zqsecret to me."), thought("Hello.")])
+    await thinker.answered("Ada", "dm", "a secret: zqsecret")
+    await thinker.answered("Ben", "general", "@soul hello")
+    assert "zqsecret" not in thinker.last_prompt()
+
+
+async def test_a_soul_that_answers_in_words_adds_nothing_to_the_stream(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    assert await house.rows("SELECT id FROM thoughts") == []
+
+
+async def test_a_reply_in_words_stands_in_the_stream_as_degraded(thinker: House) -> None:
+    thinker.model.replies.extend(["no thought", "none again"])
+    await thinker.answered("Ada", "dm", "hello")
+    rows = await thinker.rows("SELECT degraded, input, output FROM thoughts")
+    assert [(row["degraded"], row["input"]) for row in rows] == [(1, "")]
+    assert json.loads(rows[0]["output"])["external_speech"] == "Echo: hello"

@@ -10,6 +10,9 @@ from daemon.memory.records import Turn
 MONOLOGUE, READERS = "monologue", "readers"
 """Keys of what is stored privately with a reply: the thought, and who read along when it was thought."""
 
+DEGRADED = "degraded"
+"""The key that says that a whole thought was asked for, and none could be read."""
+
 _SHOWN = 2
 _LONGEST = 400  # characters of a thought that is shown again
 

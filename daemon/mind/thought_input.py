@@ -1,4 +1,4 @@
-"""What a thought was given, as the typed view of the regions of its prompt (seed 002, *Input*)."""
+"""What a whole thought is given, as the typed view of the regions of its prompt (seed 002, *Input*)."""
 
 from datetime import UTC, datetime
 from typing import Final
