@@ -169,5 +169,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         night=night_stores(database, clock, worker),
         reservations=Reservations(database, clock, worker),
         alarms=Alarms(database, clock, worker),
-        stream=Stream(database),
+        stream=Stream(database, clock),
     )

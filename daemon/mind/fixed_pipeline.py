@@ -74,7 +74,7 @@ async def converse(
 
 async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
     setting = await thought_through(context, setting)
-    if context.soul.mind == "cycle" and not manner.more:
+    if context.soul.mind == "cycle" and not manner.more and not context.cycle.thoughts.unfit:
         return await _whole_thought(context, setting, manner)
     return await _in_words(context, setting, manner)
 

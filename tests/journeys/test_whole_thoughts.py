@@ -157,3 +157,15 @@ async def test_a_reply_in_words_stands_in_the_stream_as_degraded(thinker: House)
     rows = await thinker.rows("SELECT degraded, input, output FROM thoughts")
     assert [(row["degraded"], row["input"]) for row in rows] == [(1, "")]
     assert json.loads(rows[0]["output"])["external_speech"] == "Echo: hello"
+
+
+async def test_after_three_of_ten_it_answers_in_words_for_an_hour(thinker: House) -> None:
+    for number in range(3):
+        thinker.model.replies.extend(["no thought", "none again"])
+        await thinker.answered("Ada", "dm", f"hello {number}")
+    before = len(thinker.prompts)
+    await thinker.answered("Ada", "dm", "and in words?")
+    assert [prompt.step for prompt in thinker.prompts[before:]] == ["respond"]
+    thinker.clock.turn(3_601)
+    thinker.model.replies.append(thought("I think again."))
+    assert await thinker.answered("Ada", "dm", "and now?") == "I think again."

@@ -1,16 +1,20 @@
 """What a soul thought last: in this conversation, and where the same people or the whole workspace may know of it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.ports.clock import Clock
 from daemon.core.thought_readers import may_think_again, may_think_here, read_readers
+from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 
 MOST_RECENT: Final = 3
 _LOOKED_AT: Final = 20  # newest thoughts of an audience
+_JUDGED, _MOST_DEGRADED = 10, 3  # of so many answers that were asked for as thoughts, so many unread are too much
+_IN_WORDS_MS: Final = 60 * MINUTE_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +34,14 @@ class KeptThought:
 
 @dataclass(frozen=True, slots=True)
 class LastThoughts:
-    """`previous` is the last thought of the conversation itself, `recent` are others, oldest first."""
+    """`previous` is the last thought of the conversation itself, `recent` are others, oldest first.
+
+    `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
+    """
 
     previous: KeptThought | None = None
     recent: tuple[KeptThought, ...] = ()
+    unfit: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -80,17 +88,45 @@ async def last_thoughts(
     return LastThoughts(_read(previous) if previous is not None else None, tuple(map(_read, recent)))
 
 
+async def unfit_until(transaction: Transaction, soul: str, workspace: str) -> int:
+    """Until when (ms, UTC) a soul answers in words, for an hour from the third of ten answers that was no thought."""
+    last = await transaction.one(
+        """
+        SELECT seq, at_ms FROM thoughts WHERE soul = :soul AND workspace = :workspace AND degraded = 1
+        ORDER BY seq DESC LIMIT 1
+        """,
+        soul=soul,
+        workspace=workspace,
+    )
+    if last is None:
+        return 0
+    counted = await transaction.one(
+        """
+        SELECT sum(degraded) AS n FROM (
+          SELECT degraded FROM thoughts WHERE soul = :soul AND workspace = :workspace AND seq <= :seq AND
+            (degraded = 1 OR input <> '' OR emptied = 1) ORDER BY seq DESC LIMIT :looked)
+        """,
+        soul=soul,
+        workspace=workspace,
+        seq=last["seq"],
+        looked=_JUDGED,
+    )
+    return int(last["at_ms"]) + _IN_WORDS_MS if counted is not None and counted["n"] >= _MOST_DEGRADED else 0
+
+
 class Stream:
     """The stream of thought, to be read from."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
 
     async def last(self, conversation: ConversationKey, readers: Readers, limit: int = MOST_RECENT) -> LastThoughts:
         """What `last_thoughts` gives."""
 
         async def unit(transaction: Transaction) -> LastThoughts:
-            return await last_thoughts(transaction, conversation, readers, limit)
+            found = await last_thoughts(transaction, conversation, readers, limit)
+            unfit = await unfit_until(transaction, conversation.soul, conversation.workspace) > self._clock.now_ms()
+            return replace(found, unfit=unfit)
 
         return await self._database.read(unit)
 

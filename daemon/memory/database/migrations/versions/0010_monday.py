@@ -156,6 +156,7 @@ CHANGES: tuple[str, ...] = (
     "CREATE INDEX thoughts_by_conversation ON thoughts (conversation, seq)",
     "CREATE INDEX thoughts_by_audience ON thoughts (soul, workspace, audience, seq)",
     "CREATE INDEX thoughts_with_words ON thoughts (at_ms) WHERE emptied = 0",
+    "CREATE INDEX thoughts_degraded ON thoughts (soul, workspace, seq) WHERE degraded = 1",
     # What stood before a thought from elsewhere, by id: thoughts, turns that surfaced, records.
     """
     CREATE TABLE thought_sources (
