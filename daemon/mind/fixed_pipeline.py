@@ -21,7 +21,7 @@ from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import weighed_monologue
 from daemon.mind.steps.respond import REPLY, respond, wish_word
 from daemon.mind.steps.think import think
-from daemon.mind.taking_effect import take_effect
+from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
 from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
 from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
@@ -94,23 +94,31 @@ def _keeps_form(context: ProcessContext) -> bool:
 
 
 async def _whole_thought(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
-    """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline."""
-    lead = Lead(context)
-    step = with_soul_creativity(context.soul, think(context.soul, lead.meanings, leads=lead.leads))
-    async with aclosing(context.mind.stream(setting(context.memory), step)) as running:
-        try:
-            await context.motor.speak(running)
-            memory, thought = await running.finished()
-        except MalformedReply as fault:
-            context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
-            context.motor.annotate(**{DEGRADED: True})
-            return await _in_words(context, setting, manner, unseen=bool(running.shown))
-    calls_for = wish_word(thought.output.calls_for) or None
-    if wish := lead.settle(calls_for, leads=thought.leads):
-        return await _follow(context, setting, manner, wish)
+    """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline.
+
+    A thought that says nothing but looks into memory is followed by another, `MOST_LOOKS` times.
+    """
+    for look in range(MOST_LOOKS + 1):
+        lead = Lead(context)
+        asked = think(context.soul, lead.meanings, leads=lead.leads, may_look=look < MOST_LOOKS)
+        step = with_soul_creativity(context.soul, asked)
+        async with aclosing(context.mind.stream(setting(context.memory), step)) as running:
+            try:
+                await context.motor.speak(running)
+                memory, thought = await running.finished()
+            except MalformedReply as fault:
+                context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
+                context.motor.annotate(**{DEGRADED: True})
+                return await _in_words(context, setting, manner, unseen=bool(running.shown))
+        calls_for = wish_word(thought.output.calls_for) or None
+        if wish := lead.settle(calls_for, leads=thought.leads):
+            return await _follow(context, setting, manner, wish)
+        take_effect(context, thought)
+        if thought.reply:
+            break
+        context = replace(context, memory=await look_again(context, thought))
     RoleLock(context).note(thought.stated)
     context.motor.settle(thought.reply, cut=thought.cut)
-    take_effect(context, thought)
     return memory
 
 

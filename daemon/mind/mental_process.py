@@ -1,7 +1,7 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import ChannelRefused
@@ -109,19 +109,24 @@ class Wish:
     has_ground: "Callable[[ProcessContext], bool]" = lambda _: True
 
 
+async def _nothing_more(memory: WorkingMemory, _queries: Sequence[str]) -> WorkingMemory:
+    return memory
+
+
 @dataclass(frozen=True, slots=True)
 class CurrentCycle:
     """What a mental process may ask of the cycle it runs in.
 
     `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
     so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
-    `recollect` searches what the soul may remember before `readers`, who read the reply. `cite` allows links to the
-    hosts that a source names. `emit` logs an event. `wishes` are those that may be followed at all. `paused`: the
-    person who is answered wants nothing remembered. `shared_keys` are those of the contexts that the soul shares.
-    `notes` is what it may do with notes to other souls, None where it may not. `at_work` are the sessions of Claude
-    Code that all who read may know of. `put_to_session` takes a question or task for one of them as if it were typed:
-    it gives what is said of it and, where it goes, what is to be stored; None where no session may be asked from here.
-    `thoughts` are the last ones of a soul that thinks whole thoughts.
+    `recollect` searches what the soul may remember before `readers`, who read the reply. `look_again` adds what is
+    found for some queries to the memories that surfaced. `cite` allows links to the hosts that a source names. `emit`
+    logs an event. `wishes` are those that may be followed at all. `paused`: the person who is answered wants nothing
+    remembered. `shared_keys` are those of the contexts that the soul shares. `notes` is what it may do with notes to
+    other souls, None where it may not. `at_work` are the sessions of Claude Code that all who read may know of.
+    `put_to_session` takes a question or task for one of them as if it were typed: it gives what is said of it and,
+    where it goes, what is to be stored; None where no session may be asked from here. `thoughts` are the last ones of a
+    soul that thinks whole thoughts.
     """
 
     limits: Limits | None
@@ -138,6 +143,7 @@ class CurrentCycle:
     at_work: tuple[CodeSession, ...] = ()
     put_to_session: Callable[[Phrase], Awaitable[tuple[str, MemoryAct | None]]] | None = None
     thoughts: LastThoughts = NO_THOUGHTS
+    look_again: Callable[[WorkingMemory, Sequence[str]], Awaitable[WorkingMemory]] = _nothing_more
 
 
 @dataclass(frozen=True, slots=True)

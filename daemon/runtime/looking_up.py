@@ -4,6 +4,7 @@ It costs no model call and never a reply: where it fails, the reply is made with
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from daemon.core.perception import Modality
 from daemon.core.ports.library import Passage
@@ -20,6 +21,9 @@ from daemon.mind.recall.thoughts import last_thoughts
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import shown_turns
+
+_OF_EACH: Final = 4  # passages for each query of a thought
+_MOST_FOUND: Final = 2 * SNIPPETS
 
 
 async def look_up(
@@ -51,6 +55,35 @@ async def look_up(
     return with_memories(memory, found, lanes[0], soul.budgets.memories)
 
 
+async def look_again(cycle: Cycle, soul: Soul, memory: WorkingMemory, queries: Sequence[str]) -> WorkingMemory:
+    """The memory with what is found for some queries behind what surfaced before; each passage keeps its mark."""
+    if cycle.newest.author in cycle.paused:
+        return memory
+    found = list(cycle.found)
+    try:
+        for query in queries:
+            found += [*await _on_purpose(cycle, query), *await _documents(cycle, query, ())][:_OF_EACH]
+    except Exception as error:  # noqa: BLE001  # whatever breaks in a search, people get their reply
+        cycle.services.emit("lookup.failed", trace=cycle.trace_id, error=error)
+        return memory
+    by_text = {one.text: one for one in reversed(found)}
+    cycle.found = tuple(one for one in dict.fromkeys(found) if by_text[one.text] is one)[:_MOST_FOUND]
+    return with_memories(memory, cycle.found, "\n".join(queries), soul.budgets.memories)
+
+
+async def _on_purpose(cycle: Cycle, query: str) -> tuple[Passage, ...]:
+    """What is remembered of a query, also what surfaced lately."""
+    return _learned(
+        cycle, await cycle.services.surfacing.search(cycle.claim.conversation, cycle.readers, query, _OF_EACH)
+    )
+
+
+def _learned(cycle: Cycle, found: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    """The same; a reply may link to hosts named in its own channel: what is said elsewhere is no such promise."""
+    cycle.hosts.learn(*(one.text for one in found if not one.members_only and not one.own))
+    return found
+
+
 def _on_its_mind(transcript: Transcript, known: RecalledFacts) -> tuple[str, ...]:
     """What the soul thought last before these readers, and the matter that it works on or looks out for with them."""
     state = known.own_state
@@ -60,11 +93,8 @@ def _on_its_mind(transcript: Transcript, known: RecalledFacts) -> tuple[str, ...
 
 
 async def _talk(cycle: Cycle, lanes: Sequence[str], shown: AlreadyShown) -> tuple[Passage, ...]:
-    """Memories. A reply may link to hosts named in its own channel; what is said elsewhere is no such promise."""
     surfacing = cycle.services.surfacing
-    found = await surfacing.surface(cycle.claim.conversation, cycle.readers, lanes, SNIPPETS, shown)
-    cycle.hosts.learn(*(one.text for one in found if not one.members_only and not one.own))
-    return found
+    return _learned(cycle, await surfacing.surface(cycle.claim.conversation, cycle.readers, lanes, SNIPPETS, shown))
 
 
 async def _documents(cycle: Cycle, query: str, around: Sequence[str]) -> tuple[Passage, ...]:

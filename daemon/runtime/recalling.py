@@ -9,6 +9,7 @@ from daemon.core.perception import Modality
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.library import Passage
 from daemon.core.sessions import CodeSession
+from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -29,7 +30,7 @@ from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.following_links import follow_links
 from daemon.runtime.looking_beside import look_beside
-from daemon.runtime.looking_up import look_up
+from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
 from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
@@ -99,6 +100,11 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         await services.names.learn(one.text for one in found)
         return found
 
+    async def looked_again(memory: WorkingMemory, queries: Sequence[str]) -> WorkingMemory:
+        memory = await look_again(cycle, soul, memory, queries)
+        await services.names.learn(one.content for one in memory)
+        return memory
+
     return CurrentCycle(
         limits=_limits(cycle, soul),
         usage=cycle.usage,
@@ -113,6 +119,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         notes=await correspondence(cycle, soul),
         at_work=at_work,
         put_to_session=way_to_sessions(cycle, at_work),
+        look_again=looked_again,
     )
 
 

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from daemon.core.ports.models import Prompt
 from daemon.mind.thought import CognitiveInput
-from tests.journeys.house import House
+from tests.journeys.house import House, said
 from tests.journeys.souls import POETIC, write_soul
 from tests.models import Reply
 
@@ -169,3 +170,51 @@ async def test_after_three_of_ten_it_answers_in_words_for_an_hour(thinker: House
     thinker.clock.turn(3_601)
     thinker.model.replies.append(thought("I think again."))
     assert await thinker.answered("Ada", "dm", "and now?") == "I think again."
+
+
+def looking(query: str) -> str:
+    """A thought that says nothing and looks into memory."""
+    return thought(None, inner_speech=f"I look for {query}.", memory_ops=[{"type": "retrieve", "query": query}])
+
+
+async def test_it_may_look_into_its_memory_and_think_again_before_a_word_is_said(thinker: House) -> None:
+    thinker.model.replies.append(thought("Noted."))
+    await thinker.answered("Ada", "dm", "the vault code word is marzipan")
+    for number in range(12):  # so that the transcript is not what it finds
+        thinker.model.replies.append(thought(f"Talk {number}."))
+        await thinker.answered("Ada", "dm", f"some other talk about bees and hives {number}")
+    before = len(thinker.prompts)
+    thinker.model.replies.extend([looking("vault code word"), thought("It is marzipan.")])
+    assert await thinker.answered("Ada", "dm", "so which one was it?") == "It is marzipan."
+    assert [prompt.step for prompt in thinker.prompts[before:]] == ["think", "think"]
+    assert "I look for vault code word." in thinker.last_prompt()
+    rows = await thinker.rows("SELECT id, previous, spoke, did, calls FROM thoughts ORDER BY seq")
+    assert [(row["spoke"], json.loads(row["did"]), row["calls"]) for row in rows[-2:]] == [
+        (0, {"memory_ops": 1}, 1),
+        (1, {"external_speech": 1}, 1),
+    ]
+    assert rows[-1]["previous"] == rows[-2]["id"]
+
+
+async def test_one_that_looks_for_ever_answers_in_words(thinker: House) -> None:
+    thinker.model.replies.extend([looking("bees"), looking("hives"), looking("honey"), looking("wax")])
+    assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert [prompt.step for prompt in thinker.prompts] == ["think"] * 4 + ["respond"]
+
+
+async def test_what_is_said_while_it_looks_is_answered_with_it(thinker: House) -> None:
+    async def meanwhile(_: Prompt) -> str:
+        await thinker.say("Ada", "dm", "and second")
+
+        async def stored() -> bool:
+            return len(await thinker.rows("SELECT id FROM inbox")) == 2
+
+        await thinker.when(stored)
+        return looking("bees")
+
+    thinker.model.replies.extend([meanwhile, thought("To both.")])
+    await thinker.say("Ada", "dm", "first")
+    assert said(await thinker.reply("D0ADA")) == "To both."
+    await thinker.idle()
+    assert len(thinker.prompts) == 2
+    assert "and second" in thinker.last_prompt()

@@ -29,9 +29,11 @@ def thoughts_in_mind(thoughts: LastThoughts) -> tuple[str, ...]:
 
 
 def focus_of(thoughts: LastThoughts) -> str:
-    """What the last thought of the conversation said to look out for; empty for nothing."""
+    """What the last thought of the conversation said to look out for, or wanted to look up; empty for nothing."""
     previous = held_in(thoughts.previous)
-    return " ".join(previous.attention.focus_on) if previous is not None else ""
+    if previous is None:
+        return ""
+    return " ".join((*previous.attention.focus_on, *(one.query for one in previous.memory_ops if one.query)))
 
 
 def _whole(thought: CognitiveOutput) -> str:

@@ -39,7 +39,8 @@ forbid calls for nothing. After any other word than nothing you stop there.
 exchanges"), and the check that decides it: reply (of who), mention (of any of words, by who), silence, goal (its id), \
 tool (its name), sense (its name, words), or none.
 - attention: what to look out for, and what to leave aside.
-- memory_ops: write_episodic or write_semantic for what is worth remembering, one sentence each, with significance 1-10.
+- memory_ops: write_episodic or write_semantic for what is worth remembering, one sentence each, significance 1-10; \
+retrieve with a query to look into your memory: if you say nothing aloud then, you think again with what it gave.
 - self_model_updates: how you are now, what you became unsure or sure of, what you learned about yourself.
 - world_model_updates: what you now hold about people and things.
 - goal_updates: goals of yours that you add, complete, reprioritize or abandon, each with why.
@@ -72,13 +73,19 @@ LONGEST_ANSWER: Final = 6_144
 class Considered:
     """A thought that was read, with its reply as it may be said.
 
-    One that `leads` elsewhere has no more than `calls_for`; a reply that is `cut` met the output limit.
+    One that `leads` elsewhere has no more than `calls_for`; a reply that is `cut` met the output limit. One without a
+    reply looks into memory first.
     """
 
     read: ThoughtRead
     reply: str = ""
     leads: bool = False
     cut: bool = False
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What it wants to be looked up in memory."""
+        return tuple(one.query for one in self.output.memory_ops if one.type == "retrieve")
 
     @property
     def output(self) -> CognitiveOutput:
@@ -93,13 +100,18 @@ class Considered:
 
 
 def think(
-    soul: Soul, wishes: Mapping[str, str] | None = None, *, leads: Callable[[str], bool] = lambda _: False
+    soul: Soul,
+    wishes: Mapping[str, str] | None = None,
+    *,
+    leads: Callable[[str], bool] = lambda _: False,
+    may_look: bool = False,
 ) -> Step[Considered]:
     """One whole thought in one streamed call; only its speech is visible and remembered.
 
     `wishes` are the words that `calls_for` may hold besides `nothing`, each with its meaning; they have to stay the
     same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
-    judged one by one, see `daemon.mind.thought.reading`; a thought without words to say is malformed.
+    judged one by one, see `daemon.mind.thought.reading`. A thought without words to say is malformed, unless it
+    `may_look` into memory and does.
     """
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
@@ -111,8 +123,8 @@ def think(
     return Step(
         name="think",
         command=_COMMAND.format(wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip()),
-        read=lambda answer: _considered(soul, read_thought(answer), answer),
-        remember=lambda thought: () if thought.leads else (_spoken(soul, thought),),
+        read=lambda answer: _considered(soul, read_thought(answer), answer, may_look=may_look),
+        remember=lambda thought: (_spoken(soul, thought),) if thought.reply else (),
         role=ModelRole.PERSONA,
         json_schema=WIRE_SCHEMA,
         placeholder=_PLACEHOLDER,
@@ -127,10 +139,13 @@ def think(
     )
 
 
-def _considered(soul: Soul, read: ThoughtRead, answer: str) -> Considered:
+def _considered(soul: Soul, read: ThoughtRead, answer: str, *, may_look: bool = False) -> Considered:
     """A thought with its speech as it may be said. Raises MalformedReply where nothing of it may."""
     aloud = words_aloud(read.output.external_speech or "")
     if not aloud:
+        silent = Considered(read)
+        if may_look and silent.queries and not read.output.external_speech:
+            return silent
         raise MalformedReply("it says nothing aloud", reply=answer, hint=_SPEAK)
     return Considered(read, read_spoken(soul, aloud))
 
