@@ -16,11 +16,13 @@ from daemon.core.config import Settings, load_settings
 from daemon.core.errors import SoulError
 from daemon.core.settings_place import settings_place
 from daemon.core.spending import day_at
+from daemon.core.timetable import MINUTE_MS
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
 from daemon.memory.database import Database
 from daemon.memory.knowledge.mirror_queue import MirrorStand
 from daemon.memory.spending.left import spent_today
+from daemon.memory.stream.fitness import UnfitSoul
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -42,6 +44,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     faulty_files [{path, fault, searched}], mirror {folder, waiting, trouble} (null: none), changed_tools [name],
     unhosted [{soul, workspace, messages, notes, posts, jobs, oldest_ms}] (souls that no running daemon hosts),
     alarms [{name, since_ms, seen_ms, posts}] (what is wrong now),
+    in_words [{soul, workspace, until_ms}] (souls that can't think whole thoughts for now),
     caps [{soul, cap_usd, spent_usd, reserved_usd, left_usd}] (of today; cap_usd and left_usd null: no cap),
     cap_person_usd, cap_room_usd (null: no cap).
     """
@@ -77,12 +80,18 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             "today": _spending(seen.spent),
             **{f"cap of {one.soul}": _left(one) for one in caps if one.cap_usd is not None},
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
+            **{f"mind of {one.soul}": _unfit(one, now) for one in seen.in_words},
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),
             **({"mirror": _mirror(seen.mirror)} if seen.mirror else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
+
+
+def _unfit(one: UnfitSoul, now: int) -> str:
+    minutes = (one.until_ms - now) // MINUTE_MS + 1
+    return f"too many answers could not be read as thoughts, so it answers in words for {minutes} min more"
 
 
 @dataclass(frozen=True, slots=True)

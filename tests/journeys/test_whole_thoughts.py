@@ -5,6 +5,8 @@ import json
 import pytest
 
 from daemon.core.ports.models import Prompt
+from daemon.memory.admin.overview import survey
+from daemon.memory.database import open_database
 from daemon.mind.thought import CognitiveInput
 from tests.journeys.house import House, said
 from tests.journeys.souls import POETIC, write_soul
@@ -167,6 +169,9 @@ async def test_after_three_of_ten_it_answers_in_words_for_an_hour(thinker: House
     before = len(thinker.prompts)
     await thinker.answered("Ada", "dm", "and in words?")
     assert [prompt.step for prompt in thinker.prompts[before:]] == ["respond"]
+    async with open_database(thinker.settings.database_path, thinker.clock) as database:
+        seen = await survey(database, thinker.clock.now_ms(), 0)
+    assert [(one.soul, one.until_ms > thinker.clock.now_ms()) for one in seen.in_words] == [("tess", True)]
     thinker.clock.turn(3_601)
     thinker.model.replies.append(thought("I think again."))
     assert await thinker.answered("Ada", "dm", "and now?") == "I think again."

@@ -44,6 +44,7 @@ from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
 from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.memory.spending.reservations import Reservations
+from daemon.memory.stream.reading import Stream
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
@@ -134,6 +135,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             commits=stores.commits,
             turns=stores.turns,
             episodes=stores.episodes,
+            stream=Stream(database, clock),
             contexts=(contexts := ContextStore(database, clock, WORKER.workspace)),
             shared_keys=(),
             bells=(bells := Bells(tmp_path, clock)),

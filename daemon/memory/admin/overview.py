@@ -19,6 +19,7 @@ from daemon.memory.queues.alarms import Alarm, open_alarms
 from daemon.memory.queues.leases import is_recent
 from daemon.memory.queues.presence import SILENT_MS, ProcessIdentity
 from daemon.memory.records import read_row
+from daemon.memory.stream.fitness import UnfitSoul, unfit_souls
 
 _COUNTED_AT_ONCE = 20_000
 _FOREVER = 2**62
@@ -96,7 +97,7 @@ class Overview:
     `dead_intentions` counts scheduled events that could not begin. `weak_models` are those that can't keep the form of
     an answer for now, or think aloud. `faulty_files` are the first files of the library that are not read to their end.
     `mirror` is the mirror of memory in files, if there is one. `unhosted` are souls that no living daemon hosts.
-    `alarms` are what is wrong now.
+    `alarms` are what is wrong now. `in_words` are souls whose model keeps losing the form of a whole thought.
     """
 
     daemons: tuple[LiveDaemon, ...]
@@ -114,6 +115,7 @@ class Overview:
     mirror: MirrorStand | None
     unhosted: tuple[UnhostedSoul, ...]
     alarms: tuple[Alarm, ...]
+    in_words: tuple[UnfitSoul, ...]
     schema: int
     journal: str
 
@@ -196,6 +198,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             mirror=await mirror_stand(transaction),
             unhosted=await unhosted_souls(transaction, hosted, [one.workspace for one in alive]),
             alarms=await open_alarms(transaction),
+            in_words=await unfit_souls(transaction, now_ms),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",
         )

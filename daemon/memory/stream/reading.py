@@ -7,14 +7,12 @@ from typing import Final
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.clock import Clock
 from daemon.core.thought_readers import may_think_again, may_think_here, read_readers
-from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.stream.fitness import unfit_until
 
 MOST_RECENT: Final = 3
 _LOOKED_AT: Final = 20  # newest thoughts of an audience
-_JUDGED, _MOST_DEGRADED = 10, 3  # of so many answers that were asked for as thoughts, so many unread are too much
-_IN_WORDS_MS: Final = 60 * MINUTE_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +84,6 @@ async def last_thoughts(
     previous = allowed.pop(newest, None)
     recent = list(allowed.values())[-limit:] if limit > 0 else []
     return LastThoughts(_read(previous) if previous is not None else None, tuple(map(_read, recent)))
-
-
-async def unfit_until(transaction: Transaction, soul: str, workspace: str) -> int:
-    """Until when (ms, UTC) a soul answers in words, for an hour from the third of ten answers that was no thought."""
-    last = await transaction.one(
-        """
-        SELECT seq, at_ms FROM thoughts WHERE soul = :soul AND workspace = :workspace AND degraded = 1
-        ORDER BY seq DESC LIMIT 1
-        """,
-        soul=soul,
-        workspace=workspace,
-    )
-    if last is None:
-        return 0
-    counted = await transaction.one(
-        """
-        SELECT sum(degraded) AS n FROM (
-          SELECT degraded FROM thoughts WHERE soul = :soul AND workspace = :workspace AND seq <= :seq AND
-            (degraded = 1 OR input <> '' OR emptied = 1) ORDER BY seq DESC LIMIT :looked)
-        """,
-        soul=soul,
-        workspace=workspace,
-        seq=last["seq"],
-        looked=_JUDGED,
-    )
-    return int(last["at_ms"]) + _IN_WORDS_MS if counted is not None and counted["n"] >= _MOST_DEGRADED else 0
 
 
 class Stream:
