@@ -9,6 +9,7 @@ from daemon.memory.database import Database
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.memory.stream.reading import LastThoughts, Stream
+from tests.fakes import FakeClock
 from tests.given import effect, new_message
 from tests.store.parts import Stores
 
@@ -64,7 +65,7 @@ class Thinker:
 
     async def last(self, where: ConversationKey, readers: Readers) -> LastThoughts:
         """What the soul may think again there."""
-        return await Stream(self.database).last(where, readers)
+        return await Stream(self.database, FakeClock()).last(where, readers)
 
     async def words(self) -> dict[str, str]:
         """What each thought still holds, by its id."""
