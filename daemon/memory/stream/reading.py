@@ -13,6 +13,7 @@ from daemon.memory.stream.fitness import unfit_until
 
 MOST_RECENT: Final = 3
 _LOOKED_AT: Final = 20  # newest thoughts of an audience
+_SHORT: Final = "seq, conversation, audience, readers, passing, emptied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ async def last_thoughts(
     thought then, and none older takes its place.
     """
     own = await transaction.rows(
-        "SELECT * FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT :most",
+        f"SELECT {_SHORT} FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT :most",  # noqa: S608 - a constant
         id=str(conversation),
         most=_LOOKED_AT,
     )
@@ -69,10 +70,10 @@ async def last_thoughts(
         everybody = Audience(AudienceKind.WORKSPACE, conversation.workspace)
         for audience in dict.fromkeys((everybody, readers.audience)):
             found = await transaction.rows(
-                """
-                SELECT * FROM thoughts WHERE soul = :soul AND workspace = :workspace AND audience = :audience
+                f"""
+                SELECT {_SHORT} FROM thoughts WHERE soul = :soul AND workspace = :workspace AND audience = :audience
                 ORDER BY seq DESC LIMIT :most
-                """,
+                """,  # noqa: S608 - a constant
                 soul=conversation.soul,
                 workspace=conversation.workspace,
                 audience=str(audience),
@@ -80,10 +81,15 @@ async def last_thoughts(
             )
             rows |= {row["seq"]: row for row in found}
     newest = own[0]["seq"] if own else 0
-    allowed = {seq: row for seq, row in sorted(rows.items()) if _is_allowed(row, str(conversation), readers)}
-    previous = allowed.pop(newest, None)
-    recent = list(allowed.values())[-limit:] if limit > 0 else []
-    return LastThoughts(_read(previous) if previous is not None else None, tuple(map(_read, recent)))
+    allowed = [seq for seq, row in sorted(rows.items()) if _is_allowed(row, str(conversation), readers)]
+    others = [seq for seq in allowed if seq != newest]
+    recent = others[-limit:] if limit > 0 else []
+    wanted = [*recent, *(seq for seq in allowed if seq == newest)]
+    found = await transaction.rows(
+        "SELECT * FROM thoughts WHERE seq IN (SELECT value FROM json_each(:seqs))", seqs=json.dumps(wanted)
+    )
+    whole = {row["seq"]: _read(row) for row in found}
+    return LastThoughts(whole.get(newest), tuple(whole[seq] for seq in recent))
 
 
 class Stream:

@@ -137,8 +137,6 @@ CHANGES: tuple[str, ...] = (
       occasion TEXT NOT NULL CHECK (occasion IN
         ('words', 'due', 'surprise', 'sense', 'result', 'visit_end', 'wake', 'awakening', 'resumption')),
       process TEXT NOT NULL,
-      input TEXT NOT NULL,                       -- JSON: CognitiveInput, '' where another step thought
-      output TEXT NOT NULL,                      -- JSON: CognitiveOutput
       degraded INTEGER NOT NULL CHECK (degraded IN (0, 1)),
       spoke INTEGER NOT NULL CHECK (spoke IN (0, 1)),
       surprise REAL,
@@ -150,7 +148,10 @@ CHANGES: tuple[str, ...] = (
       cost_usd REAL NOT NULL,
       saw_to INTEGER NOT NULL,
       passing INTEGER NOT NULL CHECK (passing IN (0, 1)),
-      emptied INTEGER NOT NULL DEFAULT 0 CHECK (emptied IN (0, 1))
+      emptied INTEGER NOT NULL DEFAULT 0 CHECK (emptied IN (0, 1)),
+      -- what is long comes last, so that the rest is read without it
+      input TEXT NOT NULL,                       -- JSON: CognitiveInput, '' where another step thought
+      output TEXT NOT NULL                       -- JSON: CognitiveOutput
     ) STRICT
     """,
     "CREATE INDEX thoughts_by_conversation ON thoughts (conversation, seq)",
