@@ -55,8 +55,8 @@ _SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         SLACK: (
             "the connection to Slack",
             (
-                "A daemon is not connected to Slack, so that nothing is heard or answered there: `soul status` and "
-                "`soul doctor` say why."
+                "A daemon is not connected to Slack, or was not until some minutes ago; meanwhile it hears nothing "
+                "there: `soul status` and `soul doctor` say why."
             ),
         ),
     }

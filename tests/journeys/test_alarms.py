@@ -25,6 +25,8 @@ from tests.models import FakeModel
 
 DISK = "The disk that holds the data is nearly full"
 MINUTE = 61.0
+LONGEST_PAUSE = 31.0  # seconds between two tries to connect
+LOST = 301.0  # seconds; a connection that is lost so long is an alarm
 QUIET = QUIET_MS / 1000 + 1
 SECRET = "my raise is a secret"
 
@@ -281,6 +283,75 @@ async def test_a_revoked_token_is_announced_at_once(ops: House) -> None:
     await look(ops)
     assert "A daemon is not connected to Slack" in (await ops.replies("ops"))[0]
     assert await known(ops) == ["slack"]
+
+
+async def cut_off(house: House, *methods: str) -> None:
+    """Slack closes the daemon's socket, opens no other, and takes none of these calls."""
+    for method in ("apps.connections.open", *methods):
+        await house.people.fault(method, status=503, times=1_000_000)
+    await house.people.fault(socket="close")
+    await house.events.until("slack.lost")
+
+
+async def until_connected(house: House) -> None:
+    """End the faults, and turn the clock past the pause before each try until the daemon hears Slack again."""
+    await house.people.clear_faults()
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    healthy = house.daemon.built.channel.healthy
+    while not healthy():
+        tries = len(await house.people.calls("apps.connections.open"))
+        house.clock.turn(LONGEST_PAUSE)
+
+        async def tried(before: int = tries) -> bool:
+            return healthy() or len(await house.people.calls("apps.connections.open")) > before
+
+        await house.when(tried)
+
+
+async def test_a_connection_lost_for_minutes_is_announced_by_the_web_api_once_until_it_heals(ops: House) -> None:
+    await ops.start()
+    await cut_off(ops)
+    await look(ops)
+    assert await known(ops) == [], "it may be back within five minutes"
+    await look(ops, LOST)
+    (post,) = await ops.replies("ops")
+    assert "A daemon is not connected to Slack" in post
+    assert await known(ops) == ["slack"]
+    await look(ops, LOST)
+    assert len(await ops.replies("ops")) == 1
+    await until_connected(ops)
+    await heal(ops)
+    assert (await ops.replies("ops"))[1].endswith(": the connection to Slack.")
+    assert await ops.replies("D0ADA") == []
+
+
+async def test_while_slack_takes_no_call_either_it_is_announced_once_it_is_back(ops: House) -> None:
+    await ops.start()
+    await cut_off(ops, "conversations.info", "chat.postMessage")
+    await look(ops)
+    await look(ops, LOST)
+    assert await known(ops) == ["slack"]
+    assert await ops.replies("ops") == []
+    assert "A daemon is not connected to Slack" in await ops.command("status")
+    await until_connected(ops)
+    await look(ops)
+    await look(ops)
+    (post,) = await ops.replies("ops")
+    assert "or was not until some minutes ago" in post
+    await heal(ops)
+    assert len(await ops.replies("ops")) == 2
+
+
+async def test_a_connection_that_is_back_within_five_minutes_is_no_alarm(ops: House) -> None:
+    await ops.start()
+    await cut_off(ops)
+    await look(ops)
+    await until_connected(ops)
+    await look(ops)
+    await look(ops, LOST)
+    assert await known(ops) == []
+    assert await ops.replies("ops") == []
 
 
 async def test_the_home_of_admins_and_the_status_show_it(ops: House, machine: PretendMachine) -> None:
