@@ -1,25 +1,32 @@
 """An agent session on the page: its title, the stop button while it is at work, and the prompts of its person."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
 from tests.page.conftest import OpenWindow
 from tests.page.manual_app import ManualApp
+from tests.page.window import Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def at_work(ada: Window, soul: ManualApp) -> tuple[Json, str, Locator]:
+    """Ada's message whose answer grows; gives it, the answer's ts and the button that stops it."""
+    await ada.say("Tell me at length.")
+    root = await soul.newest("dm")
+    ts = await soul.start(root, "First of all")
+    button = ada.page.get_by_role("button", name="Stop Soul")
+    await expect(button).to_be_visible()
+    return root, ts, button
 
 
 async def test_a_session_at_work_has_a_stop_button_that_tells_the_app_and_goes_with_the_work(
     server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    await ada.say("Tell me at length.")
-    root = await soul.newest("dm")
-    ts = await soul.start(root, "First of all")
-    button = ada.page.get_by_role("button", name="Stop Soul")
+    root, ts, button = await at_work(await new_window(server.page_url, "U0ADA"), soul)
     await button.click()
 
     async def stopped() -> list[Json]:
@@ -34,12 +41,7 @@ async def test_a_session_at_work_has_a_stop_button_that_tells_the_app_and_goes_w
 async def test_a_status_line_that_is_set_later_takes_the_place_of_the_button(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    await ada.say("Tell me more.")
-    root = await soul.newest("dm")
-    ts = await soul.start(root, "First of all")
-    button = ada.page.get_by_role("button", name="Stop Soul")
-    await expect(button).to_be_visible()
+    root, ts, button = await at_work(await new_window(server.page_url, "U0ADA"), soul)
     await soul.show_status(root)
     await expect(button).to_have_count(0)
     await soul.show_status(root, "")

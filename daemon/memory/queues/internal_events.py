@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from daemon.core.perception import ConversationKey, Modality
+from daemon.core.ports.arrivals import Joined, RoomWaySent
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Transaction
+from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import as_json, conversation_columns
 
 
@@ -49,3 +51,28 @@ async def store_internal_event(
         params=as_json(params),
     )
     return id_
+
+
+async def store_act_in_channel(
+    transaction: Transaction,
+    act: Joined | RoomWaySent,
+    now: int,
+    *,
+    author: str,
+    name: str,
+    params: Mapping[str, object],
+) -> str:
+    """Put what a user did in a channel, without a message, into the inbox of its timeline; gives the row's id."""
+    where = ConversationKey(act.soul, act.workspace, act.channel)
+    await open_conversation(transaction, where, act.place, act.audience, now)
+    return await store_internal_event(
+        transaction,
+        name=name,
+        conversation=where,
+        modality=Modality.DECISION,
+        author=author,
+        place=act.place,
+        audience=str(act.audience),
+        params=params,
+        now=now,
+    )

@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.arrivals import Acceptance, Joined
 from daemon.memory.database import Transaction
-from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.internal_events import store_act_in_channel
 
 JOINED: Final = "joined"
 """The parameter of the event that a soul was invited to a channel."""
@@ -51,18 +49,8 @@ async def take_invitation(transaction: Transaction, joined: Joined, now: int) ->
 
 
 async def _store(transaction: Transaction, joined: Joined, name: str, now: int) -> None:
-    where = ConversationKey(joined.soul, joined.workspace, joined.channel)
-    await open_conversation(transaction, where, joined.place, joined.audience, now)
-    event = await store_internal_event(
-        transaction,
-        name=name,
-        conversation=where,
-        modality=Modality.DECISION,
-        author=joined.inviter,
-        place=joined.place,
-        audience=str(joined.audience),
-        params={JOINED: True},
-        now=now,
+    event = await store_act_in_channel(
+        transaction, joined, now, author=joined.inviter, name=name, params={JOINED: True}
     )
     await transaction.insert(
         "introductions",

@@ -3,14 +3,12 @@
 import json
 from typing import Final
 
-from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.arrivals import Acceptance, RoomWaySent
 from daemon.core.ports.clock import Clock
 from daemon.core.room_ways import RoomWay
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction
-from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.internal_events import store_act_in_channel
 from daemon.memory.records import read_row
 
 WAY_SET: Final = "way_set"
@@ -71,19 +69,8 @@ async def set_way(transaction: Transaction, sent: RoomWaySent, now: int) -> tupl
         )
     what = "cleared" if sent.way.is_plain else "set"
     await record_act(transaction, actor=sent.author, act=_ACT, subject=sent.channel, detail=what, now=now)
-    where = ConversationKey(sent.soul, sent.workspace, sent.channel)
-    await open_conversation(transaction, where, sent.place, sent.audience, now)
-    await store_internal_event(
-        transaction,
-        name=sent.event_id.replace("/", "_"),
-        conversation=where,
-        modality=Modality.DECISION,
-        author=sent.author,
-        place=sent.place,
-        audience=str(sent.audience),
-        params={WAY_SET: what},
-        now=now,
-    )
+    name = sent.event_id.replace("/", "_")
+    await store_act_in_channel(transaction, sent, now, author=sent.author, name=name, params={WAY_SET: what})
     return Acceptance.ACCEPTED, ""
 
 
