@@ -511,6 +511,9 @@ class FakeChannel:
         """A public channel in which all are."""
         return Room(name, Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 
+    async def show_in_channel(self, post: Post) -> None:
+        """Nothing stands twice."""
+
     async def show_home(self, person: str, page: HomePage) -> None:
         """No home."""
 

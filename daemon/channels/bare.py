@@ -8,7 +8,7 @@ from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
-from daemon.core.ports.posts import AttachedReply
+from daemon.core.ports.posts import AttachedReply, Post
 from daemon.core.ports.speech import Task
 from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence, Words
@@ -39,6 +39,10 @@ class BareChannel:
 
     async def shared_room(self, person: str, name: str) -> Room:
         """See `Channel.shared_room`; there are no channels."""
+        raise ChannelRefused("there are no channels here", code="not_there")
+
+    async def show_in_channel(self, post: Post) -> None:
+        """See `Channel.show_in_channel`; there are no channels."""
         raise ChannelRefused("there are no channels here", code="not_there")
 
     async def show_home(self, person: str, page: HomePage) -> None:

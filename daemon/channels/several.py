@@ -122,6 +122,10 @@ class SeveralChannels:
         """See `Channel.shared_room`; only the main channel has channels to share."""
         return await self._main.shared_room(person, name)
 
+    async def show_in_channel(self, post: Post) -> None:
+        """See `Channel.show_in_channel`."""
+        await self._of(post.conversation).show_in_channel(post)
+
     async def show_home(self, person: str, page: HomePage) -> None:
         """See `Channel.show_home`; only the main channel has one."""
         await self._main.show_home(person, page)

@@ -58,6 +58,7 @@ class Command(StrEnum):
     CANCEL_REMINDER = "cancel reminder"
     MOVE_REMINDER = "move reminder"
     RESUME_REMINDER = "resume reminder"
+    SHOW_THERE = "show there"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -158,17 +159,8 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "meine schlüssel beenden",
         ),
         Command.STOP: (
-            "stop",
-            "stop it",
-            "stop that",
-            "stop please",
-            "please stop",
-            "stopp",
-            "halt",
-            "hör auf",
-            "hör bitte auf",
-            "bitte stopp",
-            "abbrechen",
+            *("stop", "stop it", "stop that", "stop please", "please stop"),
+            *("stopp", "halt", "hör auf", "hör bitte auf", "bitte stopp", "abbrechen"),
         ),
         Command.CANCEL_REMINDER: (
             "cancel reminder #",
@@ -180,6 +172,11 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         ),
         Command.RESUME_REMINDER: ("resume reminder #", "erinnerung # fortsetzen", "setze erinnerung # fort"),
         Command.MOVE_REMINDER: (),  # a time stands in it, see `_MOVING`
+        Command.SHOW_THERE: (
+            *("also send that to the channel", "also send this to the channel", "also show that in the channel"),
+            *("send that to the channel too", "send this to the channel too", "show that in the channel too"),
+            *("schick das auch in den kanal", "sende das auch in den kanal", "zeig das auch im kanal"),
+        ),
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -222,6 +219,7 @@ AS_MESSAGE: Final = frozenset(
     {
         *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.HAND_OVER, Command.ASK, Command.HAND),
         *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
+        Command.SHOW_THERE,
     }
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""

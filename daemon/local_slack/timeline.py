@@ -60,13 +60,11 @@ class Timeline:
 
     def put(self, message: WorkspaceMessage) -> None:
         """Add a message, or replace the one with the same ts."""
-        known = message.ts in self._messages
+        known = self._messages.get(message.ts)
         self._messages[message.ts] = message
-        if known:
-            return
-        if message.is_reply:
+        if known is None and message.is_reply:
             insort(self._threads.setdefault(message.thread_ts, []), message.ts)
-        if message.in_timeline:
+        if message.in_timeline and not (known is not None and known.in_timeline):
             insort(self._order, message.ts)
 
     def remove(self, ts: str) -> None:

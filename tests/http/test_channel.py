@@ -172,6 +172,9 @@ class Main:
     async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
         raise NotImplementedError
 
+    async def show_in_channel(self, post: Post) -> None:
+        raise NotImplementedError
+
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """Not part of these tests."""
 

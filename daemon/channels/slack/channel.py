@@ -311,6 +311,10 @@ class SlackChannel:
         """See `Channel.answer_command`."""
         return await self._commands.answer(command, parts)
 
+    async def show_in_channel(self, post: Post) -> None:
+        """See `Channel.show_in_channel`."""
+        await self._delivery.broadcast(post)
+
     async def show_home(self, person: str, page: HomePage) -> None:
         """See `Channel.show_home`."""
         await self._client.call("views.publish", user_id=person, view=home_view(page))

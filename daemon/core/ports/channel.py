@@ -154,6 +154,9 @@ class Channel(Gate, Protocol):
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
         """Show an answer where the command was typed, to its user alone; False if that surely failed."""
 
+    async def show_in_channel(self, post: Post) -> None:
+        """Show a reply in a thread, the message that `post` revises, in its channel too. Raises ChannelError."""
+
     async def show_home(self, person: str, page: HomePage) -> None:
         """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
 

@@ -33,7 +33,10 @@ def post_ephemeral(call: Call) -> Json:
 
 
 def update(call: Call) -> Json:
-    """chat.update: missing arguments change nothing, except that an update of a stream replaces all of it."""
+    """chat.update: missing arguments change nothing, except that an update of a stream replaces all of it.
+
+    With `reply_broadcast` a reply in a thread stands in the channel, too.
+    """
     channel = call.changeable_channel()
     before = own_message(call, channel, "cant_update_message")
     words = _words(call)
@@ -58,6 +61,10 @@ def update(call: Call) -> Json:
         after = replace(after, attachments=attachments)
     if call.has("metadata"):
         after = replace(after, metadata=_metadata(call))
+    if call.flag("reply_broadcast"):
+        if before.in_timeline or before.streaming is Streaming.OPEN:
+            raise SlackError("cant_broadcast_message")
+        after = replace(after, broadcast=True, subtype="thread_broadcast")
     call.workspace.revise(after)
     return _answer(call, after) | {"text": after.text}
 

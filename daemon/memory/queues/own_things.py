@@ -1,9 +1,11 @@
 """What waits with the soul for one person: messages without an answer, and what they asked to be reminded of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from daemon.core.perception import ConversationKey
 from daemon.core.phrases import Command
+from daemon.core.ports.posts import Post
 from daemon.core.spending import Day
 from daemon.memory.database import Database
 from daemon.memory.knowledge.records.ids import turn_id
@@ -11,7 +13,7 @@ from daemon.memory.queues.alarms import open_alarms
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.presence import SILENT_MS
-from daemon.memory.records import Speaks, read_row
+from daemon.memory.records import Delivery, Speaks, read_row
 from daemon.memory.spending.costs import CostSum, sums_of_costs
 from daemon.memory.spending.days import DayOfUse, days_of_use
 from daemon.memory.spending.left import SpentToday, spent_today
@@ -60,6 +62,28 @@ class OwnThings(WorkerStore):
             **self._worker.scope,
         )
         return row["waiting"] if row else 0
+
+    async def last_reply(self, conversation: ConversationKey) -> Post | None:
+        """The soul's last reply in a conversation, as the message that stands there; None where there is none.
+
+        One that asks something, was changed or taken back since, or has lost its words, is no reply any more: its body
+        is empty. Of a reply in several messages it is the first. Raises StoreError.
+        """
+        row = await self._database.one(
+            """
+            SELECT o.*, o.withdrawn OR o.cleared OR o.stopped <> '' OR o.approval IS NOT NULL OR o.answers <> ''
+              OR EXISTS (SELECT 1 FROM outbox r WHERE r.conversation = o.conversation AND r.revises = o.platform_ts)
+              AS gone
+            FROM outbox o WHERE o.conversation = :conversation AND o.state = 'sent' AND o.platform_ts IS NOT NULL
+              AND o.revises IS NULL AND o.note = 0 AND o.file = '' AND o.part = 0
+            ORDER BY o.seq DESC LIMIT 1
+            """,
+            conversation=str(conversation),
+        )
+        if row is None:
+            return None
+        post = Delivery.from_row(row, doubtful=False).post
+        return replace(post, draft=None, revises=post.draft, body="" if row["gone"] else post.body)
 
     async def reminders(self, person: str) -> tuple[Intention, ...]:
         """What a person asked to be reminded of, the next first. Raises StoreError."""

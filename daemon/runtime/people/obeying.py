@@ -47,6 +47,7 @@ from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of
 from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
 from daemon.runtime.people.room_way import show_way, tell_way
+from daemon.runtime.people.showing_there import show_there
 
 _LONGEST_CORRECTION: Final = 500
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
@@ -179,6 +180,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.CANCEL_REMINDER: heed_own_reminders,
     Command.MOVE_REMINDER: heed_own_reminders,
     Command.RESUME_REMINDER: heed_own_reminders,
+    Command.SHOW_THERE: show_there,
 }
 """What is not about a person's own memory."""
 

@@ -89,6 +89,8 @@ STREAM_OVER: Final = frozenset({"message_not_in_streaming_state", "stopped_by_us
 MESSAGE_GONE: Final = frozenset({"message_not_found"})
 FILE_GONE: Final = frozenset({"file_deleted", "file_not_found"})
 NO_METADATA: Final = frozenset({"invalid_metadata_format", "invalid_metadata_schema", "metadata_too_large"})
+NO_BROADCAST: Final = frozenset({"cant_broadcast_message"})
+"""The reply can't be shown in the channel too."""
 CANNOT_CHANGE: Final = MESSAGE_GONE | {"cant_update_message", "edit_window_closed"}
 """The message can't be changed any more."""
 

@@ -18,6 +18,7 @@ from daemon.channels.slack.api.refusals import (
     DEAD_TOKEN,
     FILE_GONE,
     MESSAGE_GONE,
+    NO_BROADCAST,
     NO_METADATA,
     NO_THREADS,
     PLACE,
@@ -211,6 +212,11 @@ class SlackDelivery:
             self._emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
             return ts
 
+    async def broadcast(self, post: Post) -> None:
+        """See `Channel.show_in_channel` (Slack: chat.update, reply_broadcast); words and buttons stay."""
+        common = {"channel": post.conversation.channel, "ts": post.revises, "reply_broadcast": True}
+        await self._update(post, common)
+
     async def _replace(self, post: Post, draft: str) -> str:
         """Post anew what a draft can't become, then delete the draft, so that no beginning stands beside the whole."""
         channel = post.conversation.channel
@@ -325,7 +331,7 @@ class SlackDelivery:
             try:
                 return await self._send("chat.update", common | body)
             except ChannelRefused as error:
-                if last is None or error.code in CANNOT_CHANGE:
+                if last is None or error.code in CANNOT_CHANGE | NO_BROADCAST:
                     raise
                 common = self._plainer(common, error)
         return await self._send("chat.update", common | (last or {}))
