@@ -11,6 +11,7 @@ from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.think import Considered
 from daemon.mind.thought import CognitiveOutput
+from daemon.mind.thought.cognitive_output import MemoryOp
 from daemon.mind.thought.occasion import occasion_of
 from daemon.mind.thought_input import given_to
 from daemon.soul_engine import THOUGHTS
@@ -31,19 +32,16 @@ def take_effect(context: ProcessContext, thought: Considered) -> None:
     output, motor = thought.output, context.motor
     if thought.reply:
         motor.describe(heard_in({"emotion_signal": output.emotion_signal}), thought.stated)
-    noted = [one for one in output.memory_ops if one.type in _KEPT_IN_MIND]
-    for one in noted:
-        motor.remember(
-            one.content,
-            significance=one.significance or _USUAL_SIGNIFICANCE,
-            tags=one.tags,
-            tone=output.emotional_state.felt_quality,
+    refused: list[tuple[str, str]] = [(one.field, one.reason) for one in thought.read.refused]
+    to_note, tone = [one for one in output.memory_ops if one.type in _KEPT_IN_MIND], output.emotional_state.felt_quality
+    noted = 0 if context.cycle.paused else sum(_note(context, one, tone) for one in to_note)
+    if noted < len(to_note):
+        refused.append(("memory_ops", "private" if context.cycle.paused else "too_many"))
+    if thought.reply:
+        motor.annotate(
+            monologue=output.inner_speech or None, user_model_check=bool(output.world_model_updates or noted)
         )
-    motor.annotate(
-        monologue=output.inner_speech or None,
-        user_model_check=bool(output.world_model_updates or noted),
-    )
-    done = {"external_speech": int(bool(thought.reply)), "memory_ops": len(noted) + len(thought.queries)}
+    done = {"external_speech": int(bool(thought.reply)), "memory_ops": noted + len(thought.queries)}
     motor.think(
         NewThought(
             occasion_of(context.perception),
@@ -52,10 +50,18 @@ def take_effect(context: ProcessContext, thought: Considered) -> None:
             _as_said(output, thought.reply).model_dump_json(exclude_defaults=True),
             spoke=bool(thought.reply),
             did={name: number for name, number in done.items() if number},
-            refused=tuple((one.field, one.reason) for one in thought.read.refused),
+            refused=tuple(refused),
             saw_thoughts=context.cycle.thoughts.ids,
         )
     )
+
+
+def _note(context: ProcessContext, one: MemoryOp, tone: str) -> bool:
+    """Note what a thought finds worth remembering; False where there is no room for more."""
+    before = len(context.motor.remembered)
+    significance = one.significance or _USUAL_SIGNIFICANCE
+    context.motor.remember(one.content, significance=significance, tags=one.tags, tone=tone)
+    return len(context.motor.remembered) > before
 
 
 async def look_again(context: ProcessContext, thought: Considered) -> WorkingMemory:

@@ -18,7 +18,9 @@ _RAN: Final = ("stay", "move", "return")  # acts by which a process that ran end
 
 def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcript) -> CycleThoughts | None:
     """The thoughts of a cycle with all that they saw; None where it thought nothing."""
-    thoughts = motor.thoughts or _of_another_step(cycle.newest, motor, run)
+    thoughts = motor.thoughts
+    if not thoughts or not thoughts[-1].spoke:  # it only looked something up, and another step spoke
+        thoughts += _of_another_step(cycle.newest, motor, run)
     if not thoughts:
         return None
     surfaced = {one.id for one in (*cycle.found, *motor.drawn_on.values())}

@@ -223,3 +223,26 @@ async def test_what_is_said_while_it_looks_is_answered_with_it(thinker: House) -
     await thinker.idle()
     assert len(thinker.prompts) == 2
     assert "and second" in thinker.last_prompt()
+
+
+async def test_words_that_follow_a_look_stand_in_the_stream_as_degraded(thinker: House) -> None:
+    thinker.model.replies.extend([looking("bees"), "no thought", "none again"])
+    assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
+    rows = await thinker.rows("SELECT spoke, degraded FROM thoughts ORDER BY seq")
+    assert [tuple(row) for row in rows] == [(0, 0), (1, 1)]
+
+
+async def test_what_is_too_much_to_remember_at_once_is_said_to_be_refused(thinker: House) -> None:
+    noted = [{"type": "write_semantic", "content": f"Fact number {number}."} for number in range(8)]
+    thinker.model.replies.append(thought("I see.", memory_ops=noted))
+    await thinker.answered("Ada", "dm", "eight facts")
+    row = await thinker.one("SELECT did, refused FROM thoughts")
+    assert json.loads(row["did"]) == {"external_speech": 1, "memory_ops": 5}
+    assert json.loads(row["refused"]) == [["memory_ops", "too_many"]]
+
+
+async def test_half_a_character_breaks_no_answer(thinker: House) -> None:
+    thinker.model.replies.append(
+        '{"calls_for": "nothing", "inner_speech": "\\ud800", "external_speech": "hello there"}'
+    )
+    assert await thinker.answered("Ada", "dm", "hello") == "hello there"

@@ -266,3 +266,27 @@ def test_a_bare_thought_has_the_asked_form_and_every_part_of_it_is_read() -> Non
     Draft202012Validator(WIRE_SCHEMA).validate(bare)
     read = read_thought(json.dumps(bare))
     assert (read.output.external_speech, read.refused) == ("Hello.", ())
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"), [("\\ud800 hello", "\ufffd hello"), ("a\\u0000b", "ab"), ("\\ud83d\\ude00", "\U0001f600")]
+)
+def test_half_a_character_in_what_is_said_is_kept_as_a_mark(written: str, kept: str) -> None:
+    read = read_thought(f'{{"inner_speech": "{written}", "external_speech": "{written}"}}').output
+    assert (read.inner_speech, read.external_speech) == (kept, kept)
+
+
+def test_an_answer_that_ends_too_early_behind_its_speech_keeps_what_is_whole() -> None:
+    read = read_thought(
+        '{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy", "predictions": [{'
+    )
+    assert (read.output.external_speech, read.output.emotion_signal) == ("Hello.", "joy")
+    with pytest.raises(MalformedReply):
+        read_thought('{"inner_speech": "So.", "external_speech": "Hel')
+
+
+def test_very_many_unsound_parts_are_refused_in_few_reasons() -> None:
+    unknown = {f"key{number}": 1 for number in range(5_000)}
+    read = read_thought(thought(self_model_updates={**unknown, "current_state": "calm"}, predictions=[0] * 20_000))
+    assert read.output.self_model_updates.current_state == "calm"
+    assert len(read.refused) <= 40

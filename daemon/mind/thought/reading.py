@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final, Literal, TypeVar
 
 import jiter
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from daemon.core.errors import MalformedReply
+from daemon.core.text import storable
 from daemon.mind.thought.cognitive_input import CognitiveInput
 from daemon.mind.thought.cognitive_output import (
     MOST_OF_A_KIND,
@@ -39,6 +40,8 @@ _LISTS: Final[Mapping[str, tuple[type[BaseModel], int]]] = {
     "value_updates": (ValueUpdate, MOST_OF_A_KIND),
 }
 _BEFORE: Final = re.compile(r"\s*(?:```[a-z]{0,10}\s*)?")
+_LOOKED_AT: Final = 100  # items of one list: a model that writes more is not read on
+_MOST_REFUSED: Final = 40  # reasons that are kept
 _SPOKEN: Final = ("inner_speech", "external_speech")
 _WORLD: Final = "world_model_updates"
 _REASONS: Final[Mapping[str, Reason]] = {
@@ -78,7 +81,9 @@ def read_thought(answer: str) -> ThoughtRead:
     try:
         found, _ = reader.decoder.raw_decode(answer, _begin(answer))
     except (ValueError, RecursionError) as error:  # its message would hold the model's words
-        raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT) from error
+        if (whole := _ended_behind_speech(answer)) is None:
+            raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT) from error
+        return _Reader().thought(whole, answer)
     return reader.thought(found, answer)
 
 
@@ -116,6 +121,16 @@ def read_thought_cut(answer: str) -> ThoughtRead:
     return _Reader().thought({**whole, **said}, answer)
 
 
+def _ended_behind_speech(answer: str) -> dict[str, object] | None:
+    """What is whole of an answer that ends too early, if its speech is: people may have read it already."""
+    begun = answer[_begin(answer) :].encode("utf-8", "replace")
+    try:
+        whole = jiter.from_json(begun, partial_mode="on", catch_duplicate_keys=True)
+    except ValueError:
+        return None
+    return whole if isinstance(whole, dict) and isinstance(whole.get("external_speech"), str) else None
+
+
 def _begin(answer: str) -> int:
     """Where the object begins: behind nothing but space and the mark of a code block."""
     found = _BEFORE.match(answer)
@@ -145,7 +160,7 @@ class _Reader:
         inner, speech = found.get("inner_speech"), found.get("external_speech")
         if not isinstance(inner, str) or not isinstance(speech, str | None):
             raise MalformedReply("its inner_speech or external_speech is not words", reply=answer, hint=_HINT)
-        parts: dict[str, object] = {"inner_speech": inner, "external_speech": (speech or "").strip() or None}
+        parts: dict[str, object] = {"inner_speech": _kept(inner), "external_speech": _kept(speech or "") or None}
         for name, value in found.items():
             if name in _SPOKEN:
                 continue
@@ -173,7 +188,9 @@ class _Reader:
             self._refuse(name, "unknown")
             return None
         kept: list[object] = []
-        for item in value:
+        if len(value) > _LOOKED_AT:
+            self._refuse(name, "too_many")
+        for item in value[:_LOOKED_AT]:
             try:
                 part = model.model_validate(_plain_item(name, item))
             except ValidationError as error:
@@ -194,13 +211,16 @@ class _Reader:
             try:
                 return _ADAPTERS[name].validate_python(left)
             except ValidationError as error:
-                fault = error.errors(include_input=False, include_url=False)[0]
-            attribute = str(fault["loc"][0]) if fault["loc"] else ""
-            if attribute in left or left == value:  # else it is needed, and was left out before
-                self._refuse(name, _reason_of(fault["type"]))
-            if attribute not in left:
+                faults = error.errors(include_input=False, include_url=False)
+            unsound: dict[str, str] = {}
+            for one in faults:
+                unsound.setdefault(str(one["loc"][0]) if one["loc"] else "", one["type"])
+            for attribute, kind in unsound.items():
+                if attribute in left or left == value:  # else it is needed, and was left out before
+                    self._refuse(name, _reason_of(kind))
+            if not unsound.keys() & left.keys():
                 return None
-            del left[attribute]
+            left = {attribute: held for attribute, held in left.items() if attribute not in unsound}
 
     def _sound(self, name: str, value: object) -> object:
         try:
@@ -212,7 +232,7 @@ class _Reader:
     def _world(self, value: object) -> dict[str, dict[str, str]]:
         """Attributes by entity, each judged alone."""
         kept: dict[str, dict[str, str]] = {}
-        for entity, attribute, words in self._pairs(value):
+        for entity, attribute, words in islice(self._pairs(value), _LOOKED_AT):
             if not isinstance(entity, str) or not isinstance(attribute, str):
                 self._refuse(_WORLD, "unknown")
                 continue
@@ -250,7 +270,8 @@ class _Reader:
     def _refuse(self, name: str, reason: Reason) -> None:
         """Leave a part out; a name that is the model's own is not repeated."""
         known = name if name in CognitiveOutput.model_fields else ""
-        self.refused.append(Refused(known, reason))
+        if len(self.refused) < _MOST_REFUSED:
+            self.refused.append(Refused(known, reason))
 
 
 _ADAPTERS: Final[Mapping[str, TypeAdapter[object]]] = {
@@ -261,6 +282,11 @@ _ADAPTERS: Final[Mapping[str, TypeAdapter[object]]] = {
 _ENTITIES: Final[TypeAdapter[dict[str, dict[str, str]]]] = TypeAdapter(
     CognitiveOutput.model_fields[_WORLD].rebuild_annotation()
 )
+
+
+def _kept(words: str) -> str:
+    """Words as they can be stored: an escape in JSON may stand for half a character, or for NUL."""
+    return storable(words).replace("\0", "").strip()
 
 
 def _reason(error: ValidationError) -> Reason:
