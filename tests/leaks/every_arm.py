@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tests.leaks.arms import Arm, Meanings, Text
 from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
 from tests.leaks.session_arms import SessionsSaid
+from tests.leaks.thought_arms import Thoughts
 from tests.leaks.told_arms import Reminded, Why
 
 ARMS: Mapping[str, type[Arm]] = {
@@ -18,4 +19,5 @@ ARMS: Mapping[str, type[Arm]] = {
     "why": Why,
     "intentions": Reminded,
     "sessions": SessionsSaid,
+    "thoughts": Thoughts,
 }
