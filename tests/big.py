@@ -51,6 +51,14 @@ _FILL = (
            {_AUDIENCE}, 'sent', {_TS} || '9', {_TIME} + 1000, {_TIME} + 2000 FROM n
     """,
     f"""
+    INSERT INTO thoughts (id, soul, workspace, conversation, audience, readers, trace_id, previous, at_ms, occasion,
+                          process, asked, degraded, spoke, did, refused, calls, tokens_in, tokens_out, cost_usd, saw_to,
+                          passing, input, output)
+    SELECT 'TH_' || i, {_OWNER}, {_CONVERSATION}, {_AUDIENCE}, '{{}}', 't' || i, '', {_TIME}, 'words', 'engaged',
+           i % 4 = 3, i = :rows - 1, 1, '{{}}', '[]', 1, 900, 80, 0.01, 2 * i, 0,
+           CASE WHEN i % 4 = 3 THEN '{{}}' ELSE '' END, :thought FROM n WHERE i % 2 = 1
+    """,
+    f"""
     INSERT INTO transitions (conversation, trace_id, hop, act, origin, target, decided_by, reason, at_ms)
     SELECT {_CONVERSATION}, 't' || i, 0, 'stay', 'engaged', 'engaged', 'rule', 'nothing leads elsewhere', {_TIME}
     FROM n WHERE i % 3 = 1

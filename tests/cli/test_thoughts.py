@@ -40,6 +40,7 @@ def add(
         "process": "engaged",
         "input": json.dumps(INPUT),
         "output": json.dumps(OUTPUT),
+        "asked": 1,
         "degraded": 0,
         "spoke": 1,
         "surprise": 0.25,
@@ -143,6 +144,19 @@ def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path
     assert shown("TH_20261123_001", "--words", "--private")["output"] == OUTPUT
 
 
+def test_the_words_of_a_thought_are_those_of_all_whom_it_had_heard(memory: Path) -> None:
+    with opened(memory) as connection:
+        for number in range(60):
+            connection.execute(
+                "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
+                " VALUES (?, 'person', 'U3', 'Cem', ?, 'hm', 'workspace:T1', 'abc', ?)",
+                (OPEN, f"2.{number}", NOW),
+            )
+    assert shown("TH_20261123_002", "--words")["output"] == OUTPUT
+    assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U2'") == 1
+    assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U3'") == 1
+
+
 def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
     with opened(memory) as connection:
         connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
@@ -186,6 +200,17 @@ def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Pat
 def test_bad_input_is_answered_in_a_sentence(arguments: tuple[str, ...], code: int, answer: str) -> None:
     result = call("thoughts", *arguments)
     assert (result.exit_code, answer in result.output) == (code, True), result.output
+
+
+async def test_who_follows_gets_all_of_many_that_come_at_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemon.cli.thoughts._MOST_AT_ONCE", 2)
+    clock = FakeClock(auto=True)
+    async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
+        thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
+        seen = [getattr(await anext(thoughts), "id", "")]
+        names = [add(memory, number) for number in range(3, 8)]
+        seen += [getattr(await anext(thoughts), "id", "") for _ in names]
+    assert seen == ["TH_20261123_002", *names]
 
 
 async def test_who_follows_gets_each_new_thought_once(memory: Path) -> None:

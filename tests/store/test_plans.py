@@ -22,6 +22,8 @@ from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.presence import Presence
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
+from daemon.memory.stream.listing import list_thoughts
+from daemon.memory.stream.reading import Stream
 from tests import big
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, deleted, edited, effect, new_message
@@ -129,6 +131,13 @@ class Works:
             "soul people list": (lambda: list_models(database, 20), FEW),
             "soul people show": (lambda: list_models(database, 20, person="P5"), FEW),
             "soul people history": (lambda: model_history(database, "P5", 20), FEW),
+            "the last thoughts, and whether the soul is to think any": (
+                lambda: Stream(database, self._clock).last(DM, Readers(dm, members_only=True)),
+                FEW,
+            ),
+            "soul thoughts": (lambda: list_thoughts(database, SOUL, "", 20), FEW),
+            "soul thoughts of a conversation": (lambda: list_thoughts(database, SOUL, str(DM), 20), FEW),
+            "soul thoughts goes on": (lambda: list_thoughts(database, SOUL, "", 20, after=1_000), FEW),
             "soul trace finds its conversation": (lambda: agenda.conversation(str(DM)), FEW),
         }
 
@@ -180,6 +189,17 @@ async def test_no_query_visits_more_rows_than_it_needs(
 async def test_the_count_of_steps_reveals_a_scan(database: Database, counter: Counter) -> None:
     await database.rows("SELECT count(*) FROM turns WHERE body = 'nothing'")
     assert counter.steps > 100 * FEW
+
+
+async def test_whether_too_many_answers_were_no_thoughts_is_counted_without_statistics(filled: Path) -> None:
+    """Half of the thoughts were asked for; the newest is degraded, and its hour is not over."""
+    connection = sqlite3.connect(filled)
+    try:
+        assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'").fetchone() == (0,)
+        newest = connection.execute("SELECT degraded, asked FROM thoughts ORDER BY seq DESC LIMIT 1").fetchone()
+        assert newest == (1, 1)
+    finally:
+        connection.close()
 
 
 def test_every_age_and_state_has_its_index(filled: Path) -> None:

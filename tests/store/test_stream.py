@@ -17,6 +17,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.passing import erase_turns
 from daemon.memory.people.retention import MemoryRetention, expire
 from daemon.memory.queues.withdrawals import withdraw_reply
+from daemon.memory.stream.fitness import unfit_until
 from daemon.memory.stream.keeping import CycleThoughts
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, call, deleted, edited, effect, new_message, thread
@@ -26,7 +27,7 @@ from tests.store.thinking import Thinker, members, new_thought, outsiders, said
 MINE, EVERYBODY, ROOM = members("dm:D1"), members(f"workspace:{TEAM}"), members("channel:C9")
 BELOW = ConversationKey(SOUL, TEAM, "D1", "5.0")
 OPEN, OPEN_TOO, PRIVATE = thread("1.0"), thread("2.0", "C2"), thread("3.0", "C9")
-DAY = 86_400_000
+DAY, HOUR = 86_400_000, 3_600_000
 NUMBERS = "SELECT id, previous, occasion, process, spoke, calls, saw_to FROM thoughts ORDER BY seq"
 
 
@@ -142,6 +143,30 @@ async def test_an_empty_thought_is_none_and_no_older_one_takes_its_place(soul: T
     ts = await soul.thinks("two", DM, MINE)
     await soul.stores.inbox.accept(deleted(ts))
     assert said(await soul.last(DM, MINE)) == ("", ["one"])
+
+
+# -- whether the soul is to think at all -----------------------------------------------------------------------------
+
+
+async def test_answers_that_were_no_thoughts_count_for_an_hour_also_without_their_words(
+    soul: Thinker, clock: FakeClock
+) -> None:
+    unread = replace(new_thought("hm"), input="", degraded=True)
+    poem = replace(new_thought("a poem"), input="")
+    for made in (unread, unread, poem, *[new_thought("read")] * 7, *[poem] * 9, unread):
+        ts = await soul.thinks("hm", DM, MINE, thoughts=[made])
+    database, conversation = soul.database, (SOUL, TEAM)
+
+    async def until() -> int:
+        return await database.read(lambda transaction: unfit_until(transaction, *conversation, clock.now_ms()))
+
+    began = clock.now_ms()
+    assert await until() == began + HOUR, "of the ten that were asked for three were none"
+    await soul.stores.inbox.accept(deleted("1.000001"))
+    await soul.stores.inbox.accept(deleted(ts))
+    assert await until() == began + HOUR
+    await clock.sleep(HOUR / 1000)
+    assert await until() == 0
 
 
 # -- when it loses its words -------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ ACT: Final = "read words"
 
 _PASSAGE: Final = "LB_"
 _THOUGHT: Final = "TH_"
-_HEARD_LATELY: Final = 50  # turns
 _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 
@@ -125,17 +124,12 @@ async def _note(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _whole_thought(transaction: Transaction, name: str) -> Worded | None:
-    """A thought; its words are also those of the people whom its conversation had heard lately by then."""
+    """A thought; its words are also those of the people whom its conversation had heard by then."""
     row = await transaction.one("SELECT * FROM thoughts WHERE id = :id AND passing = 0 AND emptied = 0", id=name)
     if row is None:
         return None
     heard = await transaction.rows(
-        f"""
-        SELECT DISTINCT author FROM (
-          SELECT author, speaker FROM turns WHERE conversation = :conversation AND seq <= :saw_to
-          ORDER BY seq DESC LIMIT {_HEARD_LATELY})
-        WHERE speaker <> 'soul'
-        """,  # noqa: S608 - a constant
+        "SELECT DISTINCT author FROM turns WHERE conversation = :conversation AND seq <= :saw_to AND speaker <> 'soul'",
         conversation=row["conversation"],
         saw_to=row["saw_to"],
     )

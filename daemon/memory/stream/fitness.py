@@ -10,8 +10,11 @@ _JUDGED, _MOST_DEGRADED = 10, 3  # of so many answers that were asked for as tho
 _IN_WORDS_MS: Final = 60 * MINUTE_MS
 
 
-async def unfit_until(transaction: Transaction, soul: str, workspace: str) -> int:
-    """Until when (ms, UTC) a soul answers in words, for an hour from the third of ten answers that was no thought."""
+async def unfit_until(transaction: Transaction, soul: str, workspace: str, now: int) -> int:
+    """Until when (ms, UTC) a soul answers in words, for an hour from the third of ten answers that was no thought.
+
+    0 where that is over, or none was too much.
+    """
     last = await transaction.one(
         """
         SELECT seq, at_ms FROM thoughts WHERE soul = :soul AND workspace = :workspace AND degraded = 1
@@ -20,13 +23,13 @@ async def unfit_until(transaction: Transaction, soul: str, workspace: str) -> in
         soul=soul,
         workspace=workspace,
     )
-    if last is None:
+    if last is None or last["at_ms"] + _IN_WORDS_MS <= now:
         return 0
     counted = await transaction.one(
         """
         SELECT sum(degraded) AS n FROM (
-          SELECT degraded FROM thoughts WHERE soul = :soul AND workspace = :workspace AND seq <= :seq AND
-            (degraded = 1 OR input <> '' OR emptied = 1) ORDER BY seq DESC LIMIT :looked)
+          SELECT degraded FROM thoughts WHERE soul = :soul AND workspace = :workspace AND seq <= :seq AND asked = 1
+          ORDER BY seq DESC LIMIT :looked)
         """,
         soul=soul,
         workspace=workspace,
@@ -52,5 +55,5 @@ async def unfit_souls(transaction: Transaction, now: int) -> tuple[UnfitSoul, ..
         since=now - _IN_WORDS_MS,
     )
     ends = [(row["soul"], row["workspace"]) for row in lately]
-    found = [UnfitSoul(*one, await unfit_until(transaction, *one)) for one in ends]
-    return tuple(one for one in found if one.until_ms > now)
+    found = [UnfitSoul(*one, await unfit_until(transaction, *one, now)) for one in ends]
+    return tuple(one for one in found if one.until_ms)

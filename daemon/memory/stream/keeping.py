@@ -104,6 +104,7 @@ def _columns(one: NewThought, cost: _Cost) -> Mapping[str, object]:
     return {
         "occasion": one.occasion,
         "process": one.process,
+        "asked": int(bool(one.input) or one.degraded),
         "degraded": int(one.degraded),
         "spoke": int(one.spoke),
         "surprise": one.surprise,

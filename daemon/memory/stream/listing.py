@@ -54,20 +54,21 @@ _PLAIN = (
 
 
 async def list_thoughts(
-    database: Database, soul: str, conversation: str, limit: int, *, after: int = 0
+    database: Database, soul: str, conversation: str, limit: int, *, after: int | None = None
 ) -> tuple[ListedThought, ...]:
-    """The newest thoughts of a soul, or of one conversation, oldest first; with `after` those behind that `seq` alone.
+    """The newest thoughts of a soul, or of one conversation, oldest first; with `after` the first behind that `seq`.
 
     Raises StoreError.
     """
     which, values = ("conversation = :of", conversation) if conversation else ("soul = :of", soul)
+    order = "DESC" if after is None else "ASC"
     rows = await database.rows(
-        f"SELECT * FROM thoughts WHERE {which} AND seq > :after ORDER BY seq DESC LIMIT :most",  # noqa: S608 - literals
+        f"SELECT * FROM thoughts WHERE {which} AND seq > :after ORDER BY seq {order} LIMIT :most",  # noqa: S608 - literals
         of=values,
-        after=after,
+        after=after or 0,
         most=limit,
     )
-    return tuple(map(ListedThought.from_row, reversed(rows)))
+    return tuple(map(ListedThought.from_row, reversed(rows) if after is None else rows))
 
 
 async def thought_named(database: Database, name: str) -> ListedThought:

@@ -103,8 +103,9 @@ class Stream:
 
         async def unit(transaction: Transaction) -> LastThoughts:
             found = await last_thoughts(transaction, conversation, readers, limit)
-            unfit = await unfit_until(transaction, conversation.soul, conversation.workspace) > self._clock.now_ms()
-            return replace(found, unfit=unfit)
+            now = self._clock.now_ms()
+            until = await unfit_until(transaction, conversation.soul, conversation.workspace, now)
+            return replace(found, unfit=until > 0)
 
         return await self._database.read(unit)
 

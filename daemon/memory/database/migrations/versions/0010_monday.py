@@ -137,6 +137,7 @@ CHANGES: tuple[str, ...] = (
       occasion TEXT NOT NULL CHECK (occasion IN
         ('words', 'due', 'surprise', 'sense', 'result', 'visit_end', 'wake', 'awakening', 'resumption')),
       process TEXT NOT NULL,
+      asked INTEGER NOT NULL CHECK (asked IN (0, 1)),  -- whether a whole thought was asked for
       degraded INTEGER NOT NULL CHECK (degraded IN (0, 1)),
       spoke INTEGER NOT NULL CHECK (spoke IN (0, 1)),
       surprise REAL,
@@ -157,6 +158,8 @@ CHANGES: tuple[str, ...] = (
     "CREATE INDEX thoughts_by_conversation ON thoughts (conversation, seq)",
     "CREATE INDEX thoughts_by_audience ON thoughts (soul, workspace, audience, seq)",
     "CREATE INDEX thoughts_with_words ON thoughts (at_ms) WHERE emptied = 0",
+    "CREATE INDEX thoughts_by_soul ON thoughts (soul, seq)",
+    "CREATE INDEX thoughts_asked ON thoughts (soul, workspace, seq) WHERE asked = 1",
     "CREATE INDEX thoughts_degraded ON thoughts (soul, workspace, seq) WHERE degraded = 1",
     # What stood before a thought from elsewhere, by id: thoughts, turns that surfaced, records.
     """
