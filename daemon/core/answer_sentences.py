@@ -13,6 +13,8 @@ ABOUT_ANSWERS: Final[Mapping[str, str]] = MappingProxyType(
         "stop_spent_usd": "So far it took {tokens} tokens, about ${usd}.",
         "stop_rest": "Stopped: I leave out the rest of my answer.",
         "lapsed": "No longer asked: it was stopped.",
+        "stop_one": "I have stopped what I was doing for you.",
+        "stop_several": "I have stopped {count} things that I was doing for you.",
         "stop_nothing": "I am doing nothing here that could be stopped.",
         "feedback_thanks": "Thank you, that helps me.",
         "feedback_sorry": "Thank you for telling me. If you like, write in the thread what was wrong.",

@@ -196,6 +196,7 @@ WORDS: Final[Mapping[str, Command]] = MappingProxyType(
         "status": Command.STATUS,
         "why": Command.WHY_SAID,
         "channel": Command.CHANNEL,
+        "stop": Command.STOP,
         "hilfe": Command.HELP,
         "ich": Command.KNOWN,
         "vergiss": Command.FORGET_ME,
@@ -206,7 +207,7 @@ WORDS: Final[Mapping[str, Command]] = MappingProxyType(
 )
 """Single words that count where only the soul is meant: in its slash command, alone to it, and after a `!`."""
 
-USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "status", "why", "channel"))
+USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "stop", "status", "why", "channel"))
 """What is typed behind the slash command, as Slack shows it there."""
 
 

@@ -60,7 +60,7 @@ MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
 _Pressed = Feedback | Complaint | Decision | PickedAnswer | Withdrawal
-_Asked = WhyAsked | TypedCommand | AskedAbout | Joined | RoomWaySent | StepRun
+_Asked = WhyAsked | AskedAbout | Joined | RoomWaySent | StepRun
 _NoMessage = Edit | Deletion | _Pressed | _Asked
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
@@ -123,6 +123,8 @@ class Inbox:
                 return await accept_stop(transaction, thread, now)
             if isinstance(arrival, NewMessage):
                 return await _hear(transaction, arrival, now, self._most_waiting)
+            if isinstance(arrival, TypedCommand):
+                return await take_command(transaction, arrival, now)
             return *await _accept(transaction, arrival, now), ("",)
 
         acceptance, reason, conversations = await self._database.write(unit, within=2.0)
@@ -232,8 +234,6 @@ async def _store_asked(transaction: Transaction, asked: _Asked, now: int) -> tup
         return await take_question(transaction, asked, now)
     if isinstance(asked, StepRun):
         return await take_step(transaction, asked, now)
-    if isinstance(asked, TypedCommand):
-        return await take_command(transaction, asked, now)
     return await ask_why(transaction, asked, now)
 
 

@@ -5,11 +5,11 @@ thinks about them now, or the one that claims them after its death. Of a reply t
 are left out. Messages that came meanwhile are kept.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import BESIDE
-from daemon.core.ports.arrivals import Acceptance
+from daemon.core.ports.arrivals import Acceptance, TypedCommand
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
@@ -26,7 +26,10 @@ class Stopped(LostLease):
 
 @dataclass(frozen=True, slots=True)
 class StopPlace:
-    """Where somebody says stop: a thread, by its first message; `whole`: all of a channel, as in direct messages."""
+    """Where somebody says stop: a thread, by its first message; `whole`: all of a channel, as in direct messages.
+
+    `own`: only what is done for nobody but them.
+    """
 
     soul: str
     workspace: str
@@ -34,6 +37,7 @@ class StopPlace:
     thread: str
     author: str
     whole: bool = False
+    own: bool = False
 
 
 async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tuple[str, ...]:
@@ -42,6 +46,8 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
         f"""
         SELECT c.id FROM conversations c
         WHERE c.workspace = :workspace AND c.channel = :channel AND c.thread <> :beside AND {OF_SOUL}
+          AND c.id IN (SELECT conversation FROM inbox WHERE state IN ('new', 'claimed')
+                       UNION SELECT conversation FROM outbox WHERE state IN ('pending', 'sending'))
           AND (:whole OR c.thread = :thread
             OR EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND i.state IN ('new', 'claimed')
                                                AND i.ts = :thread)
@@ -50,6 +56,10 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
           AND (EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND i.author = :author
                                                AND i.state IN ('new', 'claimed', 'answered'))
             OR EXISTS (SELECT 1 FROM turns t WHERE t.conversation = c.id AND t.author = :author))
+          AND (NOT :own OR NOT (
+            EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND i.state = 'claimed' AND i.author <> :author)
+            OR EXISTS (SELECT 1 FROM outbox o WHERE o.conversation = c.id AND o.state IN ('pending', 'sending')
+                                                AND o.recipient <> :author)))
         """,  # noqa: S608 - a constant of this package
         soul=place.soul,
         workspace=place.workspace,
@@ -58,26 +68,41 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
         beside=BESIDE,
         author=place.author,
         whole=place.whole,
+        own=place.own,
     )
-    return tuple([row["id"] for row in rows if await _stop(transaction, row["id"], now)])
+    author = place.author if place.own else None
+    return tuple([row["id"] for row in rows if await _stop(transaction, row["id"], author, now)])
 
 
-async def _stop(transaction: Transaction, conversation: str, now: int) -> bool:
+async def stop_by_command(transaction: Transaction, command: TypedCommand, now: int) -> tuple[str, ...]:
+    """Stop what is done for the person alone in the channel where they typed it, or else in their direct messages.
+
+    Gives the conversations that were stopped.
+    """
+    there = StopPlace(command.soul, command.workspace, command.asked_in, "", command.author, whole=True, own=True)
+    stopped = await stop_work(transaction, there, now) if command.asked_in != command.channel else ()
+    return stopped or await stop_work(transaction, replace(there, channel=command.channel, own=False), now)
+
+
+async def _stop(transaction: Transaction, conversation: str, author: str | None, now: int) -> bool:
     """Whether anything was under way: messages that are answered, a reply that is sent, or else messages that wait."""
-    answering = await _mark(transaction, conversation, "claimed")
+    answering = await _mark(transaction, conversation, "claimed", author)
     left_out = await _leave_out(transaction, conversation, now)
-    return answering or left_out or await _mark(transaction, conversation, "new")
+    return answering or left_out or await _mark(transaction, conversation, "new", author)
 
 
-async def _mark(transaction: Transaction, conversation: str, state: str) -> bool:
+async def _mark(transaction: Transaction, conversation: str, state: str, author: str | None) -> bool:
+    """Mark messages, of an `author` only theirs, as stopped; whether there were any."""
     rows = await transaction.rows(
         """
         UPDATE inbox SET stopped = 1
         WHERE conversation = :id AND state IN ('new', 'claimed') AND state = :state AND absorbed = 0
-          AND (state = 'claimed' OR modality = 'words') RETURNING id
+          AND (state = 'claimed' OR modality = 'words')
+          AND (:author IS NULL OR author = :author) RETURNING id
         """,
         id=conversation,
         state=state,
+        author=author,
     )
     return bool(rows)
 

@@ -2,7 +2,8 @@
 
 It is an event in the direct messages of its user. What only reads is answered beside the talk there (`beside`). A press
 on the home page takes effect with its acceptance, so that it holds for each later message; only the page has to follow.
-Where something that changes the same waits there, it keeps its place behind that.
+Where something that changes the same waits there, it keeps its place behind that. *Stop* stops with its acceptance;
+only what it did is told later.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from daemon.core.perception import NO_MESSAGE, ConversationKey, Modality, Place
-from daemon.core.phrases import READS, typed
+from daemon.core.phrases import READS, Command, typed
 from daemon.core.ports.arrivals import Acceptance, TypedCommand
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Transaction
@@ -19,6 +20,7 @@ from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.memory_acts import Asker, Forgotten, MemoryAct, Paused
 from daemon.memory.queues.own_reminders import ReminderCancelled
+from daemon.memory.queues.stops import stop_by_command
 
 ASKED_IN: Final = "typed_in"
 """The parameter that names the room in which it was typed."""
@@ -26,21 +28,33 @@ ASKED_IN: Final = "typed_in"
 DONE: Final = "done"
 """The parameter of a press that took effect when it was accepted."""
 
+STOPS: Final = "stops"
+"""The parameter that says how much a command stopped."""
+
 _CORRECTS: Final = "wrong"  # what is typed there is the person's own words
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TO_ONE: Final[Mapping[str, Callable[[str], MemoryAct]]] = {"forget": Forgotten, "cancel": ReminderCancelled}
 """What is done to one fact or reminder, by its id."""
 
 
-async def take_command(transaction: Transaction, command: TypedCommand, now: int) -> tuple[Acceptance, str]:
-    """Put the words into the inbox of a conversation in which only their user reads."""
+async def take_command(
+    transaction: Transaction, command: TypedCommand, now: int
+) -> tuple[Acceptance, str, tuple[str, ...]]:
+    """Put the words into the inbox of a conversation in which only their user reads, and stop what they stop.
+
+    Gives the conversations that have news with the outcome.
+    """
     where = ConversationKey(command.soul, command.workspace, command.channel)
     await open_conversation(transaction, where, Place.DM, command.audience, now)
     params: dict[str, object] = {TYPED: command.event_id, ASKED_IN: command.asked_in, NO_MESSAGE: True}
     if command.home:
         params[HOME] = command.home
-    corrects = command.home.startswith(_CORRECTS)
-    if not corrects and not await changes_wait(transaction, where, command.author):
+    corrects, stopped = command.home.startswith(_CORRECTS), tuple[str, ...]()
+    if not command.home and typed(command.words).command is Command.STOP:
+        stopped = await stop_by_command(transaction, command, now)
+        params[STOPS] = len(stopped)
+        where = await open_beside(transaction, where, Place.DM, command.audience, now)
+    elif not corrects and not await changes_wait(transaction, where, command.author):
         if (act := act_pressed(command.home)) is not None:
             await act.perform(transaction, Asker(command.author, where, command.audience, platform_time(now)), now)
             params[DONE] = True
@@ -58,7 +72,7 @@ async def take_command(transaction: Transaction, command: TypedCommand, now: int
         params=params,
         now=now,
     )
-    return Acceptance.ACCEPTED, ""
+    return Acceptance.ACCEPTED, "", (*stopped, "")
 
 
 def act_pressed(home: str) -> MemoryAct | None:

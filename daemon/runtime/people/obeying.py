@@ -28,6 +28,7 @@ from daemon.memory.queues.memory_acts import (
     SaidInPrivate,
 )
 from daemon.memory.queues.room_ways import WAY_SET
+from daemon.memory.queues.typed_commands import STOPS
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Delivery, ProcessState, VisitState
 from daemon.mind.remembering import own_words
@@ -126,6 +127,14 @@ def _may_note(cycle: Cycle, phrase: Phrase) -> bool:
     return cycle.claim.audience.kind is AudienceKind.DM and own_words(phrase.words) is not None
 
 
+def _what_stopped(cycle: Cycle) -> str:
+    """What a stop did when it was accepted; as a message it comes here only where there was nothing to stop."""
+    count = cycle.newest.params.get(STOPS, 0)
+    if not count:
+        return cycle.words.say("stop_nothing")
+    return cycle.words.say("stop_one") if count == 1 else cycle.words.say("stop_several", count=count)
+
+
 async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer a phrase and commit; returns the first post, claimed for sending.
 
@@ -176,7 +185,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.MY_KEYS: heed_keys,
     Command.END_KEY: heed_keys,
     Command.END_KEYS: heed_keys,
-    Command.STOP: lambda cycle, _: say(cycle, cycle.words.say("stop_nothing")),
+    Command.STOP: lambda cycle, _: say(cycle, _what_stopped(cycle)),
     Command.CANCEL_REMINDER: heed_own_reminders,
     Command.MOVE_REMINDER: heed_own_reminders,
     Command.RESUME_REMINDER: heed_own_reminders,
