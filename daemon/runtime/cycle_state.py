@@ -44,6 +44,7 @@ class Cycle:
     `nonce` fences others' words in prompts. `paused` are those of its people of whom
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
+    `memory_read_at` is the ledger's last line before memory was read for a whole thought.
     `cap_shown_day` is the day of a cap of which this cycle speaks.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
     words link to. `speech` shows the reply while it grows.
@@ -69,6 +70,7 @@ class Cycle:
     files: tuple[SentFile, ...] = ()
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
+    memory_read_at: int | None = None
     dates: dict[str, int] = field(default_factory=dict)
     cap_shown_day: str = ""
     linked: tuple[LinkedMessages, ...] = ()

@@ -151,10 +151,10 @@ async def rules_of_reply(cycle: Cycle) -> ReplyRules:
 async def _known(
     cycle: Cycle, soul: Soul, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]
 ) -> RecalledFacts:
+    thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
+    cycle.memory_read_at = thoughts.read_at
     people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
-    return RecalledFacts(
-        cycle.readers, people, own_state, thread, aside, left, journal, await _last_thoughts(cycle, soul)
-    )
+    return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal, thoughts)
 
 
 async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:

@@ -29,6 +29,7 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
         cycle.heard_by,
         saw_to=max((one.seq for one in transcript.turns), default=max(transcript.summarized_to, 0)),
         saw=frozenset(surfaced.union(cycle.known_facts)),
+        read_at=cycle.memory_read_at,
         passing=bool(cycle.paused),
     )
 

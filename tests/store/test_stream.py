@@ -12,7 +12,7 @@ from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
-from daemon.memory.knowledge.records.store import put
+from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.passing import erase_turns
 from daemon.memory.people.retention import MemoryRetention, expire
@@ -253,6 +253,37 @@ async def test_what_lost_its_words_while_the_thought_was_thought_leaves_an_empty
     await soul.thinks("of a fact that is gone", OPEN_TOO, EVERYBODY, sources=["sem_00000000"])
     assert list((await soul.words()).values())[4:] == ["", "", ""]
     assert look(path, "SELECT count(*) FROM thoughts") == [(7,)]
+
+
+@pytest.mark.parametrize("act", ["edit", "change", "neither"])
+async def test_what_says_something_else_by_now_leaves_an_empty_thought(soul: Thinker, path: Path, act: str) -> None:
+    ts = await soul.thinks("I keep bees", OPEN, EVERYBODY)
+    (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
+    stored = Fact(
+        soul=SOUL,
+        workspace=TEAM,
+        audience=MINE.audience,
+        channel="D1",
+        person="U1",
+        text="keeps bees",
+        subject="U1",
+        predicate="keeps",
+        object="bees",
+        at_ms=1,
+        valid_from_ms=1,
+        trust=Trust.OWN,
+    )
+    name = (await soul.database.write(lambda transaction: put(transaction, stored, 1, []))).id
+    last = await soul.last(DM, MINE)
+    if act == "edit":
+        await soul.stores.inbox.accept(edited(ts, "I keep wasps", conversation=OPEN))
+    elif act == "change":
+        await soul.database.write(lambda transaction: change(transaction, name, 9, "reworded", text="keeps wasps"))
+    await soul.thinks("they keep bees", DM, MINE, sources=[f"TU_{seq}", name], read_at=last.read_at)
+    assert list((await soul.words()).values())[1] == ("they keep bees" if act == "neither" else "")
+    again = await soul.last(DM, MINE)
+    await soul.thinks("what they keep", BELOW, MINE, sources=[f"TU_{seq}", name], read_at=again.read_at)
+    assert list((await soul.words()).values())[2] == "what they keep"
 
 
 @pytest.mark.usefixtures("chain")

@@ -48,6 +48,7 @@ class Thinker:
         saw: Sequence[str] = (),
         sources: Sequence[str] = (),
         thoughts: Sequence[NewThought] | None = None,
+        read_at: int | None = None,
         passing: bool = False,
     ) -> str:
         """Answer a message that says these words with a thought that holds them; gives the ts of the message."""
@@ -57,7 +58,9 @@ class Thinker:
         await self.stores.inbox.accept(message)
         claim = await self.stores.claim()
         made = new_thought(words, saw=saw)
-        kept = CycleThoughts(tuple(thoughts or (made,)), readers, saw_to=0, saw=frozenset(sources), passing=passing)
+        kept = CycleThoughts(
+            tuple(thoughts or (made,)), readers, saw=frozenset(sources), read_at=read_at, passing=passing
+        )
         delivery = await self.stores.commits.commit(replace(effect(claim, f"about {words}"), thoughts=kept))
         assert delivery is not None
         await self.stores.outbox.sent(delivery, f"9{ts}")

@@ -12,7 +12,7 @@ from daemon.core.turn_fields import NOTHING_HEARD, Heard
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.records.ids import turn_id
-from daemon.memory.knowledge.records.ledger import EDITED, Write, forget_salts, note_writes
+from daemon.memory.knowledge.records.ledger import EDITED, HEARD, Write, forget_salts, note_writes
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind, as_json
@@ -92,7 +92,7 @@ async def note_fields(transaction: Transaction, turns: Sequence[Turn], now: int)
             continue
         fields = _fields_of(turn)
         if any(standing[name] != value for name, value in fields.items()):
-            await _change(transaction, turn.seq, fields, "looked at after the reply", now)
+            await _change(transaction, turn.seq, fields, HEARD, now)
 
 
 async def reword_turns(

@@ -9,6 +9,7 @@ from daemon.core.ports.telemetry import LLMCall
 from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, series_of_day
+from daemon.memory.knowledge.records.ledger import HEARD
 from daemon.memory.records import as_json, conversation_columns
 from daemon.memory.stream.new_thought import NewThought
 
@@ -21,13 +22,15 @@ class CycleThoughts:
     """What one cycle thought, oldest first, and before whom.
 
     It saw the turns of its conversation up to number `saw_to`, and what has one of the ids `saw`: turns and records
-    that surfaced. `passing`: nothing of it is to be remembered.
+    that surfaced. `read_at` is the number of the ledger's last line before these were read. `passing`: nothing of it
+    is to be remembered.
     """
 
     thoughts: tuple[NewThought, ...]
     readers: Readers
     saw_to: int = 0
     saw: frozenset[str] = frozenset()
+    read_at: int | None = None
     passing: bool = False
 
 
@@ -66,8 +69,8 @@ async def store_thoughts(
 ) -> None:
     """Add the thoughts of a cycle to the stream of their conversation; `seqs` are the turns that it stores.
 
-    The model calls of the cycle are dealt out among them. A thought whose sources lost their words meanwhile is stored
-    without its own.
+    The model calls of the cycle are dealt out among them. A thought whose sources lost or changed their words meanwhile
+    is stored without its own.
     """
     conversation = place.conversation
     last = await transaction.one(
@@ -78,7 +81,7 @@ async def store_thoughts(
     for one, cost in zip(thought.thoughts, _dealt_out(thought.thoughts, place.calls), strict=True):
         sources = sorted(saw.union(one.saw_thoughts))
         words = {"input": one.input, "output": one.output, "emptied": 0}
-        if await _is_gone(transaction, sources):
+        if await _is_gone(transaction, sources) or await _is_changed(transaction, sources, thought.read_at):
             words = {"input": "", "output": "", "emptied": 1}
         name = await next_id(transaction, series_of_day(_PREFIX, now))
         await transaction.insert(
@@ -138,5 +141,21 @@ async def _is_gone(transaction: Transaction, sources: Sequence[str]) -> bool:
                OR s.value GLOB 'sphere_*') AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = s.value))
         """,
         sources=as_json(list(sources)),
+    )
+    return row is not None
+
+
+async def _is_changed(transaction: Transaction, sources: Sequence[str], read_at: int | None) -> bool:
+    """Whether the ledger has another version of one of these since they were read; how a turn was heard is no other."""
+    if read_at is None:
+        return False
+    row = await transaction.one(
+        """
+        SELECT 1 FROM json_each(:sources) s CROSS JOIN ledger l ON l.object = s.value
+        WHERE l.seq > :read_at AND l.reason <> :heard LIMIT 1
+        """,
+        sources=as_json(list(sources)),
+        read_at=read_at,
+        heard=HEARD,
     )
     return row is not None

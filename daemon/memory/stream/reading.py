@@ -9,6 +9,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.thought_readers import may_think_again, may_think_here, read_readers
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.records.ledger import newest_line
 from daemon.memory.stream.fitness import unfit_until
 
 MOST_RECENT: Final = 3
@@ -36,11 +37,13 @@ class LastThoughts:
     """`previous` is the last thought of the conversation itself, `recent` are others, oldest first.
 
     `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
+    `read_at` is the number of the ledger's last line by then, None where nothing was read.
     """
 
     previous: KeptThought | None = None
     recent: tuple[KeptThought, ...] = ()
     unfit: bool = False
+    read_at: int | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -105,7 +108,7 @@ class Stream:
             found = await last_thoughts(transaction, conversation, readers, limit)
             now = self._clock.now_ms()
             until = await unfit_until(transaction, conversation.soul, conversation.workspace, now)
-            return replace(found, unfit=until > 0)
+            return replace(found, unfit=until > 0, read_at=await newest_line(transaction))
 
         return await self._database.read(unit)
 
