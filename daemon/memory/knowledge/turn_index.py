@@ -12,10 +12,11 @@ from daemon.core.turn_fields import NOTHING_HEARD, Heard
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.records.ids import turn_id
-from daemon.memory.knowledge.records.ledger import EDITED, HEARD, Write, forget_salts, note_writes
+from daemon.memory.knowledge.records.ledger import EDITED, Write, forget_salts, note_writes
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind, as_json
+from daemon.memory.stream.keeping import HEARD
 
 LONGEST_TURN: Final = 4_000
 """Characters of a turn that are searched."""

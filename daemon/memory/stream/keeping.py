@@ -9,9 +9,11 @@ from daemon.core.ports.telemetry import LLMCall
 from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, series_of_day
-from daemon.memory.knowledge.records.ledger import HEARD
 from daemon.memory.records import as_json, conversation_columns
 from daemon.memory.stream.new_thought import NewThought
+
+HEARD: Final = "looked at after the reply"
+"""Why a turn changed whose words are the same, and how they were heard or stated is known now."""
 
 _PREFIX: Final = "TH"
 _NO_SOURCE: Final = "LB_"  # passages of the admin's library

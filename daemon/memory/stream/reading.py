@@ -9,7 +9,6 @@ from daemon.core.ports.clock import Clock
 from daemon.core.thought_readers import may_think_again, may_think_here, read_readers
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.records.ledger import newest_line
 from daemon.memory.stream.fitness import unfit_until
 
 MOST_RECENT: Final = 3
@@ -108,9 +107,15 @@ class Stream:
             found = await last_thoughts(transaction, conversation, readers, limit)
             now = self._clock.now_ms()
             until = await unfit_until(transaction, conversation.soul, conversation.workspace, now)
-            return replace(found, unfit=until > 0, read_at=await newest_line(transaction))
+            return replace(found, unfit=until > 0, read_at=await _newest_line(transaction))
 
         return await self._database.read(unit)
+
+
+async def _newest_line(transaction: Transaction) -> int:
+    """The number of the newest write to memory; 0 for none."""
+    row = await transaction.one("SELECT max(seq) AS seq FROM ledger")
+    return int(row["seq"] or 0) if row else 0
 
 
 def _is_allowed(row: sqlite3.Row, conversation: str, readers: Readers) -> bool:

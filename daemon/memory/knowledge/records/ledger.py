@@ -20,9 +20,6 @@ _TAUGHT: Final = "taught by "
 EDITED: Final = "edited"
 """Why a turn changed whose message has other words now."""
 
-HEARD: Final = "looked at after the reply"
-"""Why a turn changed whose words are the same, and how they were heard or stated is known now."""
-
 
 @dataclass(frozen=True, slots=True)
 class Write:
@@ -53,12 +50,6 @@ async def note_writes(transaction: Transaction, writes: Sequence[Write], now: in
         row = {"act": write.act, "object": write.subject, "reason": write.reason, "digest": digest, "at_ms": now}
         chain = _link(chain, row)
         await transaction.insert("ledger", salt=salt, chain=chain, **row)
-
-
-async def newest_line(transaction: Transaction) -> int:
-    """The number of the newest write to memory; 0 for none."""
-    row = await transaction.one("SELECT max(seq) AS seq FROM ledger")
-    return int(row["seq"] or 0) if row else 0
 
 
 async def last_write(transaction: Transaction, subject: str) -> int:
