@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from daemon.local_slack.model import ZONE
 from tests.fakes import TIMEOUT
 from tests.hooks.client import Client
 from tests.journeys.asking import AskedSession, door, new_key
@@ -49,8 +52,8 @@ async def test_a_person_sees_their_own_machines_with_when_they_were_made_and_use
     house: House, machines: Machines
 ) -> None:
     listed = await house.answered("Ada", "dm", "My keys?")
-    rows = await house.rows("SELECT date(created_ms / 1000, 'unixepoch') AS made FROM keys ORDER BY created_ms")
-    days = [str(one["made"]) for one in rows]
+    rows = await house.rows("SELECT created_ms FROM keys ORDER BY created_ms")
+    days = [f"{datetime.fromtimestamp(one['created_ms'] / 1000, ZoneInfo(ZONE)):%Y-%m-%d}" for one in rows]
     assert listed.splitlines() == [
         "These machines have a key of yours, for the sessions of Claude Code there:",
         f"1. `laptop`: made {days[0]}, used last {days[0]}",
