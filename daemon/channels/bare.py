@@ -1,15 +1,19 @@
 """What a channel has that shows no messages of others, no addresses, no files, and nothing to one user alone."""
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.home import HomePage
+from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
+from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import AttachedReply, Post
-from daemon.core.ports.speech import Task
+from daemon.core.ports.speech import DraftLog, Speech, Task
 from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence, Words
 
@@ -92,6 +96,45 @@ class BareChannel:
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`; no message shows a file."""
         raise FileRefused(Sentence("file_gone"))
+
+
+class QuietChannel(BareChannel):
+    """A bare channel that shows nothing before an answer is whole, and whose answers stand in no thread."""
+
+    async def close(self) -> None:
+        """See `Channel.close`; there is nothing of its own to close."""
+
+    def healthy(self) -> bool:
+        """See `Channel.healthy`."""
+        return True
+
+    def trouble(self) -> str:
+        """See `Channel.trouble`."""
+        return ""
+
+    @asynccontextmanager
+    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
+        """See `Channel.thinking`."""
+        yield lambda _: None
+
+    def speak(
+        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
+    ) -> Speech:
+        """See `Channel.speak`."""
+        return UnseenSpeech()
+
+    def reply_to(self, perception: Perception) -> str:
+        """See `Channel.reply_to`."""
+        return ""
+
+
+class FedChannel(QuietChannel):
+    """A quiet channel whose messages others put into the inbox."""
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """See `Channel.listen`."""
+        ready.set()
+        await asyncio.Event().wait()
 
 
 class UnseenSpeech:

@@ -2,12 +2,12 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-from daemon.channels.bare import BareChannel, UnseenSpeech
+from daemon.channels.bare import QuietChannel
 from daemon.channels.extended import (
     LINE_ID,
     LONGEST_LINE,
@@ -29,7 +29,6 @@ from daemon.core.ports.channel import Room
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech
 from daemon.core.text import one_line
 
 _ROOM: Final = "extension"
@@ -38,7 +37,7 @@ _OPENS_S: Final = 2.0  # after which a post for a channel that isn't open is tri
 _LONGEST_NAME: Final = 80
 
 
-class BroughtChannel(BareChannel):
+class BroughtChannel(QuietChannel):
     """Implements `Channel` for one soul and one channel of another package.
 
     Its `workspace` is its own (`label` names it in the log): nothing of it is known elsewhere, and nothing of elsewhere
@@ -71,16 +70,9 @@ class BroughtChannel(BareChannel):
         self._lines = None
         raise ChannelError(f"the channel {self.name!r} stopped by itself", hint="ask its author")
 
-    async def close(self) -> None:
-        """See `Channel.close`; it ends with `listen`."""
-
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return self._lines is not None
-
-    def trouble(self) -> str:
-        """See `Channel.trouble`."""
-        return ""
 
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; the soul's file lets its people in, as members of nothing."""
@@ -91,25 +83,10 @@ class BroughtChannel(BareChannel):
         """See `Channel.readers`."""
         return Readers(perception.audience, members_only=False)
 
-    @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """See `Channel.thinking`."""
-        yield lambda _: None
-
-    def speak(
-        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
-    ) -> Speech:
-        """See `Channel.speak`; a line is shown when it is whole."""
-        return UnseenSpeech()
-
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; a line stays whole, without characters that would control a terminal."""
         text = printable(reply).strip()
         return (text,) if text else ()
-
-    def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`."""
-        return ""
 
     async def find_room(self, contact: str) -> Room:
         """See `Channel.find_room`; conversations are begun by those who write."""

@@ -5,8 +5,9 @@ from typing import Final
 
 from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
 from daemon.core.zones import zone_of
+from daemon.memory.stream.reading import KeptThought
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.recall.stream import held_in
+from daemon.mind.recall.stream import held_in, left_out
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
     EmotionalState,
@@ -38,7 +39,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             predictions_made=held.predictions,
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
-        new_percepts=(*_percepts(memory), *since),
+        new_percepts=(*_percepts(memory), *_motor(previous), *since),
         surfaced_memories=tuple(
             SurfacedMemory(content=one.content) for one in memory.region(MEMORIES) if one.role is not Role.SYSTEM
         ),
@@ -62,6 +63,11 @@ def _percepts(memory: WorkingMemory) -> tuple[Percept, ...]:
         )
         for one in fresh
     )
+
+
+def _motor(previous: KeptThought | None) -> tuple[Percept, ...]:
+    """What of the last thought did not take effect."""
+    return tuple(Percept(modality="motor", content=one) for one in left_out(previous))
 
 
 def _temporal(seconds: float) -> Percept:

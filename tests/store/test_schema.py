@@ -42,7 +42,8 @@ def test_the_newest_step_matches_the_schema_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "digest"), [(4, "6b54ca931ae93bcf"), (5, "38cdf34b4e482ce1"), (9, "20fac504b48d7e5b")]
+    ("schema", "digest"),
+    [(4, "6b54ca931ae93bcf"), (5, "38cdf34b4e482ce1"), (9, "20fac504b48d7e5b"), (10, "dd4134f5ef46432b")],
 )
 def test_a_step_that_files_have_taken_is_never_changed(
     path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, digest: str

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database
+from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.stream.keeping import CycleThoughts
-from daemon.memory.stream.new_thought import NewThought
+from daemon.memory.stream.new_thought import NewThought, Occasion
 from daemon.memory.stream.reading import LastThoughts, Stream
 from tests.fakes import FakeClock
 from tests.given import effect, new_message
 from tests.store.parts import Stores
 
 
-def new_thought(words: str, occasion: str = "words", saw: Sequence[str] = ()) -> NewThought:
+def new_thought(words: str, occasion: Occasion = "words", saw: Sequence[str] = ()) -> NewThought:
     """A thought that holds these words, and was given them."""
     return NewThought(
         occasion=occasion,
@@ -61,7 +62,8 @@ class Thinker:
         kept = CycleThoughts(
             tuple(thoughts or (made,)), readers, saw=frozenset(sources), read_at=read_at, passing=passing
         )
-        delivery = await self.stores.commits.commit(replace(effect(claim, f"about {words}"), thoughts=kept))
+        done = replace(effect(claim, f"about {words}"), asker=Asker(author, where, readers.audience, ts), thoughts=kept)
+        delivery = await self.stores.commits.commit(done)
         assert delivery is not None
         await self.stores.outbox.sent(delivery, f"9{ts}")
         return ts

@@ -1,12 +1,10 @@
 """Where a workflow's step hears the soul: an answer completes it, a note of the daemon's own ends it with an error."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Final
 
-from daemon.channels.bare import BareChannel, UnseenSpeech
+from daemon.channels.bare import FedChannel
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.refusals import for_sending
 from daemon.channels.slack.outgoing.markup import inert
@@ -16,9 +14,7 @@ from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import Room
 from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech
 from daemon.core.ports.telemetry import Emit
 from daemon.core.workflow_steps import ANSWER, STEP_CHANNEL
 
@@ -26,8 +22,8 @@ _OVER: Final = frozenset({"execution_not_in_running_state", "function_execution_
 """What Slack says of a step that has ended: it was completed, by us before, or its workflow was stopped."""
 
 
-class WorkflowSteps(BareChannel):
-    """Implements `Channel` for the steps of workflows, around the client of the workspace.
+class WorkflowSteps(FedChannel):
+    """Implements `Channel` for the steps of workflows, of which the workspace's listener hears; `client` is its own.
 
     `redact` takes keys out of an answer.
     """
@@ -37,22 +33,6 @@ class WorkflowSteps(BareChannel):
     def __init__(self, client: SlackClient, redact: Callable[[str], str], emit: Emit) -> None:
         self._client, self._redact, self._emit = client, redact, emit
 
-    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """See `Channel.listen`; the listener of the workspace hears of steps."""
-        ready.set()
-        await asyncio.Event().wait()
-
-    async def close(self) -> None:
-        """See `Channel.close`; the workspace's channel closes the client."""
-
-    def healthy(self) -> bool:
-        """See `Channel.healthy`."""
-        return True
-
-    def trouble(self) -> str:
-        """See `Channel.trouble`."""
-        return ""
-
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; whom Slack lets run a workflow of the workspace may ask in it."""
         return GateDecision(admitted=True, name="a workflow")
@@ -61,26 +41,11 @@ class WorkflowSteps(BareChannel):
         """See `Channel.readers`: what every full member may know, since nobody knows where a workflow puts it."""
         return Readers(perception.audience, members_only=True, apart=True)
 
-    @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """See `Channel.thinking`."""
-        yield lambda _: None
-
-    def speak(
-        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
-    ) -> Speech:
-        """See `Channel.speak`; a workflow gets the whole answer."""
-        return UnseenSpeech()
-
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; an answer stays whole."""
         guard = ReplyGuard(trusted, self._redact) if trusted is not None else None
         text = inert(reply, guard).strip()
         return (text,) if text else ()
-
-    def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`."""
-        return ""
 
     async def find_room(self, contact: str) -> Room:
         """See `Channel.find_room`; people have no rooms here."""

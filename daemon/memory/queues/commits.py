@@ -195,8 +195,8 @@ class Commits(WorkerStore):
 
 
 def _thinking_of(effect: CycleEffect) -> ThoughtPlace:
-    claim = effect.claim
-    return ThoughtPlace(claim.conversation, claim.audience, effect.trace_id, effect.calls)
+    claim, person = effect.claim, effect.asker.person if effect.asker else ""
+    return ThoughtPlace(claim.conversation, claim.audience, effect.trace_id, person, effect.calls)
 
 
 def _by_person(turn: Turn) -> bool:

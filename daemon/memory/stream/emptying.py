@@ -14,12 +14,13 @@ _AT_ONCE: Final = 500  # ids in one statement
 
 _RESTING_ON: Final = """
     WITH RECURSIVE tainted (id) AS (
-      SELECT id FROM thoughts WHERE {which}
-      UNION SELECT s.thought FROM tainted t CROSS JOIN thought_sources s ON s.source = t.id)
-    """
+      SELECT id FROM thoughts WHERE {which} AND emptied = 0
+      UNION SELECT s.thought FROM tainted t CROSS JOIN thought_sources s ON s.source = t.id
+        CROSS JOIN thoughts h ON h.id = s.thought AND h.emptied = 0)
+    """  # what rests on an empty thought was emptied with it, or stored empty: each is walked through once
 _EMPTIED: Final = f"""
     {_RESTING_ON}
-    UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT id FROM tainted) AND emptied = 0
+    UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT id FROM tainted)
     """  # noqa: S608 - constants
 
 

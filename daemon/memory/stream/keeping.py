@@ -11,6 +11,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, series_of_day
 from daemon.memory.records import as_json, conversation_columns
 from daemon.memory.stream.new_thought import NewThought
+from daemon.memory.stream.parts import PartsTaken, StoredThought
 
 HEARD: Final = "looked at after the reply"
 """Why a turn changed whose words are the same, and how they were heard or stated is known now."""
@@ -38,11 +39,12 @@ class CycleThoughts:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPlace:
-    """Where a cycle thinks, for which audience, and by which model calls."""
+    """Where a cycle thinks, for which audience, whom it answers (the platform's id), and by which model calls."""
 
     conversation: ConversationKey
     audience: Audience
     trace_id: str
+    person: str = ""
     calls: Sequence[LLMCall] = ()
 
 
@@ -82,9 +84,8 @@ async def store_thoughts(
     saw = {one for one in thought.saw if one and not one.startswith(_NO_SOURCE)}
     for one, cost in zip(thought.thoughts, _dealt_out(thought.thoughts, place.calls), strict=True):
         sources = sorted(saw.union(one.saw_thoughts))
-        words = {"input": one.input, "output": one.output, "emptied": 0}
-        if await _is_gone(transaction, sources) or await _is_changed(transaction, sources, thought.read_at):
-            words = {"input": "", "output": "", "emptied": 1}
+        stale = await _is_gone(transaction, sources) or await _is_changed(transaction, sources, thought.read_at)
+        words = {"input": "", "output": ""} if stale else {"input": one.input, "output": one.output}
         name = await next_id(transaction, series_of_day(_PREFIX, now))
         await transaction.insert(
             "thoughts",
@@ -97,12 +98,33 @@ async def store_thoughts(
             at_ms=now,
             saw_to=max((thought.saw_to, *seqs)),
             passing=int(thought.passing),
+            emptied=int(stale),
             **_columns(one, cost),
             **words,
         )
         for source in sources:
             await transaction.insert("thought_sources", thought=name, source=source)
+        stored = StoredThought(name, conversation, place.audience, thought.readers, place.person, now)
+        await _take_effect(transaction, one, stored, unless=stale or thought.passing)
         previous = name
+
+
+async def _take_effect(transaction: Transaction, one: NewThought, stored: StoredThought, *, unless: bool) -> None:
+    """Let the parts of a thought take effect, and write down what came of them; none that isn't to be remembered."""
+    if not one.parts:
+        return
+    did, refused = dict(one.did), [list(pair) for pair in one.refused]
+    for part in one.parts:
+        taken = PartsTaken(0, ["private"] * part.size) if unless else await part.take(transaction, stored)
+        if taken.done:
+            did[part.field] = did.get(part.field, 0) + taken.done
+        refused += [[part.field, reason] for reason in taken.refused]
+    await transaction.run(
+        "UPDATE thoughts SET did = :did, refused = :refused WHERE id = :id",
+        did=as_json(did),
+        refused=as_json(refused),
+        id=stored.id,
+    )
 
 
 def _columns(one: NewThought, cost: _Cost) -> Mapping[str, object]:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Literal
 
-OCCASIONS: Final = (
-    *("words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening"),
-    "resumption",
-)
+from daemon.memory.stream.parts import ThoughtPart
+
+Occasion = Literal["words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening", "resumption"]
 """What a thought can be woken by."""
 
 
@@ -18,11 +17,12 @@ class NewThought:
 
     `input` is a CognitiveInput in JSON, empty where another step than `think` thought; `output` a CognitiveOutput.
     `surprise` (0 to 1) is the greatest among its prediction errors, None without any. `did` says how many parts of each
-    field took effect, `refused` which fields lost a part, each with the reason. `saw_thoughts` are the ids of the
-    thoughts that stood in its prompt. `calls_made`: how many model calls the cycle had made by then; the motor sets it.
+    field took effect by then, `refused` which fields lost a part, each with the reason; `parts` take effect when it is
+    stored, and are counted then. `saw_thoughts` are the ids of the thoughts that stood in its prompt. `calls_made`: how
+    many model calls the cycle had made by then; the motor sets it.
     """
 
-    occasion: str
+    occasion: Occasion
     process: str
     input: str
     output: str
@@ -32,4 +32,5 @@ class NewThought:
     did: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     refused: tuple[tuple[str, str], ...] = ()
     saw_thoughts: tuple[str, ...] = ()
+    parts: tuple[ThoughtPart, ...] = ()
     calls_made: int = 0

@@ -18,7 +18,10 @@ _SHORT: Final = "seq, conversation, audience, readers, passing, emptied"
 
 @dataclass(frozen=True, slots=True)
 class KeptThought:
-    """A thought that was committed; `input` and `output` are JSON, `input` is empty where another step thought."""
+    """A thought that was committed; `input` and `output` are JSON, `input` is empty where another step thought.
+
+    `refused` are the parts that did not take effect: each its field, and why.
+    """
 
     id: str
     at_ms: int
@@ -29,6 +32,7 @@ class KeptThought:
     input: str
     output: str
     spoke: bool
+    refused: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +147,5 @@ def _read(row: sqlite3.Row) -> KeptThought:
         row["input"],
         row["output"],
         spoke=bool(row["spoke"]),
+        refused=tuple((part, reason) for part, reason in json.loads(row["refused"])),
     )

@@ -25,7 +25,13 @@ def thoughts_in_mind(thoughts: LastThoughts) -> tuple[str, ...]:
     recent = [held.inner_speech for one in thoughts.recent if (held := held_in(one)) is not None]
     previous = held_in(thoughts.previous)
     texts = [*(shortened(one, _SHORTEST) for one in recent), "" if previous is None else _whole(previous)]
+    texts[-1] = "\n".join(filter(None, (texts[-1], _line("Without effect", "; ".join(left_out(thoughts.previous))))))
     return tuple(filter(None, texts))
+
+
+def left_out(thought: KeptThought | None) -> tuple[str, ...]:
+    """Which parts of a thought did not take effect and why, such as "goal_updates: duplicate"; each once."""
+    return () if thought is None else tuple(dict.fromkeys(f"{part}: {reason}" for part, reason in thought.refused))
 
 
 def focus_of(thoughts: LastThoughts) -> str:

@@ -1,15 +1,22 @@
 """What a thought is woken by."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from daemon.core.perception import Modality, Perception
+from daemon.memory.stream.new_thought import Occasion
 
-_OCCASIONS: Final = {Modality.TIME: "due", Modality.DECISION: "result", Modality.NOTE: "sense", Modality.EVENT: "sense"}
+_OCCASIONS: Final[Mapping[Modality, Occasion]] = {
+    Modality.TIME: "due",
+    Modality.DECISION: "result",
+    Modality.NOTE: "sense",
+    Modality.EVENT: "sense",
+}
 _END_OF_VISIT: Final = "exiting"
 
 
-def occasion_of(perception: Perception) -> str:
-    """The occasion of a thought about a perception, one of `daemon.memory.stream.new_thought.OCCASIONS`."""
+def occasion_of(perception: Perception) -> Occasion:
+    """The occasion of a thought about a perception."""
     if perception.modality is Modality.TIME and perception.process == _END_OF_VISIT:
         return "visit_end"
     return _OCCASIONS.get(perception.modality, "words")
