@@ -259,6 +259,7 @@ def _services(
         process_memories=store.process_memories,
         episodes=store.episodes,
         stream=store.stream,
+        minds=store.minds,
         zones=store.zones,
         senses=eyes.senses,
         file_sensing=eyes.sensing,

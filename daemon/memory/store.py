@@ -18,6 +18,7 @@ from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
+from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.names import PeopleNames
 from daemon.memory.people.standing import Remembering
@@ -94,6 +95,7 @@ class Store:
     reservations: Reservations
     alarms: Alarms
     stream: Stream
+    minds: Minds
 
 
 @asynccontextmanager
@@ -170,4 +172,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         reservations=Reservations(database, clock, worker),
         alarms=Alarms(database, clock, worker),
         stream=Stream(database, clock),
+        minds=Minds(database, clock),
     )

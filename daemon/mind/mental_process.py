@@ -16,6 +16,7 @@ from daemon.core.sentences import Words
 from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
+from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
@@ -126,7 +127,7 @@ class CurrentCycle:
     other souls, None where it may not. `at_work` are the sessions of Claude Code that all who read may know of.
     `put_to_session` takes a question or task for one of them as if it were typed: it gives what is said of it and,
     where it goes, what is to be stored; None where no session may be asked from here. `thoughts` are the last ones of a
-    soul that thinks whole thoughts.
+    soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them.
     """
 
     limits: Limits | None
@@ -143,6 +144,7 @@ class CurrentCycle:
     at_work: tuple[CodeSession, ...] = ()
     put_to_session: Callable[[Phrase], Awaitable[tuple[str, MemoryAct | None]]] | None = None
     thoughts: LastThoughts = NO_THOUGHTS
+    at_hand: AtHand = NOTHING_AT_HAND
     look_again: Callable[[WorkingMemory, Sequence[str]], Awaitable[WorkingMemory]] = _nothing_more
 
 

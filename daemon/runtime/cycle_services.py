@@ -21,6 +21,7 @@ from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
+from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.standing import Remembering
@@ -98,6 +99,7 @@ class CycleServices:
     process_memories: ProcessMemories
     episodes: Episodes
     stream: Stream
+    minds: Minds
     zones: Zones
     senses: Senses
     file_sensing: FileSensing

@@ -18,6 +18,7 @@ from daemon.core.sentences import Words
 from daemon.core.spending import Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import SentFile
+from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Claim, Dismissal, InboxMessage
@@ -44,7 +45,8 @@ class Cycle:
     `nonce` fences others' words in prompts. `paused` are those of its people of whom
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
-    `memory_read_at` is the ledger's last line before memory was read for a whole thought.
+    `memory_read_at` is the ledger's last line before memory was read for a whole thought; `at_hand` is what the soul
+    holds there.
     `cap_shown_day` is the day of a cap of which this cycle speaks.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
     words link to. `speech` shows the reply while it grows.
@@ -71,6 +73,7 @@ class Cycle:
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
     memory_read_at: int | None = None
+    at_hand: AtHand = NOTHING_AT_HAND
     dates: dict[str, int] = field(default_factory=dict)
     cap_shown_day: str = ""
     linked: tuple[LinkedMessages, ...] = ()

@@ -85,7 +85,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=_visit(cycle, known, transcript, now),
         own_state=known.own_state,
         capabilities=services.capabilities.before(readers),
-        cycle=replace(await _current(cycle, soul, at_work), thoughts=known.thoughts),
+        cycle=replace(await _current(cycle, soul, at_work), thoughts=known.thoughts, at_hand=known.at_hand),
     )
 
 
@@ -154,7 +154,8 @@ async def _known(
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
     cycle.memory_read_at = thoughts.read_at
     people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
-    return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal, thoughts)
+    cycle.at_hand = at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
+    return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal, thoughts, at_hand)
 
 
 async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:

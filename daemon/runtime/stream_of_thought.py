@@ -23,7 +23,7 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
         thoughts += _of_another_step(cycle.newest, motor, run)
     if not thoughts:
         return None
-    surfaced = {one.id for one in (*cycle.found, *motor.drawn_on.values())}
+    surfaced = {*(one.id for one in (*cycle.found, *motor.drawn_on.values())), *cycle.at_hand.thoughts}
     return CycleThoughts(
         thoughts,
         cycle.heard_by,

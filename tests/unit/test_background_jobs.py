@@ -28,6 +28,7 @@ from daemon.memory.knowledge.senses import Senses
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
+from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.standing import Remembering
@@ -136,6 +137,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             turns=stores.turns,
             episodes=stores.episodes,
             stream=Stream(database, clock),
+            minds=Minds(database, clock),
             contexts=(contexts := ContextStore(database, clock, WORKER.workspace)),
             shared_keys=(),
             bells=(bells := Bells(tmp_path, clock)),

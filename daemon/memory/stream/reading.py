@@ -6,10 +6,10 @@ from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.clock import Clock
-from daemon.core.thought_readers import may_think_again, may_think_here, read_readers
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.stream.fitness import unfit_until
+from daemon.memory.stream.readable import came_before
 
 MOST_RECENT: Final = 3
 _LOOKED_AT: Final = 20  # newest thoughts of an audience
@@ -87,7 +87,7 @@ async def last_thoughts(
             )
             rows |= {row["seq"]: row for row in found}
     newest = own[0]["seq"] if own else 0
-    allowed = [seq for seq, row in sorted(rows.items()) if _is_allowed(row, str(conversation), readers)]
+    allowed = [seq for seq, row in sorted(rows.items()) if _is_allowed(row, conversation, readers)]
     others = [seq for seq in allowed if seq != newest]
     recent = others[-limit:] if limit > 0 else []
     wanted = [*recent, *(seq for seq in allowed if seq == newest)]
@@ -122,18 +122,10 @@ async def _newest_line(transaction: Transaction) -> int:
     return int(row["seq"] or 0) if row else 0
 
 
-def _is_allowed(row: sqlite3.Row, conversation: str, readers: Readers) -> bool:
-    here = row["conversation"] == conversation
-    if row["emptied"] or (row["passing"] and not here):
+def _is_allowed(row: sqlite3.Row, conversation: ConversationKey, readers: Readers) -> bool:
+    if row["emptied"] or (row["passing"] and row["conversation"] != str(conversation)):
         return False
-    try:
-        then = read_readers(json.loads(row["readers"]))
-    except ValueError:
-        return False
-    # a channel that was made private since has another audience in the column than it had then
-    if then is None or str(then.audience) != row["audience"]:
-        return False
-    return may_think_again(readers, then) if here else may_think_here(readers, then)
+    return came_before(row, conversation, readers)
 
 
 def _read(row: sqlite3.Row) -> KeptThought:

@@ -13,6 +13,7 @@ from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
+from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
 from daemon.mind.recall.mood import with_state, with_workflow
@@ -46,7 +47,7 @@ class RecalledFacts:
     `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
     its last reply, both of admitted users alone; the transcript holds what was meant for the soul. `workflow` is what
     the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience. `thoughts`
-    are the last ones of a soul that thinks whole thoughts.
+    are the last ones of a soul that thinks whole thoughts, `at_hand` what it holds in force beside them.
     """
 
     readers: Readers
@@ -57,6 +58,7 @@ class RecalledFacts:
     workflow: WorkflowState = NOTHING_LEFT
     journal: Sequence[str] = ()
     thoughts: LastThoughts = NO_THOUGHTS
+    at_hand: AtHand = NOTHING_AT_HAND
 
     def of(self, person: str) -> tuple[UserModel, ...]:
         """The models of a user; empty if there are none."""

@@ -5,7 +5,42 @@ from alembic import op
 revision = "0011"
 down_revision = "0010"
 
-CHANGES: tuple[str, ...] = ("CREATE INDEX thoughts_that_saw ON thoughts (conversation, saw_to) WHERE emptied = 0",)
+CHANGES: tuple[str, ...] = (
+    "CREATE INDEX thoughts_that_saw ON thoughts (conversation, saw_to) WHERE emptied = 0",
+    # What a soul means to do. Goals are numbered for each soul: G1, G2. `readers`: before whom it was made, as with a
+    # thought. An open one that nobody touched for long is stale; `told_stale` says that a thought was shown it as such.
+    """
+    CREATE TABLE goals (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      soul TEXT NOT NULL,
+      id TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      conversation TEXT NOT NULL,
+      audience TEXT NOT NULL,
+      readers TEXT NOT NULL,                     -- JSON
+      behalf TEXT NOT NULL,                      -- the person for whom it was made, '' for nobody
+      goal TEXT NOT NULL,
+      same_words TEXT NOT NULL,                  -- the goal in small letters and without marks, to know it again
+      priority REAL NOT NULL CHECK (priority BETWEEN 0 AND 1),
+      state TEXT NOT NULL CHECK (state IN ('open', 'done', 'abandoned', 'proposed')),
+      follow_up INTEGER NOT NULL CHECK (follow_up IN (0, 1)),
+      due_ms INTEGER,
+      created_ms INTEGER NOT NULL,
+      touched_ms INTEGER NOT NULL,
+      closed_ms INTEGER,
+      told_stale INTEGER NOT NULL DEFAULT 0 CHECK (told_stale IN (0, 1)),
+      why TEXT NOT NULL,                         -- of its last change
+      thought TEXT NOT NULL,                     -- the thought that made it, '' where an admin did
+      changed_by TEXT NOT NULL,                  -- the thought whose words `why` holds
+      UNIQUE (soul, id)
+    ) STRICT
+    """,
+    "CREATE INDEX goals_in_force ON goals (soul, workspace, audience, touched_ms) WHERE state = 'open'",
+    "CREATE INDEX goals_by_conversation ON goals (conversation)",
+    "CREATE INDEX goals_by_thought ON goals (thought)",
+    "CREATE INDEX goals_changed_by ON goals (changed_by)",
+    "CREATE INDEX goals_by_person ON goals (behalf, workspace)",
+)
 
 
 def upgrade() -> None:

@@ -1,0 +1,1 @@
+"""What a soul holds beside its stream of thought."""

@@ -1,0 +1,39 @@
+"""What a soul has in mind before some readers beside its thoughts, read at once for a message."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.perception import ConversationKey, Readers
+from daemon.core.ports.clock import Clock
+from daemon.memory.database import Database, Transaction
+from daemon.memory.mind.goals import Goal, goals_at_hand
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """What is in force in a conversation: the open goals that its readers may know of."""
+
+    goals: tuple[Goal, ...] = ()
+
+    @property
+    def thoughts(self) -> tuple[str, ...]:
+        """The ids of the thoughts by which it was made: what a thought that is shown it saw."""
+        return tuple(dict.fromkeys(one.thought for one in self.goals if one.thought))
+
+
+NOTHING_AT_HAND: Final = AtHand()
+
+
+class Minds:
+    """What souls hold, to be read from."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+
+    async def at_hand(self, conversation: ConversationKey, readers: Readers) -> AtHand:
+        """All that is in force there for these readers. Raises StoreError."""
+
+        async def unit(transaction: Transaction) -> AtHand:
+            return AtHand(await goals_at_hand(transaction, conversation, readers, self._clock.now_ms()))
+
+        return await self._database.read(unit)
