@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
+from daemon.llm.model_id import ECHO
 from daemon.llm.nearby import find_model
 from daemon.llm.router import choose_models
 from daemon.mind.step_names import STEPS
@@ -60,7 +61,7 @@ async def first_mind(settings: Settings, souls: Sequence[Soul], *, may_speak: bo
 
 
 def _is_mute(settings: Settings, soul: Soul) -> bool:
-    return choose_models(with_models_of(settings, soul))[0].startswith("placeholder/")
+    return choose_models(with_models_of(settings, soul))[0] == ECHO
 
 
 def _line(settings: Settings, soul: Soul) -> str:

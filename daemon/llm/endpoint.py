@@ -9,7 +9,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
 from daemon.core.network import is_loopback
 from daemon.llm.extended import provider_named
-from daemon.llm.model_id import ModelId, Vendor
+from daemon.llm.model_id import ECHO, REHEARSAL, ModelId, Vendor
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:
     """
     if model.vendor is Vendor.EXTENSION:
         provider_named(model)
+    if model.vendor is Vendor.PLACEHOLDER and model.full not in {ECHO, REHEARSAL}:
+        raise ConfigError(f"there is no model {model.full}", hint=f"the placeholders are {ECHO} and {REHEARSAL}")
     url, key, key_variable, url_variable = _endpoints(settings)[model.vendor]
     if key is None:
         raise ConfigError(

@@ -2,6 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+ECHO: Final = "placeholder/echo"
+"""What speaks where no model is set up: it repeats what it hears."""
+
+REHEARSAL: Final = "placeholder/rehearsal"
+"""What thinks as the lines of a message say, so that a mind can be tried without a language model."""
 
 
 class Vendor(StrEnum):

@@ -6,7 +6,8 @@ tests see whom it answers. It never claims to have understood, found, felt or le
 
 import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from daemon.core.errors import ModelRefused
 from daemon.core.lookalike import OPENERS
@@ -40,16 +41,19 @@ _ELEMENTS = (
 class Placeholder:
     """A `Provider`; `pace` is the pause between two words in seconds, so that people can watch an answer stream.
 
+    `answers` gives some models, by their ids, an answer of their own.
     It keeps the prompt's `max_output_tokens`, as models do.
     """
 
-    def __init__(self, clock: Clock, *, pace: float = 0.0) -> None:
-        self._clock = clock
+    def __init__(
+        self, clock: Clock, answers: Mapping[str, Callable[[Prompt], str]] = MappingProxyType({}), *, pace: float = 0.0
+    ) -> None:
+        self._clock, self._answers = clock, answers
         self._pace = pace
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `Provider.stream`. Raises ModelRefused only as `placeholder_answer` does."""
-        whole = placeholder_answer(prompt)
+        whole = self._answers.get(model.full, placeholder_answer)(prompt)
         answer = whole[: prompt.max_output_tokens * _CHARACTERS_PER_TOKEN]
         for word in _WORDS.findall(answer):
             if self._pace > 0:
@@ -107,8 +111,12 @@ def _reply(messages: list[str]) -> str:
     opening = "I'm only a placeholder so far: no language model is set up here, so I can't think of an answer."
     if not messages:
         return opening
-    quoted = " and ".join(f"“{_shortened(text)}”" for text in messages)
-    return f"{opening} You wrote {quoted}."
+    return f"{opening} You wrote {quoted(messages)}."
+
+
+def quoted(messages: Sequence[str]) -> str:
+    """Messages as they are quoted in an answer, each in short."""
+    return " and ".join(f"“{_shortened(text)}”" for text in messages)
 
 
 def _shortened(text: str) -> str:

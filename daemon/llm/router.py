@@ -13,9 +13,10 @@ from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.extended import provider_named
-from daemon.llm.model_id import ModelId, Vendor, parse_model_id
+from daemon.llm.model_id import ECHO, REHEARSAL, ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
+from daemon.llm.rehearsal import rehearsal_answer
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.standby import choose_standby
 
@@ -71,7 +72,7 @@ def _by_keys(settings: Settings) -> tuple[str, str]:
         return "qwen/qwen3-30b-a3b-instruct-2507", "qwen/qwen3-30b-a3b-instruct-2507"
     if settings.groq_api_key:
         return "groq/moonshotai/kimi-k2-instruct-0905", "groq/moonshotai/kimi-k2-instruct-0905"
-    return "placeholder/echo", "placeholder/echo"
+    return ECHO, ECHO
 
 
 class Router:
@@ -126,7 +127,7 @@ class Router:
     def _new_provider(self, model: ModelId) -> Provider:
         match model.vendor:
             case Vendor.PLACEHOLDER:
-                return Placeholder(self._clock, pace=self._pace)
+                return Placeholder(self._clock, {REHEARSAL: rehearsal_answer}, pace=self._pace)
             case Vendor.ANTHROPIC:
                 return AnthropicMessages(endpoint_for(self._settings, model))
             case _:

@@ -5,6 +5,7 @@ Parts that nothing of the house can carry out are kept with the thought.
 
 from typing import Final
 
+from daemon.core.ports.models import JUST_THOUGHT
 from daemon.core.turn_fields import heard_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
@@ -71,7 +72,7 @@ async def look_again(context: ProcessContext, thought: Considered) -> WorkingMem
     memory = await context.cycle.absorb_new_messages(context.memory)
     memory = await context.cycle.look_again(memory, thought.queries)
     private = "\n".join((thought.output.inner_speech, *thought.queries))
-    just_now = Memory(Role.USER, private, name="your thought a moment ago")
+    just_now = Memory(Role.USER, private, name=JUST_THOUGHT)
     return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *memory.region(THOUGHTS))
 
 

@@ -11,7 +11,7 @@ from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.core.extensions import ExtensionGroup, origin_of
 from daemon.core.ports.models import ModelRole
-from daemon.llm.model_id import ModelId, Vendor, parse_model_id
+from daemon.llm.model_id import ECHO, REHEARSAL, ModelId, Vendor, parse_model_id
 from daemon.llm.nearby import find_model
 from daemon.llm.prices import load, price_is_known
 from daemon.llm.router import choose_models, choose_step_models
@@ -114,8 +114,11 @@ def models(settings: Settings) -> list[Finding]:
         standby = choose_standby(settings)
     except ConfigError as error:
         return [fail("models", error.message, error.hint)]
-    if persona.startswith("placeholder/"):
+    if persona == ECHO:
         return [_nobody(settings)]
+    if persona == REHEARSAL:
+        found = f"{REHEARSAL} thinks what the lines of a message say, whoever wrote them, and understands nothing"
+        return [warn("models", found, "for people, put a model into SOUL_PERSONA_MODEL")]
     findings = _providers(persona, thinking, *(one.full for one in standby.models.values()))
     findings += [ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")]
     firsts = {ModelRole.PERSONA: parse_model_id(persona), ModelRole.THINKING: parse_model_id(thinking)}

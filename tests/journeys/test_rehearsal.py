@@ -1,0 +1,54 @@
+"""The rehearsal model in the local workspace: a soul that thinks whole thoughts, without a language model."""
+
+import json
+
+import pytest
+
+from daemon.core.ports.models import Prompt
+from daemon.llm.rehearsal import rehearsal_answer
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.models import Reply
+
+
+async def rehearse(prompt: Prompt) -> Reply:
+    """Answer as the rehearsal model does."""
+    return rehearsal_answer(prompt)
+
+
+@pytest.fixture
+async def house(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts, as the lines of messages say."""
+    empty_house.model.default = rehearse
+    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
+    return empty_house
+
+
+async def test_it_says_and_thinks_what_the_lines_say(house: House) -> None:
+    assert await house.answered("Ada", "dm", "think: hm\nsay: Good *morning*.") == "Good *morning*."
+    kept = await house.one("SELECT output FROM thoughts")
+    assert json.loads(kept["output"]) | {"confidence": 0} == {
+        "inner_speech": "hm",
+        "external_speech": "Good *morning*.",
+        "epistemic_mode": "assert",
+        "calls_for": "nothing",
+        "confidence": 0,
+    }
+
+
+async def test_a_mention_is_obeyed_as_well(house: House) -> None:
+    assert await house.answered("Ada", "general", "@soul say: here") == "here"
+
+
+async def test_it_remembers_and_looks_up_before_it_speaks(house: House) -> None:
+    await house.answered("Ada", "dm", "say: fine\nremember: the import runs at night")
+    said = await house.answered("Ada", "dm", "recall: the import")
+    assert said == "This is a rehearsal without a language model. Done as the lines say: recall."
+    assert [prompt.step for prompt in house.prompts] == ["think", "think", "think"]
+    assert "the import runs at night" in house.last_prompt()
+
+
+async def test_a_thought_that_is_none_is_answered_in_words(house: House) -> None:
+    said = await house.answered("Ada", "dm", "raw: {]")
+    assert "placeholder" in said
+    assert [prompt.step for prompt in house.prompts] == ["think", "think", "respond"]

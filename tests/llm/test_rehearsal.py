@@ -1,0 +1,149 @@
+"""The rehearsal model: what each line of a message puts into its thought, and that it says what it is."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.core.config import load_settings
+from daemon.core.errors import ConfigError
+from daemon.core.ports.models import JUST_THOUGHT, Prompt
+from daemon.llm.endpoint import endpoint_for
+from daemon.llm.model_id import ECHO, REHEARSAL, parse_model_id
+from daemon.llm.placeholder import placeholder_answer
+from daemon.llm.rehearsal import LINES, rehearsal_answer
+from daemon.llm.router import Router
+from daemon.mind.thought import WIRE_SCHEMA, CognitiveOutput, bare_thought, read_thought
+from tests.fakes import FakeClock
+from tests.llm.prompts import answer, prompt
+
+ROOT = Path(__file__).parents[2]
+BARE = json.dumps(bare_thought(calls_for="nothing", external_speech="{reply}", epistemic_mode="assert", confidence=0.9))
+
+
+def asks(*said: str) -> Prompt:
+    """A prompt for one whole thought about these messages."""
+    fenced = [f"<said-a1>\n{text}\n</said-a1>" for text in said]
+    return replace(prompt(*fenced, schema=WIRE_SCHEMA), placeholder=BARE)
+
+
+def thinks(*said: str) -> CognitiveOutput:
+    """The thought about these messages; each line of it took effect, and it is of the form of the wire."""
+    text = rehearsal_answer(asks(*said))
+    jsonschema.Draft202012Validator(WIRE_SCHEMA).validate(json.loads(text))
+    read = read_thought(text)
+    assert not read.refused
+    return read.output
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "held"),
+    [
+        ("think: hm", "inner_speech", "hm"),
+        ("say: Good morning.", "external_speech", "Good morning."),
+        ("@soul say: Good morning.", "external_speech", "Good morning."),
+        ("goal: read the log by 2h", "goal_updates", {"action": "add", "goal": "read the log", "due": "in 2h"}),
+        ("Goal: read the log by Friday", "goal_updates", {"goal": "read the log", "due": "Friday"}),
+        ("goal: read the log", "goal_updates", {"goal": "read the log", "due": "", "follow_up": False}),
+        ("follow up: the import by 2h", "goal_updates", {"goal": "the import", "due": "in 2h", "follow_up": True}),
+        ("done: G1", "goal_updates", {"action": "complete", "goal_id": "G1"}),
+        ("abandon: G1", "goal_updates", {"action": "abandon", "goal_id": "G1"}),
+        ("expect: done within 10m at 0.8", "predictions", {"what": "done", "confidence": 0.8, "timeframe": "in 10m"}),
+        ("expect: done", "predictions", {"what": "done", "confidence": 0.7, "timeframe": ""}),
+        ("expect reply within 1h at 0.6", "predictions", {"confidence": 0.6, "timeframe": "in 1h"}),
+        ("expect reply", "predictions", {"confidence": 0.7, "timeframe": ""}),
+        ("remember: it is red", "memory_ops", {"type": "write_episodic", "content": "it is red"}),
+        ("recall: the import", "memory_ops", {"type": "retrieve", "query": "the import"}),
+        ("journal: a long day", "memory_ops", {"type": "journal", "content": "a long day"}),
+        ("feel: +0.2 -0.1 calm", "emotional_state", {"valence_shift": 0.2, "arousal_shift": -0.1}),
+        ("feel: +0.2 -0.1 calm", "emotional_state", {"felt_quality": "calm"}),
+        ("self: awake", "self_model_updates", {"current_state": "awake"}),
+        ("world: alice mood warm", "world_model_updates", {"alice": {"mood": "warm"}}),
+        ("value: candour", "value_updates", {"action": "adopt", "value": "candour"}),
+        ('use: search {"query": "a"}', "tool_calls", {"tool": "search", "arguments": {"query": "a"}}),
+        ("use: search", "tool_calls", {"tool": "search", "arguments": {}}),
+        ("rate: 30s", "cycle_rate", {"seconds": 30.0}),
+        ("rate: 2m", "cycle_rate", {"seconds": 120.0}),
+    ],
+)
+def test_each_line_puts_its_part_into_the_thought(line: str, field: str, held: object) -> None:
+    part = thinks(line).model_dump()[field]
+    if isinstance(held, dict):
+        (part,) = part if isinstance(part, (list, tuple)) else (part,)
+        part = {name: part[name] for name in held}
+    assert part == held
+
+
+def test_what_is_expected_is_decided_by_a_plain_rule() -> None:
+    first, second = thinks("expect: done within 10m\nexpect reply").predictions
+    assert first.check is not None
+    assert second.check is not None
+    assert (first.check.kind, first.check.words, second.check.kind) == ("mention", ("done",), "reply")
+
+
+def test_several_lines_make_one_thought() -> None:
+    thought = thinks("think: one\nthink: two\nsay: hello\nworld: alice mood warm")
+    assert (thought.inner_speech, thought.external_speech) == ("one\ntwo", "hello")
+    assert thought.world_model_updates == {"alice": {"mood": "warm"}}
+
+
+def test_without_words_to_say_it_tells_what_it_did() -> None:
+    said = thinks("goal: read the log\nself: awake").external_speech
+    assert said == "This is a rehearsal without a language model. Done as the lines say: goal, self."
+
+
+def test_a_message_without_such_lines_is_quoted() -> None:
+    said = thinks("feel: quite well\nHello?").external_speech or ""
+    assert said.startswith("This is a rehearsal without a language model, and no line says what to think.")
+    assert "Hello?" in said
+
+
+def test_silence_says_nothing() -> None:
+    assert thinks("silence\nthink: not now").external_speech is None
+
+
+def test_it_looks_something_up_before_it_speaks() -> None:
+    first = asks("recall: the import")
+    assert read_thought(rehearsal_answer(first)).output.external_speech is None
+    then = replace(first, messages=(replace(first.messages[0], text=f'by="{JUST_THOUGHT}"'), first.messages[0]))
+    assert read_thought(rehearsal_answer(then)).output.external_speech
+
+
+@pytest.mark.parametrize("said", ['raw: {"inner_speech": 3}', "@soul raw: not JSON at all", 'raw:\n{"a": "raw: b"}'])
+def test_raw_is_the_very_output(said: str) -> None:
+    assert rehearsal_answer(asks(said)) == said.partition("raw:")[2].strip()
+
+
+@given(st.lists(st.one_of(st.text(max_size=60), st.sampled_from(["goal: ", "expect: a at ", "rate: ", "feel: "]))))
+def test_any_words_make_a_thought_that_can_be_read(pieces: list[str]) -> None:
+    said = "".join(pieces).replace("raw", "")
+    read_thought(rehearsal_answer(asks(said)))
+
+
+def test_the_page_of_the_mind_lists_each_line() -> None:
+    page = (ROOT / "docs" / "MIND.md").read_text(encoding="utf-8")
+    section = page.partition("## Rehearsing")[2]
+    listed = {line.split("`")[1].partition(":")[0] for line in section.splitlines() if line.startswith("| `")}
+    assert listed == {*LINES, "silence", "expect reply within 1h at 0.6", "raw"}
+
+
+def test_any_other_step_gets_the_answer_of_the_placeholder() -> None:
+    assert rehearsal_answer(prompt("say: hello")) == placeholder_answer(prompt("say: hello"))
+
+
+@pytest.mark.parametrize(("model", "said"), [(REHEARSAL, "hello"), (ECHO, "I'm only a placeholder")])
+async def test_its_name_chooses_it(model: str, said: str) -> None:
+    router = Router(load_settings(persona_model=model), FakeClock())
+    text, completion = await answer(router, replace(asks("say: hello"), model=""))
+    assert (json.loads(text)["external_speech"]).startswith(said)
+    assert completion.model == model
+
+
+def test_a_placeholder_of_another_name_is_refused_with_the_two_that_there_are() -> None:
+    with pytest.raises(ConfigError, match="there is no model placeholder/parrot") as refused:
+        endpoint_for(load_settings(), parse_model_id("placeholder/parrot"))
+    assert REHEARSAL in refused.value.hint
