@@ -15,7 +15,7 @@ from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought.cognitive_output import MemoryOp
 from daemon.mind.thought.occasion import occasion_of
 from daemon.mind.thought_input import given_to
-from daemon.mind.thought_parts import parts_of
+from daemon.mind.thought_parts import moment_of, parts_of
 from daemon.soul_engine import THOUGHTS
 
 _KEPT_IN_MIND = ("write_episodic", "write_semantic")
@@ -54,7 +54,7 @@ def take_effect(context: ProcessContext, thought: Considered) -> None:
             did={name: number for name, number in done.items() if number},
             refused=tuple(refused),
             saw_thoughts=context.cycle.thoughts.ids,
-            parts=parts_of(context, thought),
+            parts=parts_of(moment_of(context), output),
         )
     )
 

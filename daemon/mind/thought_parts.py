@@ -1,17 +1,35 @@
-"""Which parts of a thought take effect where it is stored: one function for each field, in the order of the thought."""
+"""Which parts of a thought take effect where it is stored: one function for each field, in the order of the thought.
+
+A part is made of the thought and its moment alone, since an admin may allow one long after the cycle that thought it.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.steps.think import Considered
+from daemon.mind.thought import CognitiveOutput
 
-PartsOf = Callable[[ProcessContext, Considered], tuple[ThoughtPart, ...]]
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown."""
+
+    now_ms: int
+    zone: str = ""
+
+
+PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 
 _KINDS: Final[tuple[PartsOf, ...]] = ()
 
 
-def parts_of(context: ProcessContext, thought: Considered) -> tuple[ThoughtPart, ...]:
-    """What of a thought takes effect beside its speech and its memories, as far as the house's checks let it then."""
-    return tuple(part for of_field in _KINDS for part in of_field(context, thought))
+def moment_of(context: ProcessContext) -> Moment:
+    """The moment of a cycle."""
+    return Moment(context.mind.clock.now_ms(), context.perception.zone)
+
+
+def parts_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
+    """What of a thought takes effect beside its speech, as far as the house's checks let it then."""
+    return tuple(part for of_field in _KINDS for part in of_field(moment, output))
