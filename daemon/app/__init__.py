@@ -15,6 +15,7 @@ from daemon.app.homes import brought_channels
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, with_models_of
+from daemon.app.rehearsal_clock import clock_of
 from daemon.app.sinks import sinks_of, telemetry_of
 from daemon.channels.several import SeveralChannels
 from daemon.channels.terminal import TerminalChannel
@@ -60,7 +61,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         local = settings.slack_bot_token is None and settings.slack_app_token is None
         settings, minds = await first_mind(settings, [souls.current(name) for name in souls.names], may_speak=local)
         workspace = await _local_workspace(settings, soul, minds, stack) if local else None
-        clock = workspace.clock if workspace else SystemClock()
+        clock = workspace.clock if workspace else await stack.enter_async_context(clock_of(settings))
         if workspace:
             announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.page_url}")
             settings = _joining(settings, workspace)

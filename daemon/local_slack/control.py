@@ -39,7 +39,8 @@ Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, l
 `channel {name?, kind?, members?, shared?, org_shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` ->
 `{usergroup}`; `organisation {enterprise}`: the workspace and its users are of an Enterprise Grid organisation; `share
 {channel, end?}`: with another organisation; `standing {person, standing, admin?}`: a user becomes a guest, a member, …;
-`clock {advance}` -> `{now}`; `limits {profile}`; `scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit
+`clock {advance}` -> `{now}`, by which a daemon may live, too (see `daemon.local_slack.clock_feed`); `limits {profile}`;
+`scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit
 {event, channel?}`, `{envelope}` or `{repeat: event_id}`; `fault` (see `daemon.local_slack.fault_orders`). A refusal
 is `{ok: false, error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose Host or
 Origin is not this workspace, is refused with 403 (see `daemon.local_slack.lock`)."""

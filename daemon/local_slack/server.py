@@ -17,6 +17,7 @@ from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
 from daemon.core.ports.clock import Clock
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.clock import WorkspaceClock
+from daemon.local_slack.clock_feed import ClockFeed
 from daemon.local_slack.control import Control
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.limits import Profile, RateLimits
@@ -169,6 +170,7 @@ class WorkspaceServer:
                 web.post("/upload/{file}", urls.upload),
                 web.get("/files-pri/{key}/{name}", urls.download),
                 web.post("/response/{key}", urls.respond),
+                web.get("/clock", ClockFeed(self.workspace).handle),
                 web.get("/_control/{name}", control.read),
                 web.post("/_control/{name}", control.act),
                 web.get(r"/archives/{channel:\w+}/p{ts:\d+}", self._message),

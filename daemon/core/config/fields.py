@@ -48,6 +48,11 @@ class SettingsFields(BaseSettings):
         True,
         description="Stay within Slack's rate limits before Slack refuses a call; off for a workspace without limits.",
     )
+    rehearsal_clock: bool = Field(
+        False,
+        description="Live by the clock of a local workspace that runs by itself on this machine, so that its time can "
+        "be moved forward for both; refused beside the real Slack.",
+    )
 
     # Models
     persona_model: str = Field(
