@@ -123,6 +123,7 @@ TASKS = {
     "app/lifecycle.py:Daemon._listen": "last line",
     "app/lifecycle.py:Daemon.live": "last line",
     "app/lifecycle.py:unless_stopped": "start",
+    "app/rehearsal_clock.py:clock_of": "the daemon, which runs inside it",
     "channels/http/contexts.py:ContextPages.watch": "request",
     "channels/http/companion_polls.py:CompanionPolls.wait": "request",
     "channels/http/session_talk.py:SessionTalk._reply": "request",

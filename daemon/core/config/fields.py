@@ -50,8 +50,7 @@ class SettingsFields(BaseSettings):
     )
     rehearsal_clock: bool = Field(
         False,
-        description="Live by the clock of a local workspace that runs by itself on this machine, so that its time can "
-        "be moved forward for both; refused beside the real Slack.",
+        description="Live by the clock of a local workspace in another process; refused beside the real Slack.",
     )
 
     # Models
