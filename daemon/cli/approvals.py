@@ -1,4 +1,4 @@
-"""`soul approvals`: requests for permission to use a tool, and who decided."""
+"""`soul approvals`: requests for permission to use a tool, what thoughts propose, and who decided."""
 
 from dataclasses import replace
 
@@ -8,11 +8,19 @@ from daemon.cli.database_access import with_agenda
 from daemon.cli.options import json_option, limit_option, state_option
 from daemon.cli.output import age, say, show_rows
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
+from daemon.memory.mind.allowing import Proposal
+from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.stream.proposals import OF_THE_MIND
+from daemon.mind.moment import Moment
+from daemon.mind.thought import CognitiveOutput
+from daemon.mind.thought_parts import parts_of
 
 
 @click.group("approvals")
 def command() -> None:
-    """List or refuse requests for permission to use a tool.
+    """List or refuse requests for permission to use a tool, and settle what thoughts propose.
+
+    A request whose TOOL begins with `mind.` is a proposal of a thought: see `soul mind authority`.
 
     \b
     JSON keys: id, conversation, turn, tool, arguments, asked, audience, state, expires_ms, decided_by, decided_ms,
@@ -48,11 +56,36 @@ def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None
 @command.command("refuse")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 def refuse(names: tuple[str, ...]) -> None:
-    """Refuse waiting requests in place of the users asked; only those users can approve."""
+    """Refuse waiting requests in place of the users asked, or decline what thoughts propose."""
 
     async def work(agenda: Agenda) -> None:
         for name in names:
             before = await agenda.refuse(name)
-            say(f"{before.id} is refused: {before.tool} won't be used.")
+            becomes = "it has no effect" if before.tool.startswith(OF_THE_MIND) else f"{before.tool} won't be used"
+            say(f"{before.id} is refused: {becomes}.")
 
     with_agenda(work)
+
+
+@command.command("approve")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+def approve(names: tuple[str, ...]) -> None:
+    """Let what thoughts propose take effect; a tool is approved in Slack by those who were asked.
+
+    The soul perceives it in its next thought in that conversation. `soul approvals list --arguments` names the thought,
+    and `soul thoughts show ID --words` prints it.
+    """
+
+    async def work(agenda: Agenda) -> None:
+        for name in names:
+            field, refused = await agenda.approve(name, _parts_of)
+            left_out = f", without what is {', '.join(dict.fromkeys(refused))}" if refused else ""
+            say(f"{name} is approved: its {field} are in effect{left_out}.")
+
+    with_agenda(work)
+
+
+def _parts_of(proposal: Proposal) -> tuple[ThoughtPart, ...]:
+    output = CognitiveOutput.model_validate_json(proposal.output)
+    found = parts_of(Moment(proposal.now_ms, proposal.zone), output)
+    return tuple(one for one in found if one.field == proposal.field)

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from daemon.cli.mind_authority import authority
 from daemon.cli.options import json_option
 from daemon.cli.output import say, say_json
 from daemon.core.errors import MalformedReply
@@ -25,7 +26,10 @@ _LARGEST: Final = 1 << 20  # characters
 
 @click.group("mind")
 def command() -> None:
-    """Show the forms of a thought, and check one."""
+    """Show the forms of a thought, check one, and set what a mind may do by itself."""
+
+
+command.add_command(authority)
 
 
 @command.command("schema")

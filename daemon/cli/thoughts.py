@@ -62,7 +62,7 @@ def command(
         if conversation:
             where = str(await database.read(lambda transaction: find_conversation(transaction, conversation)))
         else:
-            await _require_soul(settings, database, soul)
+            await require_soul(settings, database, soul)
         which = (soul or settings.name, where)
         if follow:
             async for one in followed(database, SystemClock(), *which, limit):
@@ -164,7 +164,7 @@ def _say_words(one: ListedThought, shown: WordsShown) -> None:
             say(f"    {name}: {output[key]}")
 
 
-async def _require_soul(settings: Settings, database: Database, name: str) -> None:
+async def require_soul(settings: Settings, database: Database, name: str) -> None:
     """Raises StoreError for a soul that is neither hosted here nor ever thought."""
     known = {settings.name, *settings.souls}
     if not name or name in known or await list_thoughts(database, name, "", 1):

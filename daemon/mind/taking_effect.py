@@ -10,16 +10,13 @@ from daemon.core.turn_fields import heard_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.remembering_parts import wants_noting
 from daemon.mind.steps.think import Considered
-from daemon.mind.thought import CognitiveOutput
-from daemon.mind.thought.cognitive_output import MemoryOp
+from daemon.mind.thought import CognitiveOutput, in_effect
 from daemon.mind.thought.occasion import occasion_of
 from daemon.mind.thought_input import given_to
 from daemon.mind.thought_parts import moment_of, parts_of
 from daemon.soul_engine import THOUGHTS
-
-_KEPT_IN_MIND = ("write_episodic", "write_semantic")
-_USUAL_SIGNIFICANCE = 5
 
 MOST_LOOKS: Final = 2
 """How often a soul may look into its memory and think again before it has to answer."""
@@ -30,41 +27,27 @@ Answer now, or look for something else; what you don't find you may say that you
 
 
 def take_effect(context: ProcessContext, thought: Considered) -> None:
-    """Hand the parts of a thought to the motor; memories are inferred, and never facts by themselves."""
-    output, motor = thought.output, context.motor
+    """Hand the parts of a thought to the motor, as far as the functions of the mind may act by themselves."""
+    motor, authority = context.motor, context.cycle.thoughts.authority
+    output = in_effect(thought.output, authority)
     if thought.reply:
         motor.describe(heard_in({"emotion_signal": output.emotion_signal}), thought.stated)
-    refused: list[tuple[str, str]] = [(one.field, one.reason) for one in thought.read.refused]
-    to_note, tone = [one for one in output.memory_ops if one.type in _KEPT_IN_MIND], output.emotional_state.felt_quality
-    noted = 0 if context.cycle.paused else sum(_note(context, one, tone) for one in to_note)
-    if noted < len(to_note):
-        refused.append(("memory_ops", "private" if context.cycle.paused else "too_many"))
-    if thought.reply:
-        motor.annotate(
-            monologue=output.inner_speech or None, user_model_check=bool(output.world_model_updates or noted)
-        )
-    done = {"external_speech": int(bool(thought.reply)), "memory_ops": noted + len(thought.queries)}
+        learned = bool(output.world_model_updates) or (wants_noting(output) and not context.cycle.paused)
+        motor.annotate(monologue=output.inner_speech or None, user_model_check=learned)
     motor.think(
         NewThought(
             occasion_of(context.perception),
             context.state.process,
             given_to(context).model_dump_json(exclude_defaults=True),
-            _as_said(output, thought.reply).model_dump_json(exclude_defaults=True),
+            _as_said(thought.output, thought.reply).model_dump_json(exclude_defaults=True),
             spoke=bool(thought.reply),
-            did={name: number for name, number in done.items() if number},
-            refused=tuple(refused),
+            did={"external_speech": 1} if thought.reply else {},
+            refused=tuple((one.field, one.reason) for one in thought.read.refused),
             saw_thoughts=context.cycle.thoughts.ids,
             parts=parts_of(moment_of(context), output),
+            authority=authority,
         )
     )
-
-
-def _note(context: ProcessContext, one: MemoryOp, tone: str) -> bool:
-    """Note what a thought finds worth remembering; False where there is no room for more."""
-    before = len(context.motor.remembered)
-    significance = one.significance or _USUAL_SIGNIFICANCE
-    context.motor.remember(one.content, significance=significance, tags=one.tags, tone=tone)
-    return len(context.motor.remembered) > before
 
 
 async def look_again(context: ProcessContext, thought: Considered) -> WorkingMemory:

@@ -5,9 +5,9 @@ from typing import Final
 
 from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
 from daemon.core.zones import zone_of
-from daemon.memory.stream.reading import KeptThought
+from daemon.memory.stream.reading import LastThoughts
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.recall.stream import held_in, left_out
+from daemon.mind.recall.stream import held_in, left_out, settled_lines
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
     EmotionalState,
@@ -39,7 +39,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             predictions_made=held.predictions,
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
-        new_percepts=(*_percepts(memory), *_motor(previous), *since),
+        new_percepts=(*_percepts(memory), *_motor(context.cycle.thoughts), *since),
         surfaced_memories=tuple(
             SurfacedMemory(content=one.content) for one in memory.region(MEMORIES) if one.role is not Role.SYSTEM
         ),
@@ -65,9 +65,10 @@ def _percepts(memory: WorkingMemory) -> tuple[Percept, ...]:
     )
 
 
-def _motor(previous: KeptThought | None) -> tuple[Percept, ...]:
-    """What of the last thought did not take effect."""
-    return tuple(Percept(modality="motor", content=one) for one in left_out(previous))
+def _motor(thoughts: LastThoughts) -> tuple[Percept, ...]:
+    """What of the last thought did not take effect, and what an admin decided of what was proposed."""
+    came = (*left_out(thoughts.previous), *settled_lines(thoughts))
+    return tuple(Percept(modality="motor", content=one) for one in came)
 
 
 def _temporal(seconds: float) -> Percept:

@@ -4,25 +4,17 @@ A part is made of the thought and its moment alone, since an admin may allow one
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.moment import Moment
+from daemon.mind.remembering_parts import remembering_parts
 from daemon.mind.thought import CognitiveOutput
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown."""
-
-    now_ms: int
-    zone: str = ""
-
 
 PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 
-_KINDS: Final[tuple[PartsOf, ...]] = ()
+_KINDS: Final[tuple[PartsOf, ...]] = (remembering_parts,)
 
 
 def moment_of(context: ProcessContext) -> Moment:

@@ -3,6 +3,7 @@
 A running daemon picks up a change at its next look.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.core.errors import StoreError
@@ -11,10 +12,12 @@ from daemon.memory.admin.queue_admin import newest
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.mind.allowing import PartsOf, allow
 from daemon.memory.queues.approvals import Approval, close_question
 from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.lapsing import is_being_posted
+from daemon.memory.stream.proposals import OF_THE_MIND, settle_proposal
 
 INTENTION_STATES = ("waiting", "due", "cancelled", "dead")
 APPROVAL_STATES = ("waiting", "approved", "refused", "expired", "using", "used", "failed", "unknown")
@@ -117,9 +120,34 @@ class Agenda(AuditedChanges):
                 raise StoreError(f"{name} is {found.state} already", hint=_why_no_refusal(found.state))
             if await is_being_posted(transaction, found.id):
                 raise StoreError(f"{name} is being posted at this moment", hint="try again in a few seconds")
-            await close_question(transaction, found, "refused", by=self._actor, now=now)
+            if found.tool.startswith(OF_THE_MIND):
+                await settle_proposal(transaction, name, "refused", self._actor, now)
+            else:
+                await close_question(transaction, found, "refused", by=self._actor, now=now)
             await self._record(transaction, "approval.refused", name)
             return found
+
+        return await self._database.write(unit)
+
+    async def approve(self, name: str, parts_of: PartsOf) -> tuple[str, Sequence[str]]:
+        """Let what a thought proposed take effect; gives its field, and why some of it did not.
+
+        Raises StoreError where it is no waiting proposal, or the words of its thought are gone.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> tuple[str, Sequence[str]]:
+            row = await transaction.one("SELECT * FROM approvals WHERE id = :id", id=name)
+            if row is None:
+                raise StoreError(f"there is no question {name}", hint="see `soul approvals list`")
+            if not row["tool"].startswith(OF_THE_MIND):
+                raise StoreError(f"only those who were asked can approve {name}", hint="they click in Slack")
+            if row["state"] != "waiting":
+                raise StoreError(f"{name} is {row['state']} already", hint="nothing to do")
+            allowed = await allow(transaction, row["arguments"], parts_of, now)
+            await settle_proposal(transaction, name, "used", self._actor, now)
+            await self._record(transaction, "approval.approved", name)
+            return allowed
 
         return await self._database.write(unit)
 

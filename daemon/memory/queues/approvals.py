@@ -21,6 +21,7 @@ from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.lapsing import NOT_BEING_POSTED, lapse_now, remove_buttons, was_stopped
 from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.stream.proposals import OF_THE_MIND, settle_proposal
 from daemon.memory.worker_store import WorkerStore
 
 _WORDS = {"approved": SENTENCES["allowed"], "refused": SENTENCES["refused"], "expired": SENTENCES["expired"]}
@@ -270,6 +271,9 @@ class Approvals(WorkerStore):
             )
 
         async def move(transaction: Transaction, row: sqlite3.Row) -> bool:
+            if row["tool"].startswith(OF_THE_MIND):
+                await settle_proposal(transaction, row["id"], "expired", "", now)
+                return True
             await close_question(transaction, Approval.from_row(row), "expired", by="", now=now)
             return True
 

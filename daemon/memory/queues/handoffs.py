@@ -162,7 +162,7 @@ _GIVEN: Final = (
     UPDATE conversations SET process = c.process, previous = c.previous, invocations = c.invocations,
       params = c.params, process_memory = c.process_memory
     FROM conversations c WHERE c.id = :old AND conversations.id = :new AND NOT EXISTS
-      (SELECT 1 FROM approvals WHERE conversation IN (:old, :new) AND state = 'waiting')
+      (SELECT 1 FROM approvals WHERE conversation IN (:old, :new) AND state = 'waiting' AND tool NOT GLOB 'mind.*')
     """,
     """
     INSERT INTO conversation_topics (conversation, audience, version, topic, task, updated_ms)

@@ -34,17 +34,21 @@ class Remembered:
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`; nothing is noted of a person who paused it, or whose words are gone."""
+        await self.noted(transaction, asker, now)
+
+    async def noted(self, transaction: Transaction, asker: Asker, now: int) -> bool:
+        """Note it; False of a person who paused it, or whose words are gone."""
         if await paused_of(transaction, asker.scope, [asker.person]):
-            return
+            return False
         said = await _message(transaction, asker, self.quote)
         if said is None:
-            return
+            return False
         trust = Trust.INFERRED if not self.quote else Trust.CLAIM if self.claim else Trust.OWN
         source = Link("", Relation.EVIDENCE if self.quote else Relation.SOURCES, said, self.quote)
         about = asker.person if trust is Trust.OWN else ""
         if (standing := await _standing(transaction, asker, about, self.content)) is not None:
             await link(transaction, [Link(standing, source.relation, said, self.quote)], now)
-            return
+            return True
         fact = Fact(
             soul=asker.conversation.soul,
             workspace=asker.conversation.workspace,
@@ -65,6 +69,7 @@ class Remembered:
             extra={name: value for name, value in (("tags", list(self.tags)), ("tone", self.tone)) if value},
         )
         await put(transaction, fact, now, [source])
+        return True
 
 
 async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | None:

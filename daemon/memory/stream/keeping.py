@@ -10,8 +10,9 @@ from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, series_of_day
 from daemon.memory.records import as_json, conversation_columns
+from daemon.memory.stream.effects import let_take_effect
 from daemon.memory.stream.new_thought import NewThought
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.stream.parts import StoredThought
 
 HEARD: Final = "looked at after the reply"
 """Why a turn changed whose words are the same, and how they were heard or stated is known now."""
@@ -105,26 +106,8 @@ async def store_thoughts(
         for source in sources:
             await transaction.insert("thought_sources", thought=name, source=source)
         stored = StoredThought(name, conversation, place.audience, thought.readers, place.person, now)
-        await _take_effect(transaction, one, stored, unless=stale or thought.passing)
+        await let_take_effect(transaction, one, stored, unless=stale or thought.passing)
         previous = name
-
-
-async def _take_effect(transaction: Transaction, one: NewThought, stored: StoredThought, *, unless: bool) -> None:
-    """Let the parts of a thought take effect, and write down what came of them; none that isn't to be remembered."""
-    if not one.parts:
-        return
-    did, refused = dict(one.did), [list(pair) for pair in one.refused]
-    for part in one.parts:
-        taken = PartsTaken(0, ["private"] * part.size) if unless else await part.take(transaction, stored)
-        if taken.done:
-            did[part.field] = did.get(part.field, 0) + taken.done
-        refused += [[part.field, reason] for reason in taken.refused]
-    await transaction.run(
-        "UPDATE thoughts SET did = :did, refused = :refused WHERE id = :id",
-        did=as_json(did),
-        refused=as_json(refused),
-        id=stored.id,
-    )
 
 
 def _columns(one: NewThought, cost: _Cost) -> Mapping[str, object]:

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Final, Literal
 
+from daemon.core.authority import Authority, Function, Level
 from daemon.memory.stream.parts import ThoughtPart
 
 Occasion = Literal["words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening", "resumption"]
 """What a thought can be woken by."""
+
+UNBOUND: Final = Authority(dict.fromkeys(Function, Level.OWN))
+"""Nothing was held back while it was thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +22,9 @@ class NewThought:
     `input` is a CognitiveInput in JSON, empty where another step than `think` thought; `output` a CognitiveOutput.
     `surprise` (0 to 1) is the greatest among its prediction errors, None without any. `did` says how many parts of each
     field took effect by then, `refused` which fields lost a part, each with the reason; `parts` take effect when it is
-    stored, and are counted then. `saw_thoughts` are the ids of the thoughts that stood in its prompt. `calls_made`: how
-    many model calls the cycle had made by then; the motor sets it.
+    stored, and are counted then. `authority` is what its functions were allowed while it was thought. `saw_thoughts`
+    are the ids of the thoughts, and of what was settled of them, that stood in its prompt. `calls_made`: how many model
+    calls the cycle had made by then; the motor sets it.
     """
 
     occasion: Occasion
@@ -34,3 +39,4 @@ class NewThought:
     saw_thoughts: tuple[str, ...] = ()
     parts: tuple[ThoughtPart, ...] = ()
     calls_made: int = 0
+    authority: Authority = UNBOUND

@@ -4,11 +4,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final
 
+from daemon.core.authority import AS_AT_FIRST, Authority
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.stream.authority import authority_of
 from daemon.memory.stream.fitness import unfit_until
+from daemon.memory.stream.proposals import Settled, settled_in
 from daemon.memory.stream.readable import came_before
 
 MOST_RECENT: Final = 3
@@ -39,6 +42,7 @@ class KeptThought:
 class LastThoughts:
     """`previous` is the last thought of the conversation itself, `recent` are others, oldest first.
 
+    `authority` is what the functions of the mind may do, `settled` what was decided of what thoughts here proposed.
     `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
     `read_at` is the number of the ledger's last line by then, None where nothing was read.
     """
@@ -47,11 +51,14 @@ class LastThoughts:
     recent: tuple[KeptThought, ...] = ()
     unfit: bool = False
     read_at: int | None = None
+    authority: Authority = AS_AT_FIRST
+    settled: tuple[Settled, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of all of them: what a thought that is shown them saw."""
-        return tuple(one.id for one in (*self.recent, self.previous) if one is not None)
+        settled = (name for one in self.settled for name in (one.id, one.thought))
+        return tuple(dict.fromkeys((*(one.id for one in (*self.recent, self.previous) if one), *settled)))
 
 
 NO_THOUGHTS: Final = LastThoughts()
@@ -111,7 +118,13 @@ class Stream:
             found = await last_thoughts(transaction, conversation, readers, limit)
             now = self._clock.now_ms()
             until = await unfit_until(transaction, conversation.soul, conversation.workspace, now)
-            return replace(found, unfit=until > 0, read_at=await _newest_line(transaction))
+            return replace(
+                found,
+                unfit=until > 0,
+                read_at=await _newest_line(transaction),
+                authority=await authority_of(transaction, conversation.soul),
+                settled=await settled_in(transaction, conversation, readers),
+            )
 
         return await self._database.read(unit)
 

@@ -1,23 +1,48 @@
 """The last thoughts of a soul that thinks whole ones, as its next is shown them (seed 002, *Stream of thought*)."""
 
+import json
 from typing import Final
 
 from pydantic import ValidationError
 
 from daemon.core.text import shortened
+from daemon.memory.stream.effects import BY_AUTHORITY
 from daemon.memory.stream.reading import KeptThought, LastThoughts
-from daemon.mind.thought import CognitiveOutput
+from daemon.mind.thought import CognitiveOutput, without
 
 _LONGEST: Final = 1_200  # characters of the inner speech of the last thought here
 _SHORTEST: Final = 300  # of each of the others
 
 
 def held_in(thought: KeptThought | None) -> CognitiveOutput | None:
-    """What a kept thought holds; None for none, and for one that is not of today's form."""
+    """What a kept thought holds in effect; None for none, and for one that is not of today's form."""
     try:
-        return CognitiveOutput.model_validate_json(thought.output) if thought is not None else None
+        held = CognitiveOutput.model_validate_json(thought.output) if thought is not None else None
     except ValidationError:
         return None
+    withheld = {part for part, reason in thought.refused if reason == BY_AUTHORITY} if thought is not None else set()
+    return held and without(held, withheld)
+
+
+def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
+    """What thoughts here proposed and an admin allowed since the last one, as one thought that holds nothing else."""
+    found: dict[str, object] = {}
+    for one in thoughts.settled:
+        if one.allowed and one.value:
+            value, before = json.loads(one.value), found.get(one.field)
+            found[one.field] = [*before, *value] if isinstance(before, list) else value
+    try:
+        return CognitiveOutput.model_validate({"inner_speech": "", **found})
+    except ValidationError:
+        return CognitiveOutput(inner_speech="")
+
+
+def settled_lines(thoughts: LastThoughts) -> tuple[str, ...]:
+    """What an admin decided of what thoughts here proposed, for the thought that perceives it first."""
+    return tuple(
+        f"{'Allowed' if one.allowed else 'Declined'} by an admin: {one.field} {shortened(one.value, _SHORTEST)}".strip()
+        for one in thoughts.settled
+    )
 
 
 def thoughts_in_mind(thoughts: LastThoughts) -> tuple[str, ...]:
@@ -25,7 +50,8 @@ def thoughts_in_mind(thoughts: LastThoughts) -> tuple[str, ...]:
     recent = [held.inner_speech for one in thoughts.recent if (held := held_in(one)) is not None]
     previous = held_in(thoughts.previous)
     texts = [*(shortened(one, _SHORTEST) for one in recent), "" if previous is None else _whole(previous)]
-    texts[-1] = "\n".join(filter(None, (texts[-1], _line("Without effect", "; ".join(left_out(thoughts.previous))))))
+    came = (_line("Without effect", "; ".join(left_out(thoughts.previous))), *settled_lines(thoughts))
+    texts[-1] = "\n".join(filter(None, (texts[-1], *came)))
     return tuple(filter(None, texts))
 
 
@@ -36,10 +62,9 @@ def left_out(thought: KeptThought | None) -> tuple[str, ...]:
 
 def focus_of(thoughts: LastThoughts) -> str:
     """What the last thought of the conversation said to look out for, or wanted to look up; empty for nothing."""
-    previous = held_in(thoughts.previous)
-    if previous is None:
-        return ""
-    return " ".join((*previous.attention.focus_on, *(one.query for one in previous.memory_ops if one.query)))
+    sought = [one for one in (held_in(thoughts.previous), allowed_of(thoughts)) if one is not None]
+    focus = (words for one in sought for words in one.attention.focus_on)
+    return " ".join((*focus, *(op.query for one in sought for op in one.memory_ops if op.query)))
 
 
 def _whole(thought: CognitiveOutput) -> str:

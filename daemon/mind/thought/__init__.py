@@ -5,6 +5,7 @@ from daemon.mind.thought.cognitive_output import CognitiveOutput
 from daemon.mind.thought.reading import Refused, ThoughtRead, read_input, read_thought, read_thought_cut
 from daemon.mind.thought.speech import SpeechInThought
 from daemon.mind.thought.wire import WIRE_SCHEMA, bare_thought
+from daemon.mind.thought.withholding import in_effect, without
 
 __all__ = [
     "WIRE_SCHEMA",
@@ -14,7 +15,9 @@ __all__ = [
     "SpeechInThought",
     "ThoughtRead",
     "bare_thought",
+    "in_effect",
     "read_input",
     "read_thought",
     "read_thought_cut",
+    "without",
 ]

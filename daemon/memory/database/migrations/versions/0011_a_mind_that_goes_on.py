@@ -40,6 +40,34 @@ CHANGES: tuple[str, ...] = (
     "CREATE INDEX goals_by_thought ON goals (thought)",
     "CREATE INDEX goals_changed_by ON goals (changed_by)",
     "CREATE INDEX goals_by_person ON goals (behalf, workspace)",
+    # How much each function of a soul's mind may do by itself, where that was decided or its parts were counted; no
+    # row holds anybody's words. `recent` has one sign for each of its newest parts: 1 for a refused one.
+    """
+    CREATE TABLE mind_authority (
+      soul TEXT NOT NULL,
+      function TEXT NOT NULL,
+      level INTEGER NOT NULL CHECK (level BETWEEN 0 AND 3),
+      why TEXT NOT NULL,
+      decided_by TEXT NOT NULL,                  -- an admin, 'house', or '' where nothing was decided
+      since_ms INTEGER NOT NULL,
+      recent TEXT NOT NULL,
+      PRIMARY KEY (soul, function)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE mind_authority_history (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      soul TEXT NOT NULL,
+      function TEXT NOT NULL,
+      level_before INTEGER NOT NULL,
+      level INTEGER NOT NULL,
+      why TEXT NOT NULL,
+      decided_by TEXT NOT NULL,
+      at_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX proposals_by_conversation ON approvals (conversation) WHERE tool GLOB 'mind.*'",
+    "CREATE INDEX proposals_by_soul ON approvals (soul, state) WHERE tool GLOB 'mind.*'",
 )
 
 

@@ -1,0 +1,70 @@
+"""What a thought proposed takes effect, since an admin allows it."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from daemon.core.errors import StoreError
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.thought_readers import read_readers
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.records import as_json
+from daemon.memory.stream.parts import StoredThought, ThoughtPart
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A field of a thought that an admin allows: the thought with nothing in it but this field, as JSON."""
+
+    field: str
+    output: str
+    zone: str
+    now_ms: int
+
+
+PartsOf = Callable[[Proposal], Sequence[ThoughtPart]]
+"""Gives the parts of a proposal that take effect in the transaction that allows it."""
+
+
+async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now: int) -> tuple[str, Sequence[str]]:
+    """Let what a thought proposed take effect; gives its field, and why some of it did not.
+
+    Raises StoreError where the words of its thought are gone, or came before others than may read them now.
+    """
+    known = json.loads(arguments)
+    thought = await transaction.one("SELECT * FROM thoughts WHERE id = :id", id=known["thought"])
+    if thought is None or thought["emptied"]:
+        raise StoreError("the words of its thought are gone", hint="refuse it with `soul approvals refuse`")
+    held = json.loads(thought["output"])
+    stored, zone = await _stored(transaction, thought, now)
+    alone = {"inner_speech": "", known["field"]: held[known["field"]]}
+    refused: list[str] = []
+    for part in parts_of(Proposal(known["field"], as_json(alone), zone, now)):
+        refused += (await part.take(transaction, stored)).refused
+    return known["field"], refused
+
+
+async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> tuple[StoredThought, str]:
+    """A thought as its commit knew it, and the zone of the person whom it answered.
+
+    Raises StoreError where its channel was made private since.
+    """
+    then = read_readers(json.loads(thought["readers"]))
+    if then is None or str(then.audience) != thought["audience"]:
+        raise StoreError(f"{thought['id']} was thought before other readers", hint="refuse what it proposes")
+    said = await transaction.one(
+        """
+        SELECT author FROM turns WHERE conversation = :conversation AND trace_id = :trace AND speaker = 'person'
+        ORDER BY seq DESC LIMIT 1
+        """,
+        conversation=thought["conversation"],
+        trace=thought["trace_id"],
+    )
+    person = said["author"] if said else ""
+    conversation = ConversationKey.parse(thought["conversation"])
+    stored = StoredThought(
+        thought["id"], conversation, Audience.parse(thought["audience"]), then, person=person, now=now
+    )
+    return stored, await zone_in(transaction, conversation.workspace, person) if person else ""

@@ -1,0 +1,11 @@
+"""The moment in which a thought takes effect."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown."""
+
+    now_ms: int
+    zone: str = ""
