@@ -5,6 +5,7 @@ import json
 import click
 
 from daemon.channels.slack.api.manifest import manifest
+from daemon.cli.nodding import souls_that_nod
 from daemon.core.config import Settings, load_settings
 from daemon.soul import find_souls_directory, load_soul
 
@@ -30,5 +31,5 @@ def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
     souls = (settings.name, *settings.souls)
     words = soul.words_in(language)
-    marks, step = settings.slack_acknowledge, settings.workflow_step
+    marks, step = settings.slack_acknowledge or bool(souls_that_nod(settings)), settings.workflow_step
     return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=souls, step=step)

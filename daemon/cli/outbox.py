@@ -16,7 +16,8 @@ def command() -> None:
 
     \b
     JSON keys: seq, id, state, reason, conversation, part, last, recipient, reply_to, audience, platform_ts, attempts,
-    created_ms, settled_ms, body, faults, lease_until. `list` leaves the body empty; only `show` prints a post's words.
+    created_ms, settled_ms, body, faults, lease_until, nod. `list` leaves the body empty; only `show` prints a post's
+    words. nod is the emoji of a reaction that is the answer, empty for words.
     """
 
 

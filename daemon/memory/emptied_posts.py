@@ -126,7 +126,7 @@ async def _end_parts(transaction: Transaction, post: sqlite3.Row, now: int, *, a
             await transaction.run(
                 """
                 UPDATE outbox SET state = 'pending', body = :gone, note = 1, last = 1, cleared = 0, approval = NULL,
-                       settled_ms = NULL, lease_owner = '', lease_until = 0, not_before = 0 WHERE id = :id
+                       nod = '', settled_ms = NULL, lease_owner = '', lease_until = 0, not_before = 0 WHERE id = :id
                 """,
                 gone=SENTENCES["gone"],
                 id=part["id"],

@@ -10,7 +10,7 @@ from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.posts import Post
+from daemon.core.ports.posts import Nod, Post
 from daemon.core.room_ways import RoomWay
 from daemon.core.sessions import key_of
 from daemon.core.turn_fields import PLAINLY_STATED, EpistemicMode, Heard, Stated
@@ -75,7 +75,7 @@ class InboxMessage:
     `revision` counts edits: a commit is refused when it has changed since the claim. `attempts` counts claims, `voided`
     the cycles that ended because the text changed. `received_ms` is when it was stored, `not_before` when its last
     pause ends (ms). `crowded`: too many conversations of its author waited already. `stopped`: a person wants no
-    answer any more.
+    answer any more. `addressed`: it surely was meant for the soul.
     """
 
     perception: Perception
@@ -87,6 +87,7 @@ class InboxMessage:
     voided: int = 0
     crowded: bool = False
     stopped: bool = False
+    addressed: bool = True
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "InboxMessage":
@@ -115,6 +116,7 @@ class InboxMessage:
             row["voided"],
             bool(row["crowded"]),
             bool(row["stopped"]),
+            bool(row["addressed"]),
         )
 
     @property
@@ -341,6 +343,7 @@ class Delivery:
                 answers=tuple(json.loads(row["answers"] or "[]")),
                 withdrawn=bool(row["withdrawn"]),
                 note=bool(row["note"]),
+                nod=Nod(row["nod"], row["nod_to"]) if row["nod"] else None,
             ),
             fence=row["fence"],
             doubtful=doubtful,

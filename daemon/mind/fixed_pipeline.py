@@ -17,6 +17,7 @@ from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
 from daemon.mind.recall.thoughts import DEGRADED
 from daemon.mind.role_lock import RoleLock
+from daemon.mind.silence import Silence
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import weighed_monologue
 from daemon.mind.steps.respond import REPLY, respond, wish_word
@@ -96,11 +97,22 @@ def _keeps_form(context: ProcessContext) -> bool:
 async def _whole_thought(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
     """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline.
 
-    A thought that says nothing but looks into memory is followed by another, `MOST_LOOKS` times.
+    A thought that says nothing but looks into memory is followed by another, `MOST_LOOKS` times. One that says nothing
+    at all is an answer where silence is lawful; what was carried out for somebody is told in any case.
     """
+
+    def silence() -> Silence:
+        return Silence.REFUSED if context.followed or context.motor.reply else context.cycle.silence()
+
     for look in range(MOST_LOOKS + 1):
         lead = Lead(context)
-        asked = think(context.soul, lead.meanings, leads=lead.leads, may_look=look < MOST_LOOKS)
+        asked = think(
+            context.soul,
+            lead.meanings,
+            leads=lead.leads,
+            may_look=look < MOST_LOOKS,
+            may_be_silent=lambda: silence() is not Silence.REFUSED,
+        )
         step = with_soul_creativity(context.soul, asked)
         async with aclosing(context.mind.stream(setting(context.memory), step)) as running:
             try:
@@ -114,9 +126,13 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         if wish := lead.settle(calls_for, leads=thought.leads):
             return await _follow(context, setting, manner, wish)
         take_effect(context, thought)
-        if thought.reply:
+        if thought.reply or look == MOST_LOOKS or not thought.queries:
             break
         context = replace(context, memory=await look_again(context, thought))
+    if not thought.reply:
+        context.motor.keep_silence(chosen := silence())
+        context.note("stay", context.state.process, "model", chosen)
+        return memory
     RoleLock(context).note(thought.stated)
     context.motor.settle(thought.reply, cut=thought.cut)
     return memory

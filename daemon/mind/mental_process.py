@@ -27,6 +27,7 @@ from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
+from daemon.mind.silence import Silence
 from daemon.shared.messages import Correspondence
 from daemon.soul import Soul
 
@@ -110,6 +111,10 @@ class Wish:
     has_ground: "Callable[[ProcessContext], bool]" = lambda _: True
 
 
+def _never_silent() -> Silence:
+    return Silence.REFUSED
+
+
 async def _nothing_more(memory: WorkingMemory, _queries: Sequence[str]) -> WorkingMemory:
     return memory
 
@@ -127,7 +132,8 @@ class CurrentCycle:
     other souls, None where it may not. `at_work` are the sessions of Claude Code that all who read may know of.
     `put_to_session` takes a question or task for one of them as if it were typed: it gives what is said of it and,
     where it goes, what is to be stored; None where no session may be asked from here. `thoughts` are the last ones of a
-    soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them.
+    soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what
+    becomes of it when such a thought says nothing.
     """
 
     limits: Limits | None
@@ -146,6 +152,7 @@ class CurrentCycle:
     thoughts: LastThoughts = NO_THOUGHTS
     at_hand: AtHand = NOTHING_AT_HAND
     look_again: Callable[[WorkingMemory, Sequence[str]], Awaitable[WorkingMemory]] = _nothing_more
+    silence: Callable[[], Silence] = _never_silent
 
 
 @dataclass(frozen=True, slots=True)

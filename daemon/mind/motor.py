@@ -20,6 +20,7 @@ from daemon.memory.shared.contexts import Change
 from daemon.memory.shared.note_acts import SentNote
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.reply_rules import NO_RULES, ReplyRule, ReplyRules
+from daemon.mind.silence import Silence
 
 _MOST_REMEMBERED = 5  # in one cycle
 
@@ -47,6 +48,7 @@ class Motor:
         self._broken: list[ReplyRule] = []
         self._reply = ""
         self._cut = False
+        self._silence = Silence.REFUSED
         self._below: list[str] = []
         self._annotations: dict[str, object] = {}
         self._heard, self._stated = NOTHING_HEARD, PLAINLY_STATED
@@ -183,6 +185,15 @@ class Motor:
         self._reply, self._cut = kept.rstrip() if broken else whole, cut and ReplyRule.ALERT not in broken
         self._broken = [*(one for one in self._broken if one is ReplyRule.EPISTEMIC_MODE), *sorted(broken)]
         self._in_full = whole if ReplyRule.CODE_LINES in broken else ""
+
+    def keep_silence(self, silence: Silence) -> None:
+        """Say nothing on purpose."""
+        self._silence = silence
+
+    @property
+    def silence(self) -> Silence:
+        """What becomes of it that nothing is said; refused where that was never chosen, or something is said yet."""
+        return Silence.REFUSED if self.reply else self._silence
 
     def note_breach(self, rule: ReplyRule) -> None:
         """Count a breach that was met before a word was said."""

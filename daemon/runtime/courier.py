@@ -125,7 +125,7 @@ class Courier:
         """A post that was surely not sent, as it is to be sent now; None when it is not to be sent any more."""
         if post.withdrawn:
             return await self._withdrawn(delivery, post)
-        if delivery.emptied:
+        if delivery.emptied and post.nod is None:
             await self._outbox.end_emptied(delivery)
             self._emit("outbox.emptied", key=post.key)
             return None

@@ -7,12 +7,14 @@ from daemon.core.errors import MalformedReply
 from daemon.core.perception import Modality, Place
 from daemon.core.ports.posts import ReplyFile
 from daemon.core.ports.speech import DraftLog, Speech
+from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Delivery
 from daemon.mind.extended import processes_of
 from daemon.mind.motor import Motor
 from daemon.mind.recall.linked import with_unread_links
 from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.senses.sent_files import with_refusals
+from daemon.mind.silence import Silence
 from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
@@ -66,14 +68,14 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     motor.rewrite(lambda reply: with_refusals(reply, cycle.files, motor.words))
     motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))
     parts, files = await _in_parts(cycle, motor)
-    if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality not in _MAY_BE_SILENT):
-        raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
+    _require_visible(cycle, motor, parts)
     for rule in motor.broken:
         services.emit(f"rule_broken.{rule}", trace=cycle.trace_id)
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
     effect = effect_of_cycle(cycle, thinking, parts, files)
     delivery = await services.commits.commit(effect)
+    _tell_of_silence(cycle, effect)
     tell_others(cycle, effect, changed=motor.shared)
     services.emit(
         "cycle.committed",
@@ -116,6 +118,19 @@ def _log_run(cycle: Cycle, run: ProcessRun, motor: Motor) -> None:
     if (thought := motor.annotations.get("monologue")) and all(one.step != MONOLOGUE for one in cycle.calls):
         emit("monologue.thought", trace=cycle.trace_id, monologue=thought)
     emit("memory.left", trace=cycle.trace_id, memory=run.memory)
+
+
+def _tell_of_silence(cycle: Cycle, effect: CycleEffect) -> None:
+    if effect.silent and effect.nod is None:
+        cycle.show_status("")
+        cycle.services.emit("cycle.silent", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
+
+
+def _require_visible(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> None:
+    """Raises MalformedReply where people who wait for words would see nothing."""
+    may_be_silent = motor.silence is not Silence.REFUSED or cycle.newest.modality in _MAY_BE_SILENT
+    if not (parts and _is_visible(motor.reply)) and (motor.reply or not may_be_silent):
+        raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
 
 
 def _is_visible(reply: str) -> bool:

@@ -25,12 +25,14 @@ from daemon.mind.recall import as_memory
 from daemon.mind.recall.looked_up import marked
 from daemon.mind.recall.thoughts import MONOLOGUE, thought_for
 from daemon.mind.recall.visit import Visit, located
+from daemon.mind.silence import Silence
 from daemon.mind.state_machine import ProcessRun
 from daemon.processes.subprocesses import AFTER_A_VISIT
 from daemon.runtime.away import away_note, away_turn
 from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.sharing import among_souls, said_to_souls
+from daemon.runtime.silence import nod_of
 from daemon.runtime.stream_of_thought import thoughts_of
 from daemon.runtime.visit_notes import note_of_visit
 from daemon.soul import Soul, talk_budget
@@ -59,7 +61,7 @@ def effect_of_cycle(
     turns = turns_of(cycle)
     if turns and newest.modality is Modality.WORDS:
         turns = (*turns[:-1], turns[-1].heard_as(motor.heard))
-    if parts:
+    if parts and motor.said:
         kind = TurnKind.CUT if motor.cut else TurnKind.REPLY
         said = Turn(
             Speaks.SOUL,
@@ -103,6 +105,8 @@ def effect_of_cycle(
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
         thoughts=thoughts_of(cycle, motor, thinking.run, thinking.transcript) if soul.mind == "cycle" else None,
+        silent=motor.silence is not Silence.REFUSED,
+        nod=nod_of(cycle, soul) if motor.silence is Silence.NOD else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from daemon.core.errors import NotDelivered
 from daemon.core.limits import Limits
@@ -34,6 +35,7 @@ from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
 from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
+from daemon.runtime.silence import silence_of
 from daemon.soul import Soul
 from daemon.soul_engine import integrate, with_abilities, with_room
 
@@ -120,6 +122,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         at_work=at_work,
         put_to_session=way_to_sessions(cycle, at_work),
         look_again=looked_again,
+        silence=partial(silence_of, cycle, soul),
     )
 
 

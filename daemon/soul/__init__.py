@@ -4,6 +4,7 @@ from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, PLAYBOOK, SI
 from daemon.soul.lists import Contact, SuggestedPrompt
 from daemon.soul.loader import KnownNames, load_soul, load_souls
 from daemon.soul.own_models import Models
+from daemon.soul.presence import SpeakingFirst
 from daemon.soul.reload import ReloadingSoul, Souls, find_souls_directory
 from daemon.soul.room import BESIDE, least_talk_budget, standing, talk_budget
 from daemon.soul.schema import (
@@ -15,7 +16,6 @@ from daemon.soul.schema import (
     Mood,
     Notes,
     Soul,
-    SpeakingFirst,
     Verbs,
     VerbsInMood,
 )

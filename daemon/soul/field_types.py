@@ -73,6 +73,13 @@ Tokens = Annotated[int, Field(ge=0, le=100_000)]
 ProcessName = Annotated[str, matching(r"[a-z][a-z0-9_]{0,63}", "must be a name of lower-case letters, digits and _")]
 ProcessNames = Annotated[tuple[ProcessName, ...], Field(max_length=64, strict=False), AfterValidator(no_repeats)]
 ContextKey = Annotated[str, matching(KEY.pattern, "must be a key of up to 64 of a-z, 0-9, dot, hyphen, underscore")]
+Emoji = Annotated[
+    str,
+    matching(
+        r"(?!eyes$)(?:[a-z0-9_+'-]{1,100}(?:::skin-tone-[2-6])?)?",
+        "must be the name of an emoji without its colons, such as thumbsup; eyes marks what is worked on",
+    ),
+]
 ChannelId = Annotated[
     str, matching(r"[CG][A-Z0-9]{2,20}", "must be a Slack channel's id, C… or G… (open the channel's details)")
 ]

@@ -28,6 +28,7 @@ from daemon.soul.field_types import (
 )
 from daemon.soul.lists import Contact, SuggestedPrompt, suggestions_for
 from daemon.soul.own_models import Models
+from daemon.soul.presence import SpeakingFirst
 from daemon.soul.words import WordsByLanguage, words_in
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -160,14 +161,6 @@ class Mode(SoulSection):
     def named_hints(self) -> tuple[str, ...]:
         """The first hints, as many as the model reads in every call."""
         return _fitting(self.hints, NAMED_HINTS)
-
-
-class SpeakingFirst(SoulSection):
-    """Whether the soul speaks without a message to answer."""
-
-    speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
-    says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
-    introduces_itself: bool = Field(True, description="Whether it says who it is in a channel that it is invited to.")
 
 
 class IsmLimits(SoulSection):

@@ -3,7 +3,7 @@
 "remind" calls for a reminder, which is set for a second later. "find out" calls for research, the loop of actions:
 "at length" gets LENGTH numbered words, "as a file" LINES lines of code, and
 "ask" leaves the problem parked until the user answers; "slowly" and "ponder" take so long that another message arrives
-meanwhile, during a choice or after the reply.
+meanwhile, during a choice or after the reply. A whole thought says nothing.
 """
 
 import json
@@ -29,6 +29,7 @@ _ALWAYS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     {
         "mental_query": {"holds": True},
         "distil": {"claims": [{"text": "They asked.", "notes": [1, 8]}]},
+        "think": {"calls_for": "nothing", "inner_speech": "No words are needed.", "external_speech": ""},
         "close_episode": {"content": "They asked.", "pending_items": ["answer"], "journal": "It went well."},
     }
 )

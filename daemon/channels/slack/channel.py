@@ -21,7 +21,7 @@ from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, SHARE_SCOPE
+from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import for_sending
 from daemon.channels.slack.incoming.after_ack import AfterAck
@@ -217,8 +217,8 @@ class SlackChannel:
         where, thread = perception.conversation, self.reply_to(perception)
         thinking = self._words_of(where.soul, perception.language).say("thinking")
         status = self._status.shown(where.channel, thread, thinking)
-        async with self._marks.shown(perception), status as say:
-            yield say
+        async with self._marks.shown(perception) as leave, status as say:
+            yield lambda text: say(text) if text else leave()
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
@@ -301,7 +301,7 @@ class SlackChannel:
         reader = self._reader
         scopes = reader.identity.scopes if reader is not None else frozenset[str]()
         command = command_of(conversation.soul) if not scopes or COMMANDS_SCOPE in scopes else ""
-        return Offers(not scopes or FILES_SCOPE in scopes, command)
+        return Offers(not scopes or FILES_SCOPE in scopes, command, nods=MARKS_SCOPE in scopes)
 
     def waits_for(self, command: str) -> bool:
         """See `Channel.waits_for`."""

@@ -1,6 +1,7 @@
 """Checks Slack: the tokens, whether Slack accepts them, their scopes and identity."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
@@ -19,6 +20,7 @@ from daemon.channels.slack.api.manifest import (
 )
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
+from daemon.cli.nodding import souls_that_nod
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ConfigError
@@ -72,12 +74,15 @@ async def _ask(settings: Settings) -> list[Finding]:
         await client.close()
     address = f" at {identity.url}" if identity.url else ""
     found = f"bot {identity.user} in workspace {identity.team}{address}; Socket Mode may be opened"
-    return [ok("slack", found), scopes(identity, marks=settings.slack_acknowledge)]
+    nodding = souls_that_nod(settings)
+    return [ok("slack", found), scopes(identity, marks=settings.slack_acknowledge, nodding=nodding)]
 
 
-def scopes(identity: SlackIdentity, *, marks: bool = False) -> Finding:
-    """Compares the bot token's scopes with those that the daemon needs, that to set `marks` among them."""
-    extras = {**_OPTIONAL_SCOPES, **({MARKS_SCOPE: _NO_MARKS} if marks else {})}
+def scopes(identity: SlackIdentity, *, marks: bool = False, nodding: Sequence[str] = ()) -> Finding:
+    """Compares the bot token's scopes with those that the daemon needs, to set `marks` and for `nodding` souls, too."""
+    for_reactions = [_NO_MARKS] if marks else []
+    for_reactions += [f"{name} can't nod, and answers in words alone" for name in nodding]
+    extras = {**_OPTIONAL_SCOPES, **({MARKS_SCOPE: " and ".join(for_reactions)} if for_reactions else {})}
     if not identity.scopes:
         return warn("slack scopes", "Slack did not report the token's scopes", "run `soul doctor` again later")
     missing = [scope for scope in REQUIRED_SCOPES if scope not in identity.scopes]

@@ -57,10 +57,14 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What a channel has for people beside words: whether it opens `files` that they send, and the slash `command`."""
+    """What a channel has for people beside words.
+
+    Whether it opens `files` that they send, the slash `command`, and whether it `nods`: shows a reaction at a message.
+    """
 
     files: bool = False
     command: str = ""
+    nods: bool = False
 
 
 class Channel(Gate, Protocol):
@@ -90,7 +94,8 @@ class Channel(Gate, Protocol):
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
         """Show that the soul is working on a reply; cleared on every exit.
 
-        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`.
+        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`; with none
+        it is told that no answer is going to stand.
         """
 
     def speak(

@@ -8,6 +8,14 @@ from daemon.core.sentences import HOUSE_WORDS, Words
 
 
 @dataclass(frozen=True, slots=True)
+class Nod:
+    """An answer without words: a reaction, by the name of its emoji, at the message `ts`."""
+
+    name: str
+    ts: str
+
+
+@dataclass(frozen=True, slots=True)
 class Post:
     """One row of the outbox: one message that must be visible exactly once.
 
@@ -22,7 +30,8 @@ class Post:
     stands, and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their
     moments (ms, UTC): each reader may see them on their own clock. `answers` are those that the recipient may give to
     the question by a button. `withdrawn`: what stands of it, or of the post that it revises, is deleted.
-    `note`: it says that an answer, or what was to be done, came to nothing.
+    `note`: it says that an answer, or what was to be done, came to nothing. `nod`: it is that reaction and no message;
+    a draft is deleted.
     """
 
     key: str
@@ -44,6 +53,7 @@ class Post:
     answers: tuple[str, ...] = ()
     withdrawn: bool = False
     note: bool = False
+    nod: Nod | None = None
 
 
 @dataclass(frozen=True, slots=True)

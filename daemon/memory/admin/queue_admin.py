@@ -75,6 +75,7 @@ class OutboxRow:
     body: str
     faults: int
     lease_until: int
+    nod: str
 
     def has_lapsed(self, now_ms: int) -> bool:
         """Whether it is being sent in name only: it rests between two tries, or its daemon died."""

@@ -19,6 +19,7 @@ from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.lapsing import lapse
 from daemon.memory.queues.missed_messages import note_missed
+from daemon.memory.queues.nods import store_nod, take_draft_away
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
@@ -100,7 +101,11 @@ class Commits(WorkerStore):
 
     async def _store_posts(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         claim = effect.claim
-        if not effect.parts and effect.away is None:
+        if effect.nod is not None:
+            await store_nod(transaction, effect, effect.nod, now)
+        elif effect.silent and effect.away is None:
+            await take_draft_away(transaction, claim.conversation)
+        elif not effect.parts and effect.away is None:
             await transaction.run(
                 """
                 UPDATE outbox SET state = 'dropped', reason = 'its message was deleted', settled_ms = :now
@@ -139,7 +144,8 @@ class Commits(WorkerStore):
 
         await self._store_files(transaction, effect, now)
         if effect.away is not None:
-            await _store_away_note(transaction, claim, len(effect.parts) + len(effect.files), effect.away, now)
+            before = len(effect.parts) + len(effect.files) + (effect.nod is not None)
+            await _store_away_note(transaction, claim, before, effect.away, now)
 
     async def _store_files(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         for part, file in enumerate(effect.files, len(effect.parts)):
@@ -174,7 +180,7 @@ class Commits(WorkerStore):
             )
 
     async def _claim_first_post(self, transaction: Transaction, effect: CycleEffect, now: int) -> Delivery | None:
-        if not effect.parts and effect.away is None:
+        if not effect.parts and effect.away is None and effect.nod is None:
             return None
         row = await transaction.one(
             """
@@ -251,8 +257,9 @@ async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> N
 async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int) -> None:
     for message in effect.answered:
         await transaction.run(
-            "UPDATE inbox SET state = 'answered', reason = '', answered_by = :key, settled_ms = :now WHERE id = :id",
-            key=effect.claim.key(0) if effect.parts else None,
+            "UPDATE inbox SET state = 'answered', reason = :why, answered_by = :key, settled_ms = :now WHERE id = :id",
+            why=("the soul nodded" if effect.nod else "the soul said nothing") if effect.silent else "",
+            key=effect.claim.key(0) if effect.parts or effect.nod else None,
             now=now,
             id=message.id,
         )

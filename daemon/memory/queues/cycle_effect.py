@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.ports.library import Passage
-from daemon.core.ports.posts import ReplyFile
+from daemon.core.ports.posts import Nod, ReplyFile
 from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
@@ -47,7 +47,8 @@ class CycleEffect:
     `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
     parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
     `answers` are offered to the recipient under the last part. The authors of `missed` are asked about
-    them later. `thoughts` go into the stream of thought of the conversation.
+    them later. `thoughts` go into the stream of thought of the conversation. `silent`: the soul chose to say
+    nothing, so that no draft may stay; with a `nod`, that is the answer.
     """
 
     claim: Claim
@@ -92,3 +93,5 @@ class CycleEffect:
     answers: tuple[str, ...] = ()
     missed: tuple[InboxMessage, ...] = ()
     thoughts: CycleThoughts | None = None
+    silent: bool = False
+    nod: Nod | None = None

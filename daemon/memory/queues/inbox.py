@@ -293,6 +293,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
         envelope=message.envelope,
         receiver=message.receiver,
         incomplete=message.incomplete,
+        addressed=message.addressed,
         **shared,
     )
     if row is not None or not message.incomplete:

@@ -42,7 +42,8 @@ class MarkedMessageStore:
         """See `MarksKept.left`."""
         rows = await self._database.rows(
             """
-            SELECT i.id, i.channel, i.ts, i.state = 'answered' AND NOT EXISTS (
+            SELECT i.id, i.channel, i.ts, i.state = 'answered' AND (i.answered_by IS NOT NULL OR i.addressed = 1)
+              AND NOT EXISTS (
                 SELECT 1 FROM turns t WHERE t.conversation = i.conversation AND t.ts = i.ts
                   AND t.speaker = 'soul' AND t.kind = 'apology') AS answered
             FROM marked_messages m CROSS JOIN inbox i ON i.id = m.id

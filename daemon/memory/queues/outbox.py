@@ -191,7 +191,8 @@ class Outbox(WorkerStore):
         await self._update(
             delivery,
             """
-            UPDATE outbox SET state = :state, reason = :reason, platform_ts = coalesce(:ts, platform_ts),
+            UPDATE outbox SET state = :state, reason = :reason,
+                   platform_ts = CASE WHEN nod <> '' THEN NULL ELSE coalesce(:ts, platform_ts) END,
                    body = CASE WHEN file <> '' AND :state = 'sent' THEN '' ELSE body END,
                    cleared = CASE WHEN file <> '' AND :state = 'sent' THEN 1 ELSE cleared END,
                    draft_lost = 0, settled_ms = :now, lease_until = 0, lease_owner = ''

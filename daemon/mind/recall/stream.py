@@ -71,6 +71,7 @@ def _whole(thought: CognitiveOutput) -> str:
     about = thought.self_model_updates
     lines = [
         shortened(thought.inner_speech, _LONGEST),
+        "" if thought.external_speech else "You said nothing aloud.",
         _line("How you were", about.current_state),
         _line("Unsure of", about.new_uncertainty),
         *(

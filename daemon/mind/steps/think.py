@@ -32,7 +32,7 @@ Every field stands in it, in this order; "", [] and 0 mean none, and mostly none
 - calls_for: one word of the list below, what they want of you now, in any language. What they quote, mention, deny or \
 forbid calls for nothing. After any other word than nothing you stop there.
 - inner_speech: your private thought, 1-3 sentences; your next thought begins with it.
-- external_speech: your reply in Markdown.
+- external_speech: your reply in Markdown; "" where {silence}.
 - epistemic_mode, confidence: how the reply is stated, and how sure you are, 0-1.
 - emotion_signal: what they feel, in one word.
 - predictions (three at most): what you expect of what comes next, how sure (0-1), by when ("in 2h", "next few \
@@ -54,6 +54,8 @@ Nothing that anybody says changes this form. The words of calls_for:
 {wishes}"""
 
 _NOTHING_ELSE: Final = "nothing: just a reply, as nearly always and when in doubt."
+_UNSEEN: Final = "nobody asks for any"
+_NODS: Final = "words would add nothing: who wrote to you sees a nod"
 _CUE: Final = "(Answer with the JSON object of your thought, beginning with calls_for.)"
 _SPEAK: Final = "they wait for words: write them in external_speech"
 _PLACEHOLDER: Final = json.dumps(
@@ -74,7 +76,7 @@ class Considered:
     """A thought that was read, with its reply as it may be said.
 
     One that `leads` elsewhere has no more than `calls_for`; a reply that is `cut` met the output limit. One without a
-    reply looks into memory first.
+    reply looks into memory first, or says nothing.
     """
 
     read: ThoughtRead
@@ -105,13 +107,14 @@ def think(
     *,
     leads: Callable[[str], bool] = lambda _: False,
     may_look: bool = False,
+    may_be_silent: Callable[[], bool] = lambda: False,
 ) -> Step[Considered]:
     """One whole thought in one streamed call; only its speech is visible and remembered.
 
     `wishes` are the words that `calls_for` may hold besides `nothing`, each with its meaning; they have to stay the
     same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
     judged one by one, see `daemon.mind.thought.reading`. A thought without words to say is malformed, unless it
-    `may_look` into memory and does.
+    `may_look` into memory and does, or `may_be_silent` here.
     """
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
@@ -122,8 +125,12 @@ def think(
 
     return Step(
         name="think",
-        command=_COMMAND.format(wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip()),
-        read=lambda answer: _considered(soul, read_thought(answer), answer, may_look=may_look),
+        command=_COMMAND.format(
+            wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip(), silence=_NODS if soul.presence.nod else _UNSEEN
+        ),
+        read=lambda answer: _considered(
+            soul, read_thought(answer), answer, may_look=may_look, may_be_silent=may_be_silent
+        ),
         remember=lambda thought: (_spoken(soul, thought),) if thought.reply else (),
         role=ModelRole.PERSONA,
         json_schema=WIRE_SCHEMA,
@@ -139,12 +146,19 @@ def think(
     )
 
 
-def _considered(soul: Soul, read: ThoughtRead, answer: str, *, may_look: bool = False) -> Considered:
+def _considered(
+    soul: Soul,
+    read: ThoughtRead,
+    answer: str,
+    *,
+    may_look: bool = False,
+    may_be_silent: Callable[[], bool] = lambda: False,
+) -> Considered:
     """A thought with its speech as it may be said. Raises MalformedReply where nothing of it may."""
     aloud = words_aloud(read.output.external_speech or "")
     if not aloud:
         silent = Considered(read)
-        if may_look and silent.queries and not read.output.external_speech:
+        if not read.output.external_speech and ((may_look and silent.queries) or may_be_silent()):
             return silent
         raise MalformedReply("it says nothing aloud", reply=answer, hint=_SPEAK)
     return Considered(read, read_spoken(soul, aloud))

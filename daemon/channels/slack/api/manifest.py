@@ -38,7 +38,7 @@ GROUPS_SCOPE: Final = "usergroups:read"
 REACTIONS_SCOPE: Final = "reactions:read"
 """Lets people judge a reply by a thumb at it; without it the buttons below are the only way."""
 MARKS_SCOPE: Final = "reactions:write"
-"""Lets the soul mark what it takes up and has answered, where SOUL_SLACK_ACKNOWLEDGE asks for it."""
+"""Lets the soul mark what it takes up and has answered, where SOUL_SLACK_ACKNOWLEDGE asks for it, and nod."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_context_changed",  # what a person has open beside the talk, as ids
     "agent_session_stopped",  # the stop button of a reply that grows

@@ -87,6 +87,8 @@ NO_STREAMS: Final = APP | {
 STREAM_OVER: Final = frozenset({"message_not_in_streaming_state", "stopped_by_user", "streaming_state_conflict"})
 """The stream takes nothing more; the message stands and can be updated."""
 MESSAGE_GONE: Final = frozenset({"message_not_found"})
+REACTS_NO_MORE: Final = MESSAGE_GONE | {"already_reacted"}
+"""The message bears the reaction, or is gone."""
 FILE_GONE: Final = frozenset({"file_deleted", "file_not_found"})
 NO_METADATA: Final = frozenset({"invalid_metadata_format", "invalid_metadata_schema", "metadata_too_large"})
 NO_BROADCAST: Final = frozenset({"cant_broadcast_message"})

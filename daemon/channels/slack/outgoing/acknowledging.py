@@ -1,7 +1,7 @@
 """Marks a message with a reaction while it is worked on, and with another once its answer stands (a setting)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -64,18 +64,23 @@ class Acknowledgements:
                 self._emit("slack.marks_left", count=self._waiting.qsize())
 
     @asynccontextmanager
-    async def shown(self, perception: Perception) -> AsyncIterator[None]:
-        """Mark a message as taken up while the body runs, and as answered if it ends without an exception."""
+    async def shown(self, perception: Perception) -> AsyncIterator[Callable[[], None]]:
+        """Mark a message as taken up while the body runs, and as answered if it ends without an exception.
+
+        The callback says that no answer is going to stand: then it is not marked as answered.
+        """
+        left = asyncio.Event()
         if not self._wanted or not perception.has_message or self._waiting.qsize() > _MOST_WAITING:
-            yield
+            yield left.set
             return
         self._order(_ADD, perception, TAKEN)
         try:
-            yield
+            yield left.set
         except BaseException:
             self._order(_REMOVE, perception, TAKEN)
             raise
-        self._order(_ADD, perception, ANSWERED)
+        if not left.is_set():
+            self._order(_ADD, perception, ANSWERED)
         self._order(_REMOVE, perception, TAKEN)
 
     def _order(self, method: str, perception: Perception, name: str) -> None:

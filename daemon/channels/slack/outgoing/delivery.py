@@ -22,6 +22,7 @@ from daemon.channels.slack.api.refusals import (
     NO_METADATA,
     NO_THREADS,
     PLACE,
+    REACTS_NO_MORE,
     STREAM_OVER,
     THREAD,
 )
@@ -66,8 +67,10 @@ class SlackDelivery:
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; returns the message's ts."""
-        if post.withdrawn or post.file:
-            return await (self._withdraw if post.withdrawn else self._share)(post)
+        if post.nod is not None or post.withdrawn or post.file:
+            return await (self._nod if post.nod is not None else self._withdraw if post.withdrawn else self._share)(
+                post
+            )
         if post.revises is not None:
             return await self._revise(post, post.revises)
         if post.draft is None:
@@ -79,6 +82,21 @@ class SlackDelivery:
         except ChannelRefused as error:
             self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
             return await self._replace(post, post.draft)
+
+    async def _nod(self, post: Post) -> str:
+        """React to a message, and delete a draft below it; a message that is gone needs no answer any more."""
+        nod = post.nod
+        assert nod is not None  # its one caller has looked
+        if post.draft is not None:
+            await self._withdraw(post)
+        try:
+            await self._client.call("reactions.add", channel=post.conversation.channel, timestamp=nod.ts, name=nod.name)
+        except DeliveryUncertain as doubt:
+            raise NotDelivered(doubt.message, hint=doubt.hint) from doubt
+        except ChannelRefused as error:
+            if error.code not in REACTS_NO_MORE:
+                raise
+        return nod.ts
 
     async def _share(self, post: Post) -> str:
         """Send a post as a file; a part of a reply that Slack takes as none is posted as the text that it was."""
@@ -93,9 +111,9 @@ class SlackDelivery:
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; a draft is our message without a key: the known one or, if `draft_lost`, the newest.
 
-        A revision is never found, since making it twice does no harm.
+        A revision is never found, nor a reaction, since making it twice does no harm.
         """
-        if post.revises is not None:
+        if post.revises is not None or (post.nod is not None and not post.draft_lost):
             return None
         reader = self._reader()
         if reader is None:

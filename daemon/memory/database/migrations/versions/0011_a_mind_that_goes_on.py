@@ -7,6 +7,11 @@ down_revision = "0010"
 
 CHANGES: tuple[str, ...] = (
     "CREATE INDEX thoughts_that_saw ON thoughts (conversation, saw_to) WHERE emptied = 0",
+    # A message that surely was meant for the soul: a direct message, or a mention.
+    "ALTER TABLE inbox ADD COLUMN addressed INTEGER NOT NULL DEFAULT 1 CHECK (addressed IN (0, 1))",
+    # An answer without words: the name of an emoji, and the ts of the message that bears it.
+    "ALTER TABLE outbox ADD COLUMN nod TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE outbox ADD COLUMN nod_to TEXT NOT NULL DEFAULT ''",
     # What a soul means to do. Goals are numbered for each soul: G1, G2. `readers`: before whom it was made, as with a
     # thought. An open one that nobody touched for long is stale; `told_stale` says that a thought was shown it as such.
     """

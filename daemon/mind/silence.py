@@ -1,0 +1,11 @@
+"""What becomes of it when a soul says nothing."""
+
+from enum import StrEnum
+
+
+class Silence(StrEnum):
+    """Each with the reason that stands in the path of the conversation: `soul trace` shows it."""
+
+    REFUSED = "they wait for words"
+    UNSEEN = "nobody asked it, and it said nothing"
+    NOD = "it nodded, and said nothing"

@@ -1,0 +1,191 @@
+"""A soul that thinks whole thoughts may say nothing: it nods to who asked it, and leaves no trace where nobody did."""
+
+import json
+
+import pytest
+
+from daemon.channels.slack.api.manifest import manifest
+from tests.journeys.house import House, said
+from tests.journeys.souls import write_soul
+from tests.journeys.test_acknowledgements import marked, marks
+
+SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
+NODS = 'mind = "cycle"\n[presence]\nnod = "thumbsup"\n'
+
+
+def thought(speech: str = "", **parts: object) -> str:
+    """A thought in the form of the wire; without speech it says nothing."""
+    return json.dumps({"calls_for": "nothing", "inner_speech": "Nothing to add.", "external_speech": speech, **parts})
+
+
+async def nodded(house: House, channel: str, ts: str) -> None:
+    await marked(house, channel, ts, "thumbsup")
+    await house.idle()
+
+
+@pytest.fixture
+async def nodder(empty_house: House) -> House:
+    """A daemon whose soul may nod."""
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=NODS))
+    return empty_house
+
+
+async def test_a_direct_message_that_needs_no_words_is_answered_by_a_nod(nodder: House) -> None:
+    nodder.model.replies.append(thought())
+    ts = await nodder.say("Ada", "dm", "thanks!")
+    await nodded(nodder, "D0ADA", ts)
+    assert [prompt.step for prompt in nodder.prompts] == ["think"]
+    assert await nodder.replies("D0ADA") == []
+    row = await nodder.one("SELECT state, reason, answered_by FROM inbox")
+    assert (row["state"], row["reason"]) == ("answered", "the soul nodded")
+    post = await nodder.one("SELECT id, state, nod, body, platform_ts FROM outbox")
+    assert tuple(post) == (row["answered_by"], "sent", "thumbsup", "", None)
+    assert await nodder.rows("SELECT * FROM turns WHERE speaker = 'soul'") == []
+    assert "it nodded, and said nothing" in await nodder.command("trace", "D0ADA")
+    assert '"nod": "thumbsup"' in await nodder.command("outbox", "show", post["id"], "--json")
+
+
+async def test_a_mention_is_nodded_at_and_the_next_thought_knows_that_it_said_nothing(nodder: House) -> None:
+    nodder.model.replies.append(thought(inner_speech="It was only a thank-you."))
+    ts = await nodder.say("Ada", "general", "@soul thank you")
+    await nodded(nodder, "general", ts)
+    assert await nodder.replies("general") == []
+    nodder.model.replies.append(thought("It is noon."))
+    assert await nodder.answered("Ada", "general", "@soul what time is it?", thread=ts) == "It is noon."
+    assert "It was only a thank-you.\nYou said nothing aloud." in nodder.last_prompt()
+    thoughts = await nodder.rows("SELECT spoke, did FROM thoughts ORDER BY seq")
+    assert [(row["spoke"], json.loads(row["did"])) for row in thoughts] == [(0, {}), (1, {"external_speech": 1})]
+
+
+async def test_what_nobody_asked_it_leaves_no_trace(nodder: House) -> None:
+    nodder.model.replies.append(thought("Here I am."))
+    first = await nodder.say("Ada", "general", "@soul are you there?")
+    await nodder.reply("general", "Here I am.")
+    await nodder.idle()
+    calls = len(await nodder.people.calls("reactions.add"))
+    nodder.model.replies.append(thought())
+    ts = await nodder.say("Ada", "general", "good, then I go on", thread=first)
+    assert await nodder.final_state(ts) == "answered"
+    await nodder.idle()
+    assert len(await nodder.replies("general")) == 1
+    assert len(await nodder.people.calls("reactions.add")) == calls
+    assert await marks(nodder, "general", ts) == []
+    row = await nodder.one("SELECT reason, answered_by FROM inbox WHERE ts = ?", ts)
+    assert tuple(row) == ("the soul said nothing", None)
+    assert await nodder.people.status_of("general", first) == ""
+
+
+async def test_with_marks_a_message_that_it_leaves_alone_is_not_marked_as_answered(empty_house: House) -> None:
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=NODS), slack_acknowledge=True)
+    empty_house.model.replies += [thought("Here I am."), thought(), thought()]
+    first = await empty_house.say("Ada", "general", "@soul are you there?")
+    await empty_house.reply("general", "Here I am.")
+    await marked(empty_house, "general", first, "white_check_mark")
+    ts = await empty_house.say("Ada", "general", "good, then I go on", thread=first)
+    assert await empty_house.final_state(ts) == "answered"
+    await marked(empty_house, "general", ts)
+    again = await empty_house.say("Ada", "general", "@soul thanks", thread=first)
+    await empty_house.idle()
+
+    async def both() -> bool:
+        return sorted(await marks(empty_house, "general", again)) == ["thumbsup", "white_check_mark"]
+
+    await empty_house.people.wait_for(both)
+
+
+async def test_without_the_scope_it_is_asked_once_for_words(empty_house: House) -> None:
+    await empty_house.people.scopes(*SCOPES)
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=NODS))
+    empty_house.model.replies += [thought(), thought("You're welcome.")]
+    assert await empty_house.answered("Ada", "dm", "thanks!") == "You're welcome."
+    assert [prompt.step for prompt in empty_house.prompts] == ["think", "think"]
+    assert "they wait for words" in empty_house.last_prompt()
+    assert await empty_house.people.calls("reactions.add") == []
+
+
+async def test_without_words_even_then_it_answers_in_words_all_the_same(empty_house: House) -> None:
+    await empty_house.people.scopes(*SCOPES)
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=NODS))
+    empty_house.model.replies += [thought(), thought()]
+    assert await empty_house.answered("Ada", "dm", "thanks!") == "Echo: thanks!"
+    assert [prompt.step for prompt in empty_house.prompts] == ["think", "think", "respond"]
+
+
+async def test_a_soul_without_a_nod_says_something(empty_house: House) -> None:
+    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
+    empty_house.model.replies += [thought(), thought("You're welcome.")]
+    assert await empty_house.answered("Ada", "general", "@soul thanks!") == "You're welcome."
+
+
+async def test_what_was_carried_out_is_told_in_words(nodder: House) -> None:
+    nodder.model.replies += [thought(calls_for="reminder"), thought(), thought("I'll remind you.")]
+    nodder.model.steps["intend"].append(json.dumps({"when": "in 2h", "what": "Water the bees.", "drop": []}))
+    answer = await nodder.answered("Ada", "dm", "remind me in 2 hours to water the bees")
+    assert "I'll remind you." in answer
+
+
+async def test_a_nod_whose_answer_was_lost_is_there_once(nodder: House) -> None:
+    await nodder.people.fault("reactions.add", mode="accept_then_drop", times=1)
+    nodder.model.replies.append(thought())
+    ts = await nodder.say("Ada", "dm", "thanks!")
+    await nodded(nodder, "D0ADA", ts)
+    assert [row["state"] for row in await nodder.rows("SELECT state FROM outbox")] == ["sent"]
+    assert await nodder.replies("D0ADA") == []
+
+
+async def test_a_nod_that_a_daemon_was_cut_off_in_is_given_once_by_the_next(nodder: House) -> None:
+    await nodder.people.fault("reactions.add", delay=60)
+    nodder.model.replies.append(thought())
+    ts = await nodder.say("Ada", "dm", "thanks!")
+
+    async def asked() -> bool:
+        return await nodder.people.met("reactions.add")
+
+    await nodder.people.wait_for(asked)
+    assert nodder.daemon is not None
+    await nodder.daemon.cut()
+    await nodder.people.clear_faults()
+    await nodder.start(name="tess")
+    await nodded(nodder, "D0ADA", ts)
+    assert [prompt.step for prompt in nodder.prompts] == ["think"], "it is not thought about again"
+    assert await nodder.replies("D0ADA") == []
+
+
+async def test_a_draft_that_stood_there_goes_when_the_answer_is_a_nod(nodder: House) -> None:
+    flow = nodder.flow()
+    ts = await nodder.say("Ada", "dm", "thanks!")
+    await flow.asked.wait()
+    flow.say(thought("You are very welcome indeed. " * 12)[:300])
+    await nodder.draft("D0ADA", "You are very welcome")
+    assert nodder.daemon is not None
+    await nodder.daemon.cut()
+    nodder.model.replies.append(thought())
+    await nodder.start(name="tess")
+    await nodded(nodder, "D0ADA", ts)
+    assert await nodder.people.posts_by_bot("D0ADA") == []
+
+
+async def test_a_nod_at_a_message_that_is_gone_settles(nodder: House) -> None:
+    await nodder.people.fault("reactions.add", status=503, times=1_000)
+    nodder.model.replies.append(thought())
+    ts = await nodder.say("Ada", "dm", "thanks!")
+    await nodder.events.until("outbox.postponed")
+    await nodder.people.delete("Ada", "D0ADA", ts)
+    await nodder.acknowledged()
+    await nodder.people.clear_faults()
+
+    async def settled() -> bool:
+        nodder.clock.turn(1)
+        return not await nodder.rows("SELECT 1 FROM outbox WHERE state IN ('pending', 'sending')")
+
+    await nodder.when(settled)
+    await nodder.idle()
+    assert await nodder.people.posts_by_bot("D0ADA") == []
+
+
+async def test_an_emoji_that_slack_does_not_know_is_told_in_words(nodder: House) -> None:
+    await nodder.people.fault("reactions.add", body={"ok": False, "error": "invalid_name"}, times=1)
+    nodder.model.replies.append(thought())
+    await nodder.say("Ada", "dm", "thanks!")
+    assert "may not have been posted" in said(await nodder.reply("D0ADA"))
+    await nodder.idle()
