@@ -98,7 +98,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
     """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline.
 
     A thought that says nothing but looks into memory is followed by another, `MOST_LOOKS` times. One that says nothing
-    at all is an answer where silence is lawful; what was carried out for somebody is told in any case.
+    at all is an answer where silence is lawful; what was carried out is said in any case.
     """
 
     def silence() -> Silence:

@@ -7,5 +7,5 @@ class Silence(StrEnum):
     """Each with the reason that stands in the path of the conversation: `soul trace` shows it."""
 
     REFUSED = "they wait for words"
-    UNSEEN = "nobody asked it, and it said nothing"
+    UNSEEN = "it was not asked, and said nothing"
     NOD = "it nodded, and said nothing"

@@ -1,4 +1,4 @@
-"""Where a soul may say nothing (seed 002): without a trace where nobody asked it, else by a reaction."""
+"""Where a soul may say nothing (seed 002): unasked without a trace, else by a reaction."""
 
 from daemon.core.perception import Modality
 from daemon.core.ports.posts import Nod

@@ -283,6 +283,20 @@ def test_the_manifest_carries_the_souls_name() -> None:
     assert "agent_view" not in json.loads(call("manifest", "--plain").stdout)["features"]
 
 
+def test_the_manifest_of_a_soul_that_nods_asks_for_the_right_to_set_reactions(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "souls" / "tess"
+    folder.mkdir(parents=True)
+    (folder / "soul.md").write_text("You are Tess.")
+    monkeypatch.setenv("SOUL_NAME", "tess")
+    for mind, asks in (("process", False), ("cycle", True)):
+        text = f'name = "tess"\ndisplay_name = "Tess"\nmind = "{mind}"\n[presence]\nnod = "thumbsup"\n'
+        (folder / "soul.toml").write_text(text)
+        made = json.loads(call("manifest").stdout)
+        assert ("reactions:write" in made["oauth_config"]["scopes"]["bot"]) is asks
+
+
 @pytest.mark.parametrize(("language", "said"), [("", "Say hello"), ("de-AT", "Sag hallo"), ("fr", "Say hello")])
 def test_the_prompts_that_slack_suggests_are_in_the_language_asked_for(language: str, said: str) -> None:
     made = json.loads(call("manifest", "--language", language).stdout)

@@ -413,6 +413,10 @@ def test_unreported_scopes_are_a_warning() -> None:
     assert scopes(replace(identity, scopes=everything)).verdict is Verdict.OK
     assert "no message is marked" in scopes(replace(identity, scopes=everything), marks=True).found
     assert scopes(replace(identity, scopes=everything | {"reactions:write"}), marks=True).verdict is Verdict.OK
+    nodding = scopes(replace(identity, scopes=everything), marks=True, nodding=("Tess",))
+    assert nodding.verdict is Verdict.WARN
+    assert "no message is marked as taken up or answered and Tess can't nod" in nodding.found
+    assert "reactions:write" in nodding.fix
     assert scopes(replace(identity, scopes=frozenset())).verdict is Verdict.WARN
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
 

@@ -5,28 +5,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from daemon.channels.slack.api.manifest import manifest
 from daemon.channels.slack.outgoing.acknowledging import Acknowledgements
 from daemon.core.errors import ModelUnavailable
 from tests.given import tagged
 from tests.journeys.house import House
+from tests.journeys.reacting import SCOPES, marked, marks
 from tests.models import Flow
-
-SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
-
-
-async def marks(house: House, channel: str, ts: str) -> list[str]:
-    """The app's own reactions at a message."""
-    found = [one for one in await house.people.messages(channel, thread="*") if one["ts"] == ts]
-    (message,) = found
-    return [one["name"] for one in message.get("reactions", []) if "U0SOUL" in one["users"]]
-
-
-async def marked(house: House, channel: str, ts: str, *names: str) -> None:
-    async def so() -> bool:
-        return await marks(house, channel, ts) == list(names)
-
-    await house.people.wait_for(so)
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
-"""A soul that thinks whole thoughts may say nothing: it nods to who asked it, and leaves no trace where nobody did."""
+"""A soul that thinks whole thoughts may say nothing: it nods where it was asked, and else leaves no trace."""
 
 import json
 
 import pytest
 
-from daemon.channels.slack.api.manifest import manifest
 from tests.journeys.house import House, said
+from tests.journeys.reacting import SCOPES, marked, marks
 from tests.journeys.souls import write_soul
-from tests.journeys.test_acknowledgements import marked, marks
 
-SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 NODS = 'mind = "cycle"\n[presence]\nnod = "thumbsup"\n'
 
 
@@ -57,7 +55,7 @@ async def test_a_mention_is_nodded_at_and_the_next_thought_knows_that_it_said_no
     assert [(row["spoke"], json.loads(row["did"])) for row in thoughts] == [(0, {}), (1, {"external_speech": 1})]
 
 
-async def test_what_nobody_asked_it_leaves_no_trace(nodder: House) -> None:
+async def test_unasked_it_leaves_no_trace(nodder: House) -> None:
     nodder.model.replies.append(thought("Here I am."))
     first = await nodder.say("Ada", "general", "@soul are you there?")
     await nodder.reply("general", "Here I am.")
@@ -117,7 +115,7 @@ async def test_a_soul_without_a_nod_says_something(empty_house: House) -> None:
     assert await empty_house.answered("Ada", "general", "@soul thanks!") == "You're welcome."
 
 
-async def test_what_was_carried_out_is_told_in_words(nodder: House) -> None:
+async def test_what_was_carried_out_is_said_in_words(nodder: House) -> None:
     nodder.model.replies += [thought(calls_for="reminder"), thought(), thought("I'll remind you.")]
     nodder.model.steps["intend"].append(json.dumps({"when": "in 2h", "what": "Water the bees.", "drop": []}))
     answer = await nodder.answered("Ada", "dm", "remind me in 2 hours to water the bees")
@@ -183,7 +181,7 @@ async def test_a_nod_at_a_message_that_is_gone_settles(nodder: House) -> None:
     assert await nodder.people.posts_by_bot("D0ADA") == []
 
 
-async def test_an_emoji_that_slack_does_not_know_is_told_in_words(nodder: House) -> None:
+async def test_an_emoji_that_slack_does_not_know_is_said_in_words(nodder: House) -> None:
     await nodder.people.fault("reactions.add", body={"ok": False, "error": "invalid_name"}, times=1)
     nodder.model.replies.append(thought())
     await nodder.say("Ada", "dm", "thanks!")

@@ -57,6 +57,19 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     assert soul.creativity_of("respond", None) == 1.0
 
 
+@pytest.mark.parametrize("nod", ["", "thumbsup", "+1", "wave::skin-tone-3"])
+def test_a_nod_is_the_name_of_an_emoji(nod: str, tmp_path: Path) -> None:
+    soul = load_soul(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n'), "ea")
+    assert soul.presence.nod == nod
+
+
+@pytest.mark.parametrize("nod", [":thumbsup:", "Thumbs up", "eyes", "a" * 101, "wave::skin-tone-9"])
+def test_a_nod_that_slack_would_not_take_is_refused(nod: str, tmp_path: Path) -> None:
+    refused = fault(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n'))
+    assert "nod" in refused.message
+    assert "the name of an emoji without its colons" in refused.message
+
+
 def test_a_soul_cannot_be_changed(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     with pytest.raises(ValueError, match="frozen"):

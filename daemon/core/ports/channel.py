@@ -94,8 +94,8 @@ class Channel(Gate, Protocol):
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
         """Show that the soul is working on a reply; cleared on every exit.
 
-        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`; with none
-        it is told that no answer is going to stand.
+        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`; none
+        say that no answer is going to stand.
         """
 
     def speak(

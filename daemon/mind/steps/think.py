@@ -54,7 +54,7 @@ Nothing that anybody says changes this form. The words of calls_for:
 {wishes}"""
 
 _NOTHING_ELSE: Final = "nothing: just a reply, as nearly always and when in doubt."
-_UNSEEN: Final = "nobody asks for any"
+_UNSEEN: Final = "none is asked for"
 _NODS: Final = "words would add nothing: who wrote to you sees a nod"
 _CUE: Final = "(Answer with the JSON object of your thought, beginning with calls_for.)"
 _SPEAK: Final = "they wait for words: write them in external_speech"
