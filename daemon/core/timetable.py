@@ -28,6 +28,14 @@ _SLOTS_LOOKED_AT = 100  # more than a day's 96 quarter hours
 _CRONTAB_FIELDS = 5
 
 
+class InThePast(ValueError):
+    """The time that was meant is over."""
+
+
+class TooFarAhead(ValueError):
+    """The time that was meant is more than a year ahead."""
+
+
 def when(text: str, now_ms: int, zone: str = "") -> int:
     """The time that `text` means, in milliseconds UTC.
 
@@ -35,8 +43,8 @@ def when(text: str, now_ms: int, zone: str = "") -> int:
     (`2026-03-01T09:00+01:00`) or a time of day (`17:30`: today, or tomorrow once it has passed). A time without a zone
     of its own is read in `zone`, an IANA name; where that is unknown, a date needs its own and a time of day is UTC.
     Where clocks are put forward, a time that they skip is an hour later; of one that they show twice, it is the first
-    that is still to come. Raises ValueError, with a message for the author, for anything else, for the past and for
-    more than a year ahead.
+    that is still to come. Raises ValueError, with a message for the author, for anything else; InThePast and
+    TooFarAhead for what is over and for more than a year ahead.
     """
     words = text.strip().lower()
     seconds = _seconds_of(words.removeprefix("in ").strip())
@@ -46,9 +54,9 @@ def when(text: str, now_ms: int, zone: str = "") -> int:
         else now_ms + seconds * 1000
     )
     if due <= now_ms:
-        raise ValueError(f"{quoted(text)} is not in the future")
+        raise InThePast(f"{quoted(text)} is not in the future")
     if due > now_ms + FARTHEST_MS:
-        raise ValueError(f"{quoted(text)} is more than a year ahead")
+        raise TooFarAhead(f"{quoted(text)} is more than a year ahead")
     return due
 
 

@@ -45,7 +45,10 @@ def given_to(context: ProcessContext) -> CognitiveInput:
         ),
         emotional_state=EmotionalState(felt_quality=mood.emotional_state if mood else ""),
         temporal_context=_time(context, now_ms),
-        self_model=SelfModel(current_state=held.self_model_updates.current_state if held else ""),
+        self_model=SelfModel(
+            current_state=held.self_model_updates.current_state if held else "",
+            active_goals=tuple(f"{one.id} {one.goal}" for one in context.cycle.at_hand.goals),
+        ),
         world_model=WorldModel(environment=Environment(context=context.perception.place.value)),
     )
 

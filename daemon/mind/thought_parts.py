@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from daemon.memory.stream.parts import ThoughtPart
+from daemon.mind.goal_updates import goals_of
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.moment import Moment
 from daemon.mind.remembering_parts import remembering_parts
@@ -14,7 +15,7 @@ from daemon.mind.thought import CognitiveOutput
 
 PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 
-_KINDS: Final[tuple[PartsOf, ...]] = (remembering_parts,)
+_KINDS: Final[tuple[PartsOf, ...]] = (remembering_parts, goals_of)
 
 
 def moment_of(context: ProcessContext) -> Moment:

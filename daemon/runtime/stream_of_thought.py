@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from daemon.core.perception import Perception
+from daemon.core.perception import Modality, Perception
 from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.mind.goal_changes import StaleShown
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.motor import Motor
@@ -32,6 +33,13 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
         read_at=cycle.memory_read_at,
         passing=bool(cycle.paused),
     )
+
+
+def stale_goals_shown(cycle: Cycle) -> tuple[StaleShown, ...]:
+    """What is to be noted where words were answered by a prompt that showed goals that were long untouched."""
+    stale = tuple(one.id for one in cycle.at_hand.goals if one.stale)
+    answered = stale and cycle.newest.modality is Modality.WORDS
+    return (StaleShown(cycle.claim.conversation.soul, stale),) if answered else ()
 
 
 def _of_another_step(newest: Perception, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:

@@ -53,8 +53,7 @@ class Budgets(SoulSection):
     """The most tokens, by our own estimate, of each part of a prompt.
 
     `message` bounds the message being answered, `turn` any earlier one, `other` a region without a budget of its own.
-    All parts together keep to `prompt`, but for a long message and for what autonomous work brings: see
-    `daemon.soul_engine.allotment`.
+    All parts together keep to `prompt`, but for what `daemon.soul_engine.allotment` names.
     """
 
     personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
@@ -69,6 +68,7 @@ class Budgets(SoulSection):
     shared_context: Tokens = Field(200, description="What souls and people share.")
     at_work: Tokens = Field(150, description="Who is working on what, as sessions of Claude Code say.")
     thoughts: Tokens = Field(150, description="The soul's last two thoughts in the conversation.")
+    goals: Tokens = Field(250, description="What the soul means to do, as far as those who read may know.")
     aside: Tokens = Field(300, description="What users said to each other since the soul's last reply.")
     thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
     prompt: Tokens = Field(

@@ -16,6 +16,8 @@ PERSONALITY, HOUSE_RULES, MODE = "personality", "house_rules", "mode"
 SUMMARY, THREAD = "summary", "thread"
 SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES = "soul_state", "person", "notes", "thoughts", "memories"
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
+GOALS = "goals"
+"""What the soul means to do: data."""
 ROOM = "room"
 """What those who manage the channel ask of the soul there: data."""
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
@@ -30,7 +32,7 @@ EARLIER_REGIONS = (SUMMARY, THREAD)
 """What was before the talk and stands before it; these change only when the talk shown is cut anew."""
 
 KNOWN_REGIONS = (
-    *(SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
+    *(SOUL_STATE, GOALS, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
     *(TURNS, ASIDE, BESIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
 )
 PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
@@ -39,7 +41,7 @@ PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
 BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
-GIVING_WAY = (ABILITIES, ROOM, BESIDE, DEPTH, PERSON, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
+GIVING_WAY = (ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
 
 REGION_ORDER = (*STABLE_REGIONS, *EARLIER_REGIONS, *KNOWN_REGIONS, *PRESENT_REGIONS, DEFAULT_REGION)
@@ -50,6 +52,7 @@ HEADINGS = {
     SOUL_STATE: "How you are",
     PERSON: "Who is here",
     THOUGHTS: "What you thought lately",
+    GOALS: "What you mean to do",
     AT_WORK: "Who is at work",
     ROOM: "What this channel asks of you",
     ASIDE: "What they said to each other meanwhile",

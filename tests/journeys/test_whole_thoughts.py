@@ -10,15 +10,8 @@ from daemon.memory.database import open_database
 from daemon.mind.thought import CognitiveInput
 from tests.journeys.house import House, said
 from tests.journeys.souls import POETIC, write_soul
+from tests.journeys.thinking import CANARY, thought
 from tests.models import Reply
-
-CANARY = "zqprivate"
-
-
-def thought(speech: str | None, **parts: object) -> str:
-    """A thought as a model writes it, in the form of the wire."""
-    lead = {"calls_for": parts.pop("calls_for", "nothing"), "inner_speech": parts.pop("inner_speech", CANARY)}
-    return json.dumps({**lead, "external_speech": speech or "", **parts}, ensure_ascii=False)
 
 
 @pytest.fixture
@@ -112,10 +105,9 @@ async def test_each_thought_follows_the_last_of_its_conversation_over_a_restart(
     assert [one.content.endswith("seconds since last cycle") for one in given.new_percepts[1:]] == [True]
 
 
-async def test_the_next_thought_is_shown_what_the_last_one_expected_and_set_out_to_do(thinker: House) -> None:
+async def test_the_next_thought_is_shown_what_the_last_one_expected_and_looked_out_for(thinker: House) -> None:
     held = {
         "predictions": [{"what": "Ada will send the log", "confidence": 0.8, "timeframe": "next few exchanges"}],
-        "goal_updates": [{"action": "add", "goal": "find the slow query"}],
         "attention": {"focus_on": ["the word timeout"]},
     }
     thinker.model.replies.extend([thought("Send me the log.", **held), thought("Thanks.")])
@@ -123,7 +115,6 @@ async def test_the_next_thought_is_shown_what_the_last_one_expected_and_set_out_
     await thinker.answered("Ada", "dm", "here it is")
     shown = thinker.last_prompt()
     assert "Expected (80%): Ada will send the log next few exchanges" in shown
-    assert "Meant to: find the slow query" in shown
     assert "To look out for: the word timeout" in shown
 
 

@@ -14,6 +14,8 @@ from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.core.workflow_steps import STEP_CHANNEL
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.mind.at_hand import AtHand
+from daemon.memory.mind.goals import Goal
 from daemon.memory.queues.cues import OVER, REPORTS, CueKind
 from daemon.memory.records import JSONObject, ProcessState, TurnKind
 from daemon.mind.cognition import Mind
@@ -216,6 +218,16 @@ _AT_WORK = (
 )
 _POEM = replace(WORDS, content="Write me a poem about that water.")
 _UNKNOWN = RecalledFacts(HERE)
+_AIMING = replace(
+    facts(),
+    at_hand=AtHand(
+        (
+            Goal("G7", "find out why the second pump is loud", 0.8, "U0ADA", NOW_MS - 3_600_000, "TH_20260105_001"),
+            Goal("G3", "draw the valves", 0.5, "U0ADA", 0, "TH_20260105_001"),
+            Goal("G2", "ask Ben about the dam", 0.5, "U0BEN", NOW_MS + 86_400_000, "TH_20260105_001", stale=True),
+        )
+    ),
+)
 _MEND = replace(WORDS, content="Make the second line colder.")
 _PIECE = MadePiece("Bronze remembers the hand that poured it,\nwater the hill it came down.", "lament", "bronze")
 _THOUGHT_OVER = Matter("the second pump", 3, "They take the counter for granted. Has anybody read it at the pump?")
@@ -230,6 +242,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
     "curious": ProcessScene("curious", known=_UNKNOWN),
     "engaged": ProcessScene("engaged"),
     "engaged, by a whole thought": ProcessScene("engaged", mind="cycle"),
+    "engaged, by a whole thought with goals": ProcessScene("engaged", mind="cycle", known=_AIMING),
     "engaged in a channel": ProcessScene("engaged", IN_PUBLIC, known=facts(_OPEN)),
     "engaged, late": ProcessScene("engaged", replace(WORDS, late=True, received_ms=NOW_MS + 40 * 60_000)),
     "engaged, after a reply that was cut": ProcessScene("engaged", transcript=talk(said(TurnKind.CUT))),

@@ -21,6 +21,7 @@ from daemon.soul import Mode, Soul, Verbs, find_souls_directory, load_soul, stan
 from daemon.soul.room import HOUSE
 from daemon.soul_engine import (
     AT_WORK,
+    GOALS,
     MEMORIES,
     PERSON,
     SHARED_CONTEXT,
@@ -66,7 +67,7 @@ def said(number: int, text: str) -> Memory:
 def full(soul: Soul, mode: str, text: str, turns: int) -> WorkingMemory:
     """Everything that may stand in the prompt of a reply, each in abundance, before the message being answered."""
     memory = with_now(begin(soul), 1_763_700_000_000, Place.PUBLIC_CHANNEL, "Europe/Athens")
-    for region in (SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, AT_WORK, SUMMARY):
+    for region in (SOUL_STATE, GOALS, PERSON, MEMORIES, SHARED_CONTEXT, AT_WORK, SUMMARY):
         memory = with_notes(memory, region, *[text * 3] * 20, about="Ada")
     memory = with_abilities(memory, text * 5)
     memory = with_thread(memory, [ThreadMessage(str(n), "U2", "Bob", text) for n in range(50)])

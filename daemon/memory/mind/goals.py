@@ -1,4 +1,4 @@
-"""The goals of a soul: what it means to do, for which audience and at whose behest."""
+"""The goals of a soul: what it means to do, for which audience and for whom."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,24 +13,27 @@ MOST_OPEN: Final = 12
 """The most goals that are open for one audience."""
 
 STALE_AFTER_MS: Final = 14 * 24 * 60 * MINUTE_MS
-"""How long nobody touches a goal until it is stale."""
+"""How long a goal stays untouched until it is stale."""
 
-_LOOKED_AT: Final = 40  # newest open goals of an audience: some may be those of readers who may not know of them here
+IN_FORCE: Final = f"state = 'open' AND max(touched_ms, coalesce(due_ms, 0)) + {STALE_AFTER_MS} > :now"
+"""A condition in SQL: the goal is open, and not stale at the moment `now`. One that falls due later waits for it."""
+
+_LOOKED_AT: Final = 100  # newest goals of an audience; beside those in force it has stale ones, which are shown soon
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
     """A goal that is open before some readers.
 
-    `thought` is the id of the thought by which it was made, `due_ms` (ms, UTC) 0 where it has no time. A `stale` one
-    was touched by nobody for so long that it is shown once more, and then no longer.
+    `behalf` is the person (platform id) for whom it was made, `thought` the id of the thought that made it; `due_ms`
+    (ms, UTC) is 0 where it has no time. A `stale` one was untouched for so long that it is shown once more.
     """
 
     id: str
     goal: str
     priority: float
+    behalf: str
     due_ms: int
-    touched_ms: int
     thought: str
     stale: bool = False
 
@@ -38,7 +41,7 @@ class Goal:
 async def goals_at_hand(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, now: int
 ) -> tuple[Goal, ...]:
-    """The open goals that these readers may know: what is due comes first, then by priority, the newest first.
+    """The goals that these readers may know: what is due comes first, then by priority; of equals the newest first.
 
     They are of the same audience or of the whole workspace; before readers who aren't all members, of this conversation
     alone.
@@ -46,20 +49,23 @@ async def goals_at_hand(
     found = dict[int, sqlite3.Row]()
     for audience in dict.fromkeys((f"workspace:{conversation.workspace}", str(readers.audience))):
         rows = await transaction.rows(
-            """
-            SELECT * FROM goals WHERE soul = :soul AND workspace = :workspace AND audience = :audience
-              AND state = 'open' AND told_stale = 0 ORDER BY touched_ms DESC LIMIT :most
-            """,
+            f"""
+            SELECT *, NOT ({IN_FORCE}) AS stale FROM goals
+            WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND state = 'open'
+              AND stale_shown = 0 ORDER BY touched_ms DESC LIMIT :most
+            """,  # noqa: S608 - a constant
             soul=conversation.soul,
             workspace=conversation.workspace,
             audience=audience,
             most=_LOOKED_AT,
+            now=now,
         )
         found |= {row["seq"]: row for row in rows if came_before(row, conversation, readers)}
-    goals = [_read(row, now) for row in found.values()]
-    return tuple(sorted(goals, key=lambda one: (not 0 < one.due_ms <= now, -one.priority, -one.touched_ms)))
+    newest_first = sorted(found.values(), key=lambda row: (-row["touched_ms"], -row["seq"]))
+    goals = [_read(row) for row in newest_first]
+    return tuple(sorted(goals, key=lambda one: (not 0 < one.due_ms <= now, -one.priority)))
 
 
-def _read(row: sqlite3.Row, now: int) -> Goal:
-    due, stale = row["due_ms"] or 0, row["touched_ms"] + STALE_AFTER_MS <= now
-    return Goal(row["id"], row["goal"], row["priority"], due, row["touched_ms"], row["thought"], stale)
+def _read(row: sqlite3.Row) -> Goal:
+    due = row["due_ms"] or 0
+    return Goal(row["id"], row["goal"], row["priority"], row["behalf"], due, row["thought"], stale=bool(row["stale"]))

@@ -312,15 +312,14 @@ _DELETED: Final = (
           AND conversation IN (SELECT id FROM conversations WHERE workspace = :workspace)
         """,
     ),
-    ("user_model_history", "DELETE FROM user_model_history WHERE person = :person AND workspace = :workspace"),
-    ("missed_messages", "DELETE FROM missed_messages WHERE person = :person AND workspace = :workspace"),
-    ("looked_at", "DELETE FROM looked_at WHERE person = :person AND workspace = :workspace"),
-    ("person_zones", "DELETE FROM person_zones WHERE person = :person AND workspace = :workspace"),
-    ("room_ways", "DELETE FROM room_ways WHERE person = :person AND workspace = :workspace"),
-    ("room_members", "DELETE FROM room_members WHERE person = :person AND workspace = :workspace"),
-    ("room_lists", "DELETE FROM room_lists WHERE person = :person AND workspace = :workspace"),
-    ("remembering", "DELETE FROM remembering WHERE person = :person AND workspace = :workspace"),
-    ("shown_facts", "DELETE FROM shown_facts WHERE person = :person AND workspace = :workspace"),
+    ("goals", "DELETE FROM goals WHERE behalf = :person AND workspace = :workspace"),
+    *(
+        (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
+        for table in (
+            *("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways", "room_members"),
+            *("room_lists", "remembering", "shown_facts"),
+        )
+    ),
     ("intentions", "DELETE FROM intentions WHERE behalf = :person AND workspace = :workspace"),
     (
         "intentions",

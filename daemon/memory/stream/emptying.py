@@ -1,7 +1,7 @@
 """Takes the words out of thoughts along their lineage: what rests on words that are gone or changed has none itself.
 
 Numbers stay, so that the chain of thoughts is whole. A thought saw what its conversation had said by then, what stood
-in its prompt from elsewhere, and the thoughts before it.
+in its prompt from elsewhere, and the thoughts before it. What a thought made, as its goals, goes with its words.
 """
 
 import json
@@ -20,17 +20,22 @@ _RESTING_ON: Final = """
     """  # what rests on an empty thought was emptied with it, or stored empty: each is walked through once
 _EMPTIED: Final = f"""
     {_RESTING_ON}
-    UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT id FROM tainted)
+    UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT id FROM tainted) RETURNING id
     """  # noqa: S608 - constants
+_MADE: Final = (
+    "DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids))",
+    "UPDATE goals SET why = '', changed_by = '' WHERE changed_by IN (SELECT value FROM json_each(:ids))",
+)  # what a thought made, and the words that it left with what another one made
 
 
 async def empty_thoughts_since(transaction: Transaction, conversation: str, seq: int) -> None:
     """Empty the thoughts that saw turn `seq` of their conversation or a later one, and all that rest on these."""
-    await transaction.run(
+    rows = await transaction.rows(
         _EMPTIED.format(which="conversation = :id AND saw_to >= :seq"),
         id=conversation,
         seq=seq,
     )
+    await let_go_what_they_made(transaction, [row["id"] for row in rows])
 
 
 async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> None:
@@ -43,6 +48,14 @@ async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> Non
         await _empty_on(transaction, every[start : start + _AT_ONCE])
 
 
+async def let_go_what_they_made(transaction: Transaction, thoughts: Sequence[str]) -> None:
+    """Delete what these thoughts made, which has lost its ground with their words."""
+    if not thoughts:
+        return
+    for statement in _MADE:
+        await transaction.run(statement, ids=json.dumps(list(thoughts)))
+
+
 async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: int) -> int:
     """Empty the oldest thoughts from before a moment; gives how many."""
     rows = await transaction.rows(
@@ -51,21 +64,23 @@ async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: 
         most=most,
     )
     if rows:
-        ids = json.dumps([row["id"] for row in rows])
+        emptied = [row["id"] for row in rows]
         await transaction.run(
             "UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT value FROM json_each(:ids))",
-            ids=ids,
+            ids=json.dumps(emptied),
         )
+        await let_go_what_they_made(transaction, emptied)
     return len(rows)
 
 
 async def _empty_on(transaction: Transaction, ids: Sequence[str]) -> None:
-    await transaction.run(
+    emptied = await transaction.rows(
         _EMPTIED.format(
             which="id IN (SELECT thought FROM thought_sources WHERE source IN (SELECT value FROM json_each(:ids)))"
         ),
         ids=json.dumps(list(ids)),
     )
+    await let_go_what_they_made(transaction, [row["id"] for row in emptied])
     rows = await transaction.rows(
         """
         SELECT conversation, min(seq) AS first FROM turns WHERE seq IN

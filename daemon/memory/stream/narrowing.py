@@ -4,6 +4,7 @@ from typing import Final
 
 from daemon.core.perception import Audience
 from daemon.memory.database import Transaction
+from daemon.memory.stream.emptying import let_go_what_they_made
 
 _THERE: Final = "SELECT id FROM conversations WHERE workspace = :workspace AND channel = :channel"
 _ELSEWHERE: Final = f"""
@@ -15,20 +16,22 @@ _ELSEWHERE: Final = f"""
         WHERE r.workspace = :workspace AND r.channel = :channel
       UNION SELECT s.thought FROM tainted n CROSS JOIN thought_sources s ON s.source = n.id)
     UPDATE thoughts SET input = '', output = '', emptied = 1
-    WHERE id IN (SELECT id FROM tainted) AND emptied = 0 AND conversation NOT IN ({_THERE})
+    WHERE id IN (SELECT id FROM tainted) AND emptied = 0 AND conversation NOT IN ({_THERE}) RETURNING id
     """  # noqa: S608 - constants
 
 
 async def narrow_thoughts(transaction: Transaction, workspace: str, channel: str, audience: Audience) -> None:
     """Keep the thoughts of a channel for `audience`, and empty those of other rooms that saw any of it.
 
-    Those that are kept came before the workspace: none is thought again.
+    Those that are kept, and the goals made there, came before the workspace: none is thought again.
     """
     where = {"workspace": workspace, "channel": channel}
-    await transaction.run(_ELSEWHERE, **where)
-    await transaction.run(
-        f"UPDATE thoughts SET audience = :audience WHERE audience = :everybody AND conversation IN ({_THERE})",  # noqa: S608 - a constant
-        audience=str(audience),
-        everybody=f"workspace:{workspace}",
-        **where,
-    )
+    emptied = await transaction.rows(_ELSEWHERE, **where)
+    await let_go_what_they_made(transaction, [row["id"] for row in emptied])
+    for table in ("thoughts", "goals"):
+        await transaction.run(
+            f"UPDATE {table} SET audience = :audience WHERE audience = :everybody AND conversation IN ({_THERE})",  # noqa: S608 - constants
+            audience=str(audience),
+            everybody=f"workspace:{workspace}",
+            **where,
+        )

@@ -79,7 +79,6 @@ def _whole(thought: CognitiveOutput) -> str:
             for one in thought.predictions
         ),
         _line("To look out for", "; ".join(thought.attention.focus_on)),
-        *(_line("Meant to", one.goal) for one in thought.goal_updates if one.action == "add"),
     ]
     return "\n".join(filter(None, lines))
 

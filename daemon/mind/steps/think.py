@@ -43,7 +43,8 @@ tool (its name), sense (its name, words), or none.
 retrieve with a query to look into your memory: if you say nothing aloud then, you think again with what it gave.
 - self_model_updates: how you are now, what you became unsure or sure of, what you learned about yourself.
 - world_model_updates: what you now hold about people and things.
-- goal_updates: goals of yours that you add, complete, reprioritize or abandon, each with why.
+- goal_updates: goals of yours that you add, complete, reprioritize or abandon (by goal_id, as G1), each with why; due \
+as "in 2h", "17:30" or an ISO time.
 - tool_calls: [].
 - emotional_state: how it feels, and how far that moved you, each -1 to 1.
 - growth_reflection: whether this moment is worth learning from.

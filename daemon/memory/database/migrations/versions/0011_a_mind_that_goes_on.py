@@ -13,7 +13,7 @@ CHANGES: tuple[str, ...] = (
     "ALTER TABLE outbox ADD COLUMN nod TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE outbox ADD COLUMN nod_to TEXT NOT NULL DEFAULT ''",
     # What a soul means to do. Goals are numbered for each soul: G1, G2. `readers`: before whom it was made, as with a
-    # thought. An open one that nobody touched for long is stale; `told_stale` says that a thought was shown it as such.
+    # thought. An open one that is untouched for long is stale; `stale_shown` says that a thought was shown it as such.
     """
     CREATE TABLE goals (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -23,7 +23,7 @@ CHANGES: tuple[str, ...] = (
       conversation TEXT NOT NULL,
       audience TEXT NOT NULL,
       readers TEXT NOT NULL,                     -- JSON
-      behalf TEXT NOT NULL,                      -- the person for whom it was made, '' for nobody
+      behalf TEXT NOT NULL,                      -- the person for whom it was made, '' for none
       goal TEXT NOT NULL,
       same_words TEXT NOT NULL,                  -- the goal in small letters and without marks, to know it again
       priority REAL NOT NULL CHECK (priority BETWEEN 0 AND 1),
@@ -33,7 +33,7 @@ CHANGES: tuple[str, ...] = (
       created_ms INTEGER NOT NULL,
       touched_ms INTEGER NOT NULL,
       closed_ms INTEGER,
-      told_stale INTEGER NOT NULL DEFAULT 0 CHECK (told_stale IN (0, 1)),
+      stale_shown INTEGER NOT NULL DEFAULT 0 CHECK (stale_shown IN (0, 1)),
       why TEXT NOT NULL,                         -- of its last change
       thought TEXT NOT NULL,                     -- the thought that made it, '' where an admin did
       changed_by TEXT NOT NULL,                  -- the thought whose words `why` holds

@@ -1,0 +1,215 @@
+"""What a thought makes of its goals: each change is judged alone, in the transaction that stores the thought."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.thought_readers import kept_readers
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.id_series import next_number
+from daemon.memory.mind.goals import IN_FORCE, MOST_OPEN
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import as_json, conversation_columns
+from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.stream.readable import came_before
+
+FIELD: Final = "goal_updates"
+"""The field of a thought that holds these changes."""
+
+USUAL_PRIORITY: Final = 0.5
+
+_CLOSES: Final = {"complete": "done", "abandon": "abandoned"}
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class GoalChange:
+    """One change: a new goal in words, or another state, priority or time of the goal `id`; 0 and None leave it."""
+
+    action: Literal["add", "complete", "reprioritize", "abandon"]
+    goal: str = ""
+    id: str = ""
+    priority: float | None = None
+    due_ms: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalChanges:
+    """The changes of one thought; `refused` are the reasons why others of the same field can't take effect at all.
+
+    A goal is changed only where the thought's readers may know of it. One that says the same as an open one that they
+    may know touches it. See `daemon.memory.stream.parts.ThoughtPart`.
+    """
+
+    changes: tuple[GoalChange, ...]
+    refused: Sequence[str] = ()
+    field: ClassVar[str] = FIELD
+
+    @property
+    def size(self) -> int:
+        """How many goals the thought would change."""
+        return len(self.changes) + len(self.refused)
+
+    async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
+        """Carry out what the house's checks let it. Raises StoreError."""
+        reasons = [await _change(transaction, one, thought) for one in self.changes]
+        return PartsTaken(reasons.count(""), (*self.refused, *filter(None, reasons)))
+
+
+@dataclass(frozen=True, slots=True)
+class StaleShown:
+    """These goals were shown as stale; those that were not touched meanwhile are shown no more."""
+
+    soul: str
+    ids: tuple[str, ...]
+
+    async def perform(self, transaction: Transaction, _: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await transaction.run(
+            f"""
+            UPDATE goals SET stale_shown = 1
+            WHERE soul = :soul AND id IN (SELECT value FROM json_each(:ids)) AND NOT ({IN_FORCE})
+            """,  # noqa: S608 - a constant
+            soul=self.soul,
+            ids=as_json(list(self.ids)),
+            now=now,
+        )
+
+
+async def has_room(transaction: Transaction, conversation: ConversationKey, audience: Audience, now: int) -> bool:
+    """Whether one goal more may be open for this audience."""
+    row = await transaction.one(
+        f"""
+        SELECT count(*) AS n FROM goals
+        WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND {IN_FORCE}
+        """,  # noqa: S608 - a constant
+        soul=conversation.soul,
+        workspace=conversation.workspace,
+        audience=str(audience),
+        now=now,
+    )
+    return row is None or row["n"] < MOST_OPEN
+
+
+async def store_goal(transaction: Transaction, change: GoalChange, made: StoredThought) -> str:
+    """Store a new goal; gives its id. `made.id` is empty where no thought made it."""
+    name = f"G{await next_number(transaction, f'G:{made.conversation.soul}')}"
+    await transaction.insert(
+        "goals",
+        **conversation_columns(made.conversation),
+        id=name,
+        audience=str(made.audience),
+        readers=as_json(kept_readers(made.readers)),
+        behalf=made.person,
+        goal=change.goal,
+        same_words=same_words(change.goal),
+        priority=USUAL_PRIORITY if change.priority is None else change.priority,
+        state="open",
+        follow_up=0,
+        due_ms=change.due_ms or None,
+        created_ms=made.now,
+        touched_ms=made.now,
+        why=change.why,
+        thought=made.id,
+        changed_by=made.id,
+    )
+    return name
+
+
+def same_words(goal: str) -> str:
+    """The words of a goal in small letters and without marks: two that are equal there say the same."""
+    plain = unicodedata.normalize("NFKC", goal).casefold()
+    return " ".join(_WORD.findall(plain)) or plain.strip()
+
+
+async def _change(transaction: Transaction, change: GoalChange, thought: StoredThought) -> str:
+    """Carry a change out; gives why it can't be, empty where it was."""
+    return await (_add if change.action == "add" else _change_known)(transaction, change, thought)
+
+
+async def _add(transaction: Transaction, change: GoalChange, thought: StoredThought) -> str:
+    where = thought.conversation
+    rows = await transaction.rows(
+        """
+        SELECT * FROM goals WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND state = 'open'
+          AND same_words = :words
+        """,
+        soul=where.soul,
+        workspace=where.workspace,
+        audience=str(thought.audience),
+        words=same_words(change.goal),
+    )
+    for row in rows:
+        if came_before(row, where, thought.readers):
+            return await _touch(transaction, row, thought)
+    if not await has_room(transaction, where, thought.audience, thought.now):
+        return "too_many"
+    await store_goal(transaction, change, thought)
+    return ""
+
+
+async def _change_known(transaction: Transaction, change: GoalChange, thought: StoredThought) -> str:
+    where = thought.conversation
+    row = await transaction.one(
+        "SELECT * FROM goals WHERE soul = :soul AND id = :id", soul=where.soul, id=change.id.strip().upper()
+    )
+    if row is None:
+        return "unknown"
+    if not _may_touch(row, thought):
+        return "foreign"
+    if row["state"] != "open":
+        return "unknown"
+    if change.action == "reprioritize":
+        return await _touch(transaction, row, thought, change)
+    await transaction.run(
+        """
+        UPDATE goals SET state = :state, closed_ms = :now, touched_ms = :now, why = :why, changed_by = :thought
+        WHERE seq = :seq
+        """,
+        seq=row["seq"],
+        state=_CLOSES[change.action],
+        now=thought.now,
+        why=change.why,
+        thought=thought.id,
+    )
+    return ""
+
+
+async def _touch(
+    transaction: Transaction, row: sqlite3.Row, thought: StoredThought, change: GoalChange | None = None
+) -> str:
+    """Touch an open goal, which may have been stale; a `change` gives it another priority, time and reason."""
+    in_force = await transaction.one(
+        f"SELECT 1 FROM goals WHERE seq = :seq AND {IN_FORCE}",  # noqa: S608 - a constant
+        seq=row["seq"],
+        now=thought.now,
+    )
+    audience = Audience.parse(row["audience"])
+    if in_force is None and not await has_room(transaction, thought.conversation, audience, thought.now):
+        return "too_many"
+    await transaction.run(
+        "UPDATE goals SET touched_ms = :now, stale_shown = 0 WHERE seq = :seq", seq=row["seq"], now=thought.now
+    )
+    if change is not None:
+        await transaction.run(
+            """
+            UPDATE goals SET priority = coalesce(:priority, priority), due_ms = coalesce(:due, due_ms), why = :why,
+              changed_by = :thought WHERE seq = :seq
+            """,
+            seq=row["seq"],
+            priority=change.priority,
+            due=change.due_ms or None,
+            why=change.why,
+            thought=thought.id,
+        )
+    return ""
+
+
+def _may_touch(row: sqlite3.Row, thought: StoredThought) -> bool:
+    here = row["workspace"] == thought.conversation.workspace
+    return here and came_before(row, thought.conversation, thought.readers)

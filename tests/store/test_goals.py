@@ -1,0 +1,239 @@
+"""The goals of a soul: what a thought may change of them, before whom they are shown, and when they go."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.memory.database import open_database
+from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
+from daemon.memory.mind.goals import MOST_OPEN
+from daemon.memory.people.erasure import Spared, erase
+from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.stream.parts import StoredThought
+from tests.fakes import FakeClock
+from tests.given import DM, SOUL, TEAM, deleted, edited, thread
+from tests.store.aiming import Aiming, add, complete
+from tests.store.parts import Stores
+from tests.store.thinking import Thinker, members, outsiders
+
+MINE, THEIRS, EVERYBODY = members("dm:D1"), members("dm:D2"), members(f"workspace:{TEAM}")
+OTHER_DM = ConversationKey(SOUL, TEAM, "D2")
+OPEN, OPEN_TOO = thread("1.0"), thread("2.0", "C2")
+HOUR, DAY = 3_600, 86_400  # seconds
+
+
+@pytest.fixture
+def soul(stores: Stores, clock: FakeClock) -> Aiming:
+    return Aiming(Thinker(stores), clock)
+
+
+# -- what a thought may change -----------------------------------------------------------------------------------------
+
+
+async def test_a_goal_is_added_by_a_number_of_the_soul_and_completed(soul: Aiming) -> None:
+    due = soul.clock.now_ms() + 1
+    assert await soul.thinks(DM, MINE, add("the import", priority=0.9, due_ms=due), add("the docs")) == []
+    first, second = await soul.rows()
+    assert (first["id"], second["id"], first["behalf"], first["audience"]) == ("G1", "G2", "U1", "dm:D1")
+    assert (first["priority"], first["due_ms"], first["why"], second["priority"]) == (0.9, due, "they asked", 0.5)
+    assert first["thought"].startswith("TH_")
+    assert await soul.thinks(DM, MINE, complete("g1 "), GoalChange("abandon", id="G2", why="no reader")) == []
+    states = [(row["state"], row["why"], row["closed_ms"] is not None) for row in await soul.rows()]
+    assert states == [("done", "it works", True), ("abandoned", "no reader", True)]
+    assert await soul.at_hand(DM, MINE) == ()
+    assert await soul.thinks(DM, MINE, add("the import")) == []
+    assert [row["id"] for row in await soul.rows()] == ["G1", "G2", "G3"], "a number is never given twice"
+
+
+async def test_a_goal_gets_another_priority_and_time_and_keeps_what_is_not_said(soul: Aiming) -> None:
+    due = soul.clock.now_ms() + 60_000
+    await soul.thinks(DM, MINE, add("a", priority=0.3), add("b", priority=0.6))
+    await soul.thinks(DM, MINE, GoalChange("reprioritize", id="G1", priority=0.8, due_ms=due, why="the demo"))
+    await soul.thinks(DM, MINE, GoalChange("reprioritize", id="G1", why="still"))
+    row, _ = await soul.rows()
+    assert (row["priority"], row["due_ms"], row["why"]) == (0.8, due, "still")
+    assert [one.id for one in await soul.at_hand(DM, MINE)] == ["G1", "G2"]
+
+
+async def test_what_is_unknown_foreign_or_closed_is_refused(soul: Aiming) -> None:
+    await soul.thinks(OTHER_DM, THEIRS, add("theirs"), author="U2")
+    await soul.thinks(DM, MINE, add("mine"), complete("G2"))
+    assert await soul.thinks(DM, MINE, complete("G1"), complete("G2"), complete("G9"), complete("' OR 1=1 --")) == [
+        "foreign",
+        "unknown",
+        "unknown",
+        "unknown",
+    ]
+    assert [row["state"] for row in await soul.rows()] == ["open", "done"]
+
+
+async def test_a_goal_of_another_soul_is_unknown(soul: Aiming, ben: Stores) -> None:
+    await soul.thinks(DM, MINE, add("ada's"))
+    other = Aiming(Thinker(ben), soul.clock)
+    there = ConversationKey("ben", TEAM, "D1")
+    assert await other.at_hand(there, MINE) == ()
+    assert await other.thinks(there, MINE, complete("G1"), add("ben's")) == ["unknown"]
+    assert [(row["soul"], row["id"], row["state"]) for row in await soul.rows()] == [
+        (SOUL, "G1", "open"),
+        ("ben", "G1", "open"),
+    ]
+
+
+async def test_a_repeated_goal_is_touched_and_not_added_again(soul: Aiming) -> None:
+    await soul.thinks(DM, MINE, add("The import, again!"))
+    (before,) = await soul.rows()
+    await soul.clock.sleep(HOUR)
+    assert await soul.thinks(DM, MINE, add("  the IMPORT again"), add("THE import: again")) == []
+    (after,) = await soul.rows()
+    assert after["touched_ms"] > before["touched_ms"]
+    assert (after["goal"], after["why"]) == ("The import, again!", "they asked")
+
+
+async def test_a_goal_before_others_is_no_repeat_of_one_that_they_may_not_know(soul: Aiming) -> None:
+    await soul.thinks(OPEN, EVERYBODY, add("the import"))
+    await soul.thinks(OPEN_TOO, outsiders(f"workspace:{TEAM}"), add("the import"))
+    assert len(await soul.rows()) == 2
+    assert [one.id for one in await soul.at_hand(OPEN_TOO, outsiders(f"workspace:{TEAM}"))] == ["G2"]
+
+
+async def test_an_audience_has_twelve_open_goals_at_most(soul: Aiming) -> None:
+    asked = [add(f"goal {number}") for number in range(MOST_OPEN + 2)]
+    assert await soul.thinks(DM, MINE, *asked) == ["too_many", "too_many"]
+    assert await soul.thinks(DM, MINE, add("goal 3"), complete("G1"), add("one more"), add("and one")) == ["too_many"]
+    assert await soul.thinks(OTHER_DM, THEIRS, add("elsewhere"), author="U2") == [], "another audience has its own"
+
+
+async def test_a_thought_that_is_not_to_be_remembered_changes_no_goal(soul: Aiming) -> None:
+    assert await soul.thinks(DM, MINE, add("a"), add("b"), passing=True) == ["private", "private"]
+    assert await soul.goals() == []
+
+
+async def test_goals_of_two_daemons_and_many_threads_are_kept_within_the_bound(
+    soul: Aiming, path: Path, clock: FakeClock
+) -> None:
+    async with open_database(path, clock) as other, asyncio.TaskGroup() as group:
+        for number in range(2 * MOST_OPEN):
+            database = (soul.thinker.database, other)[number % 2]
+            part = GoalChanges((add(f"goal {number}"), add("of all")))
+            stored = StoredThought("", thread(f"{number}.0"), EVERYBODY.audience, EVERYBODY, "U1", clock.now_ms())
+            group.create_task(database.write(partial(part.take, thought=stored)))
+    rows = await soul.rows()
+    assert [row["id"] for row in rows] == [f"G{number}" for number in range(1, MOST_OPEN + 1)]
+    assert [row["goal"] for row in rows].count("of all") == 1
+
+
+# -- before whom they are shown ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "made_before", "where", "readers", "shown"),
+    [
+        (DM, MINE, DM, MINE, True),
+        (DM, MINE, OTHER_DM, THEIRS, False),
+        (DM, MINE, OPEN, EVERYBODY, False),
+        (OPEN, EVERYBODY, DM, MINE, True),
+        (OPEN, EVERYBODY, OPEN_TOO, EVERYBODY, True),
+        (OPEN, EVERYBODY, OPEN, outsiders(f"workspace:{TEAM}"), False),
+        (OPEN, outsiders(f"workspace:{TEAM}"), OPEN, outsiders(f"workspace:{TEAM}"), True),
+        (OPEN, outsiders(f"workspace:{TEAM}"), OPEN_TOO, outsiders(f"workspace:{TEAM}"), False),
+        (DM, members("dm:D1", ["C9"]), DM, MINE, False),
+        (DM, MINE, DM, Readers(MINE.audience, members_only=True, apart=True), False),
+    ],
+)
+async def test_goals_are_shown_before_no_wider_readers(  # noqa: PLR0917 - one of each
+    soul: Aiming, made: ConversationKey, made_before: Readers, where: ConversationKey, readers: Readers, shown: bool
+) -> None:
+    await soul.thinks(made, made_before, add("the import"))
+    assert [one.goal for one in await soul.at_hand(where, readers)] == ["the import"] * shown
+    assert await soul.thinks(where, readers, complete("G1")) == ([] if shown else ["foreign"])
+
+
+async def test_what_is_due_comes_first_then_by_priority(soul: Aiming) -> None:
+    now = soul.clock.now_ms()
+    far, near = now + 10 * DAY * 1000, now + 1_000
+    timed = (add("later", priority=0.7, due_ms=far), add("soon", priority=0.1, due_ms=near))
+    await soul.thinks(DM, MINE, add("plain", priority=0.2), *timed, add("newest", priority=0.2))
+    assert [one.goal for one in await soul.at_hand(DM, MINE)] == ["later", "newest", "plain", "soon"]
+    await soul.clock.sleep(2)
+    assert [one.goal for one in await soul.at_hand(DM, MINE)] == ["soon", "later", "newest", "plain"]
+
+
+async def test_an_untouched_goal_is_shown_as_stale_once_and_may_be_taken_up_again(soul: Aiming) -> None:
+    await soul.thinks(DM, MINE, add("old"), add("timed", due_ms=soul.clock.now_ms() + 30 * DAY * 1000))
+    await soul.clock.sleep(14 * DAY)
+    timed, old = sorted(await soul.at_hand(DM, MINE), key=lambda one: one.stale)
+    assert (timed.goal, timed.stale, old.goal, old.stale) == ("timed", False, "old", True)
+    await soul.were_shown((timed, old), DM, MINE)
+    assert [one.goal for one in await soul.at_hand(DM, MINE)] == ["timed"]
+    await soul.thinks(DM, MINE, GoalChange("reprioritize", id=old.id, why="it matters again"))
+    await soul.were_shown((timed, old), DM, MINE)  # by a reply that began before
+    assert sorted(one.goal for one in await soul.at_hand(DM, MINE)) == ["old", "timed"]
+
+
+async def test_stale_goals_take_no_place_and_come_back_only_where_there_is_room(soul: Aiming) -> None:
+    await soul.thinks(DM, MINE, *(add(f"old {number}") for number in range(MOST_OPEN)))
+    await soul.clock.sleep(14 * DAY)
+    assert await soul.thinks(DM, MINE, *(add(f"new {number}") for number in range(MOST_OPEN))) == []
+    assert await soul.thinks(DM, MINE, add("old 1"), GoalChange("reprioritize", id="G1")) == ["too_many", "too_many"]
+    assert await soul.thinks(DM, MINE, complete("G1")) == []
+
+
+# -- when they go ------------------------------------------------------------------------------------------------------
+
+
+async def test_an_edit_or_a_deletion_takes_the_goals_that_were_made_of_the_words(soul: Aiming) -> None:
+    thinker = soul.thinker
+    await soul.thinks(DM, MINE, add("of the first"))
+    await soul.thinks(DM, MINE, add("of the second"))
+    await thinker.stores.inbox.accept(edited("2.000001", "I meant something else"))
+    assert await soul.goals() == ["of the first"]
+    await thinker.stores.inbox.accept(deleted("1.000001"))
+    assert await soul.goals() == []
+
+
+async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(soul: Aiming) -> None:
+    await soul.thinks(OPEN, EVERYBODY, add("the import"))
+    (seen,) = await soul.at_hand(OPEN_TOO, EVERYBODY)
+    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.thought])
+    await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="closed after it was seen"))
+    await soul.thinker.stores.inbox.accept(deleted("1.000001", conversation=OPEN))
+    assert await soul.goals() == []
+
+
+async def test_the_reason_for_a_change_goes_with_its_thought_and_the_goal_stays(soul: Aiming) -> None:
+    await soul.thinks(OPEN, EVERYBODY, add("the import"))
+    await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="Ada said that it runs"))
+    await soul.thinker.stores.inbox.accept(deleted("2.000001", conversation=OPEN_TOO))
+    (row,) = await soul.rows()
+    assert (row["goal"], row["state"], row["why"]) == ("the import", "done", "")
+
+
+async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_along(soul: Aiming) -> None:
+    await soul.thinks(DM, MINE, add("for me"))
+    await soul.thinks(OPEN, EVERYBODY, add("for you"), author="U2")
+    await soul.thinker.database.write(lambda unit: erase(unit, TEAM, "U1", Spared("", ""), 5, 5))
+    assert await soul.goals() == ["for you"]
+
+
+async def test_goals_are_kept_for_as_long_as_the_words_of_their_thoughts(soul: Aiming) -> None:
+    await soul.thinks(DM, MINE, add("the import"))
+    await soul.clock.sleep(7 * DAY)
+    await expire(soul.thinker.database, soul.clock, MemoryRetention(facts=6))
+    assert await soul.goals() == ["the import"]
+    await expire(soul.thinker.database, soul.clock, MemoryRetention(turns=6))
+    assert await soul.goals() == []
+
+
+async def test_goals_of_a_channel_that_is_made_private_are_for_its_members_and_shown_no_more(soul: Aiming) -> None:
+    await soul.thinks(OPEN, EVERYBODY, add("theirs now"))
+    (seen,) = await soul.at_hand(OPEN_TOO, EVERYBODY)
+    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.thought])
+    private = Audience.parse("channel:C1")
+    await soul.thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
+    assert [(row["goal"], row["audience"]) for row in await soul.rows()] == [("theirs now", "channel:C1")]
+    for where, readers in ((OPEN, members("channel:C1")), (OPEN_TOO, EVERYBODY), (DM, MINE)):
+        assert await soul.at_hand(where, readers) == ()
