@@ -62,7 +62,8 @@ def build_lanes(
         ring_others=services.bells.ring_for_work,
     )
     on_due = on_due_of(lanes, services.bells)
-    return lanes, Scheduler(store.intentions, store.approvals, asks, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+    due = (store.intentions, store.approvals, asks, store.due_predictions)
+    return lanes, Scheduler(*due, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
 
 
 def _words_in(services: CycleServices, language: str) -> Words:

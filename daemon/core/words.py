@@ -34,6 +34,7 @@ _UNSPACED: Final = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD: Final = re.compile(rf"(?P<run>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+")
+_IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
 _ACCENTS: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0640]+")
 _IS_ACCENTED: Final = re.compile("[^\x00-\x7f]")
 _KANA: Final = re.compile("[\u3040-\u309f]+")
@@ -79,6 +80,24 @@ def spans_of(text: str) -> Iterator[tuple[str, int, int]]:
             yield word, start, (start + len(word) if match["run"] else match.end())
 
 
+def holds_whole(text: str, words: str) -> bool:
+    """Whether words stand in a text as they are but for case and width, and are no part of a longer word.
+
+    In scripts without spaces every place is the end of a word.
+    """
+    where, wanted = (" ".join(unicodedata.normalize("NFKC", one).casefold().split()) for one in (text, words))
+    place = where.find(wanted) if wanted else -1
+    while place >= 0:
+        end = place + len(wanted)
+        joined = _belong_together(where[place - 1 : place], wanted[0]) or _belong_together(
+            wanted[-1], where[end : end + 1]
+        )
+        if not joined:
+            return True
+        place = where.find(wanted, place + 1)
+    return False
+
+
 def folded(text: str) -> str:
     """A text without case, width and accents; a few characters become two."""
     if not _IS_ACCENTED.search(text):
@@ -114,6 +133,13 @@ def likeness(term: Term, word: str) -> float:
         return 0.7 if len(shorter) >= LONGEST_STEM else 0.4  # a compound, or another word
     same = next((place for place, (one, two) in enumerate(zip(longer, shorter, strict=False)) if one != two), 0)
     return min(0.8, (same / len(longer)) ** 2 * 1.5)
+
+
+def _belong_together(one: str, next_: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    if not (one and next_) or _IS_UNSPACED.match(one) or _IS_UNSPACED.match(next_):
+        return False
+    return all(unicodedata.category(each)[0] in "LNM" or each == "_" for each in (one, next_))
 
 
 def _pairs(run: str) -> list[str]:

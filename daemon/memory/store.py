@@ -9,6 +9,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.memory.consolidation.stores import NightStores, night_stores
 from daemon.memory.database import Database, open_database
+from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
@@ -96,6 +97,7 @@ class Store:
     alarms: Alarms
     stream: Stream
     minds: Minds
+    due_predictions: DuePredictions
 
 
 @asynccontextmanager
@@ -173,4 +175,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         alarms=Alarms(database, clock, worker),
         stream=Stream(database, clock),
         minds=Minds(database, clock),
+        due_predictions=DuePredictions(database, clock, worker),
     )

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown."""
+    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown.
+
+    `surprise` (0 to 1) is the greatest among what came otherwise than expected.
+    """
 
     now_ms: int
     zone: str = ""
+    surprise: float = 0.0

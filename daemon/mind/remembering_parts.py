@@ -5,6 +5,7 @@ from typing import Final
 from daemon.memory.mind.remembering import KnownOutcome, NotedInThought
 from daemon.memory.queues.remembering import Remembered
 from daemon.memory.stream.parts import ThoughtPart
+from daemon.mind.expecting import weighed
 from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought.cognitive_output import MemoryOp
@@ -19,10 +20,10 @@ def wants_noting(output: CognitiveOutput) -> bool:
     return any(one.type in _NOTED for one in output.memory_ops)
 
 
-def remembering_parts(_moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
+def remembering_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
     """What a thought notes, and what it looked up or will look up."""
     tone = output.emotional_state.felt_quality
-    notes = tuple(_note(one, tone) for one in output.memory_ops if one.type in _NOTED)
+    notes = tuple(_note(one, tone, moment) for one in output.memory_ops if one.type in _NOTED)
     looks = sum(one.type == "retrieve" for one in output.memory_ops)
     return (
         *((NotedInThought(notes),) if notes else ()),
@@ -30,5 +31,6 @@ def remembering_parts(_moment: Moment, output: CognitiveOutput) -> tuple[Thought
     )
 
 
-def _note(one: MemoryOp, tone: str) -> Remembered:
-    return Remembered(one.content, one.significance or _USUAL_SIGNIFICANCE, one.tags, tone)
+def _note(one: MemoryOp, tone: str, moment: Moment) -> Remembered:
+    significance = weighed(one.significance or _USUAL_SIGNIFICANCE, moment.surprise)
+    return Remembered(one.content, significance, one.tags, tone)

@@ -41,6 +41,7 @@ def take_effect(context: ProcessContext, thought: Considered) -> None:
             given_to(context).model_dump_json(exclude_defaults=True),
             _as_said(thought.output, thought.reply).model_dump_json(exclude_defaults=True),
             spoke=bool(thought.reply),
+            surprise=context.cycle.at_hand.expected.surprise,
             did={"external_speech": 1} if thought.reply else {},
             refused=tuple((one.field, one.reason) for one in thought.read.refused),
             saw_thoughts=context.cycle.thoughts.ids,

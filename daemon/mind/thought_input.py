@@ -7,12 +7,14 @@ from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
 from daemon.core.zones import zone_of
 from daemon.memory.stream.reading import LastThoughts
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.recall.expected import what_came
 from daemon.mind.recall.stream import held_in, left_out, settled_lines
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
     EmotionalState,
     Environment,
     Percept,
+    PredictionError,
     PreviousThought,
     SelfModel,
     SurfacedMemory,
@@ -40,6 +42,10 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
         new_percepts=(*_percepts(memory), *_motor(context.cycle.thoughts), *since),
+        prediction_errors=tuple(
+            PredictionError(predicted=one.what, actual=what_came(one), surprise=one.surprise)
+            for one in context.cycle.at_hand.expected.errors
+        ),
         surfaced_memories=tuple(
             SurfacedMemory(content=one.content) for one in memory.region(MEMORIES) if one.role is not Role.SYSTEM
         ),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from daemon.memory.stream.parts import ThoughtPart
+from daemon.mind.expecting import expected_of
 from daemon.mind.goal_updates import goals_of
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.moment import Moment
@@ -15,12 +16,12 @@ from daemon.mind.thought import CognitiveOutput
 
 PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 
-_KINDS: Final[tuple[PartsOf, ...]] = (remembering_parts, goals_of)
+_KINDS: Final[tuple[PartsOf, ...]] = (expected_of, remembering_parts, goals_of)
 
 
 def moment_of(context: ProcessContext) -> Moment:
     """The moment of a cycle."""
-    return Moment(context.mind.clock.now_ms(), context.perception.zone)
+    return Moment(context.mind.clock.now_ms(), context.perception.zone, context.cycle.at_hand.expected.surprise or 0.0)
 
 
 def parts_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:

@@ -105,6 +105,7 @@ def effect_of_cycle(
         answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
+        given=tuple(one.id for one in cycle.at_hand.expected.errors),
         thoughts=thoughts_of(cycle, motor, thinking.run, thinking.transcript) if soul.mind == "cycle" else None,
         silent=motor.silence is not Silence.REFUSED,
         nod=nod_of(cycle, soul) if motor.silence is Silence.NOD else None,
@@ -145,6 +146,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
         dates=dict(cycle.dates),
         acts=said_to_souls(cycle, parts),
+        used_tools=frozenset(cycle.used_tools),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
         cap_shown_day=cycle.cap_shown_day,
     )

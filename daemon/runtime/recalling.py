@@ -11,6 +11,7 @@ from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.library import Passage
 from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.expectations.settling import came_with
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -36,6 +37,7 @@ from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.sensing import sense_files
 from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.runtime.silence import silence_of
+from daemon.runtime.used_tools import noting_tools
 from daemon.soul import Soul
 from daemon.soul_engine import integrate, with_abilities, with_room
 
@@ -86,7 +88,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         interrupt=cycle.interrupt,
         visit=_visit(cycle, known, transcript, now),
         own_state=known.own_state,
-        capabilities=services.capabilities.before(readers),
+        capabilities=noting_tools(services.capabilities.before(readers), cycle.used_tools.add),
         cycle=replace(await _current(cycle, soul, at_work), thoughts=known.thoughts, at_hand=known.at_hand),
     )
 
@@ -157,7 +159,9 @@ async def _known(
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
     cycle.memory_read_at = thoughts.read_at
     people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
-    cycle.at_hand = at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
+    here = cycle.claim.conversation
+    held = await cycle.services.minds.at_hand(here, cycle.readers)
+    cycle.at_hand = at_hand = replace(held, expected=held.expected.after(here, came_with(cycle.perceptions)))
     return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal, thoughts, at_hand)
 
 

@@ -1,4 +1,7 @@
-"""Moves scheduled work from memory.db into the inbox as it falls due, and what became of questions to sessions."""
+"""Moves scheduled work from memory.db into the inbox as it falls due, and what became of questions to sessions.
+
+What was expected by then is scored, which wakes nobody.
+"""
 
 from collections.abc import Callable
 
@@ -6,6 +9,7 @@ from daemon.core.concurrency import Bell
 from daemon.core.last_line import LastLine
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
+from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
 from daemon.shared.asking import SessionQuestions
@@ -17,7 +21,7 @@ _SHORTEST_WAIT = 0.05
 
 
 class Scheduler:
-    """Moves due intentions and expired questions into the inbox and then calls `on_due`.
+    """Moves due intentions and expired questions into the inbox and then calls `on_due`; scores what is over.
 
     `alarm` rings when something was scheduled. Several schedulers may share one memory.db: each row is moved once.
     """
@@ -27,6 +31,7 @@ class Scheduler:
         intentions: Intentions,
         approvals: Approvals,
         asking: SessionQuestions,
+        predictions: DuePredictions,
         *,
         clock: Clock,
         emit: Emit,
@@ -36,6 +41,7 @@ class Scheduler:
         self._intentions = intentions
         self._approvals = approvals
         self._asking = asking
+        self._predictions = predictions
         self._clock = clock
         self._emit = emit
         self._last_line = LastLine(clock, emit)
@@ -65,6 +71,8 @@ class Scheduler:
             self._announce("approvals.expired", expired)
         if unanswered := await self._asking.fall_due():
             self._announce("sessions.unanswered", unanswered)
+        if self._is_due(await self._predictions.next_due_ms()) and (scored := await self._predictions.fall_due()):
+            self._emit("predictions.scored", count=scored)
 
     def _announce(self, event: str, count: int) -> None:
         self._emit(event, count=count)
@@ -75,7 +83,8 @@ class Scheduler:
 
     async def _until_next(self) -> float:
         """Seconds until the next row falls due, at most POLL."""
-        dues = (await self._intentions.next_due_ms(), await self._approvals.next_due_ms())
+        stores = (self._intentions, self._approvals, self._predictions)
+        dues = [await one.next_due_ms() for one in stores]
         due = min((one for one in dues if one is not None), default=None)
         if due is None:
             return POLL

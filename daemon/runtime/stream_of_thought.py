@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from daemon.core.perception import Modality, Perception
+from daemon.core.perception import Modality
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.goal_changes import StaleShown
 from daemon.memory.stream.keeping import CycleThoughts
@@ -21,7 +21,7 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
     """The thoughts of a cycle with all that they saw; None where it thought nothing."""
     thoughts = motor.thoughts
     if not thoughts or not thoughts[-1].spoke:  # it only looked something up, and another step spoke
-        thoughts += _of_another_step(cycle.newest, motor, run)
+        thoughts += _of_another_step(cycle, motor, run)
     if not thoughts:
         return None
     surfaced = {*(one.id for one in (*cycle.found, *motor.drawn_on.values())), *cycle.at_hand.thoughts}
@@ -42,7 +42,7 @@ def stale_goals_shown(cycle: Cycle) -> tuple[StaleShown, ...]:
     return (StaleShown(cycle.claim.conversation.soul, stale),) if answered else ()
 
 
-def _of_another_step(newest: Perception, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:
+def _of_another_step(cycle: Cycle, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:
     """A reply's private thought, a poem, or what a run of the autonomous loop said, in the form of a whole thought."""
     monologue = motor.annotations.get(MONOLOGUE)
     inner = monologue.strip() if isinstance(monologue, str) else ""
@@ -51,12 +51,13 @@ def _of_another_step(newest: Perception, motor: Motor, run: ProcessRun) -> tuple
     output = CognitiveOutput(inner_speech=inner, external_speech=motor.said or None)
     return (
         NewThought(
-            occasion_of(newest),
+            occasion_of(cycle.newest),
             thinking_process(run),
             "",
             output.model_dump_json(exclude_defaults=True),
             degraded=motor.annotations.get(DEGRADED) is True,
             spoke=bool(motor.said),
+            surprise=cycle.at_hand.expected.surprise,
         ),
     )
 

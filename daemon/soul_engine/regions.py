@@ -18,6 +18,8 @@ SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES = "soul_state", "person", "notes",
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
 GOALS = "goals"
 """What the soul means to do: data."""
+EXPECTED, SURPRISES = "expected", "surprises"
+"""What the soul expects, and what came otherwise: data."""
 ROOM = "room"
 """What those who manage the channel ask of the soul there: data."""
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
@@ -32,7 +34,7 @@ EARLIER_REGIONS = (SUMMARY, THREAD)
 """What was before the talk and stands before it; these change only when the talk shown is cut anew."""
 
 KNOWN_REGIONS = (
-    *(SOUL_STATE, GOALS, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
+    *(SURPRISES, SOUL_STATE, GOALS, EXPECTED, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
     *(TURNS, ASIDE, BESIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
 )
 PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
@@ -41,7 +43,10 @@ PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
 BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
-GIVING_WAY = (ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES)
+GIVING_WAY = (
+    *(SURPRISES, ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, EXPECTED),
+    *(THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES),
+)
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
 
 REGION_ORDER = (*STABLE_REGIONS, *EARLIER_REGIONS, *KNOWN_REGIONS, *PRESENT_REGIONS, DEFAULT_REGION)
@@ -53,6 +58,8 @@ HEADINGS = {
     PERSON: "Who is here",
     THOUGHTS: "What you thought lately",
     GOALS: "What you mean to do",
+    EXPECTED: "What you expect",
+    SURPRISES: "What came otherwise than you expected",
     AT_WORK: "Who is at work",
     ROOM: "What this channel asks of you",
     ASIDE: "What they said to each other meanwhile",

@@ -114,7 +114,7 @@ async def test_the_next_thought_is_shown_what_the_last_one_expected_and_looked_o
     await thinker.answered("Ada", "dm", "the import is slow")
     await thinker.answered("Ada", "dm", "here it is")
     shown = thinker.last_prompt()
-    assert "Expected (80%): Ada will send the log next few exchanges" in shown
+    assert 'about="P1, 80% sure, within 3 more replies">Ada will send the log<' in shown.replace("\n", "")
     assert "To look out for: the word timeout" in shown
 
 

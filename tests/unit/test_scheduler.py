@@ -12,6 +12,7 @@ from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
+from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.queues.approvals import Approvals, NewApproval, store_approval
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import Intentions, store_intentions
@@ -113,6 +114,7 @@ async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIt
             bench.intentions,
             Approvals(database, clock, WORKER),
             questions_of(database, clock),
+            DuePredictions(database, clock, WORKER),
             clock=clock,
             emit=events,
             alarm=alarm,

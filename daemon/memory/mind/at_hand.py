@@ -6,19 +6,22 @@ from typing import Final
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
+from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
 from daemon.memory.mind.goals import Goal, goals_at_hand
 
 
 @dataclass(frozen=True, slots=True)
 class AtHand:
-    """What is in force in a conversation: the open goals that its readers may know of."""
+    """What is in force in a conversation: the open goals that its readers may know of, and what is expected."""
 
     goals: tuple[Goal, ...] = ()
+    expected: Expected = NOTHING_EXPECTED
 
     @property
     def thoughts(self) -> tuple[str, ...]:
         """The ids of the thoughts by which it was made: what a thought that is shown it saw."""
-        return tuple(dict.fromkeys(one.thought for one in self.goals if one.thought))
+        of_goals = (one.thought for one in self.goals if one.thought)
+        return tuple(dict.fromkeys((*of_goals, *self.expected.thoughts)))
 
 
 NOTHING_AT_HAND: Final = AtHand()
@@ -34,6 +37,7 @@ class Minds:
         """All that is in force there for these readers. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> AtHand:
-            return AtHand(await goals_at_hand(transaction, conversation, readers, self._clock.now_ms()))
+            goals = await goals_at_hand(transaction, conversation, readers, self._clock.now_ms())
+            return AtHand(goals, await expected_at_hand(transaction, conversation, readers))
 
         return await self._database.read(unit)

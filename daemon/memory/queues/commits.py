@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from daemon.core.errors import LostLease
 from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Transaction
+from daemon.memory.expectations.settling import came_with, settle
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE, note_to_look_through, record_encounter
@@ -67,6 +68,8 @@ class Commits(WorkerStore):
                 trace_id=effect.trace_id,
                 now=now,
             )
+            came = came_with((one.perception for one in effect.answered), effect.used_tools)
+            await settle(transaction, effect.claim.conversation, came, effect.given, now)
             if effect.thoughts is not None:
                 await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)
             await self._store_posts(transaction, effect, now)

@@ -48,7 +48,8 @@ class CycleEffect:
     parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
     `answers` are offered to the recipient under the last part. The authors of `missed` are asked about
     them later. `thoughts` go into the stream of thought of the conversation. `silent`: the soul chose to say
-    nothing, so that no draft may stay; with a `nod`, that is the answer.
+    nothing, so that no draft may stay; with a `nod`, that is the answer. `given` are the ids of the expectations
+    whose outcome its thought was given, `used_tools` the tools that were used with success.
     """
 
     claim: Claim
@@ -95,3 +96,5 @@ class CycleEffect:
     thoughts: CycleThoughts | None = None
     silent: bool = False
     nod: Nod | None = None
+    given: tuple[str, ...] = ()
+    used_tools: frozenset[str] = frozenset()

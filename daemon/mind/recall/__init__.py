@@ -16,6 +16,7 @@ from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
+from daemon.mind.recall.expected import with_expected
 from daemon.mind.recall.goals import with_goals
 from daemon.mind.recall.mood import with_state, with_workflow
 from daemon.mind.recall.people import with_people
@@ -79,6 +80,7 @@ def recall(
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     memory = with_workflow(with_state(memory, known.own_state, soul, now_ms), known.workflow)
     memory = with_goals(memory, known.at_hand.goals, now_ms, perception.zone)
+    memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, known.thread)

@@ -74,10 +74,6 @@ def _whole(thought: CognitiveOutput) -> str:
         "" if thought.external_speech else "You said nothing aloud.",
         _line("How you were", about.current_state),
         _line("Unsure of", about.new_uncertainty),
-        *(
-            _line(f"Expected ({one.confidence:.0%})", f"{one.what} {one.timeframe}".strip())
-            for one in thought.predictions
-        ),
         _line("To look out for", "; ".join(thought.attention.focus_on)),
     ]
     return "\n".join(filter(None, lines))

@@ -73,6 +73,90 @@ CHANGES: tuple[str, ...] = (
     """,
     "CREATE INDEX proposals_by_conversation ON approvals (conversation) WHERE tool GLOB 'mind.*'",
     "CREATE INDEX proposals_by_soul ON approvals (soul, state) WHERE tool GLOB 'mind.*'",
+    # What a soul expects, numbered for each soul: P1, P2. `kind` is what decides it; `exchanges`: how many are left
+    # where it waits for exchanges; `shown`: a thought was given what came of it. With the words of its thought its own
+    # go; numbers stay.
+    """
+    CREATE TABLE predictions (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      soul TEXT NOT NULL,
+      id TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      conversation TEXT NOT NULL,
+      audience TEXT NOT NULL,
+      readers TEXT NOT NULL,                     -- JSON: before whom it was expected
+      thought TEXT NOT NULL REFERENCES thoughts (id),
+      confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+      kind TEXT NOT NULL CHECK (kind IN ('reply', 'mention', 'silence', 'goal', 'tool', 'sense', 'none')),
+      goal TEXT NOT NULL,                        -- the goal that has to be completed, '' for another kind
+      made_ms INTEGER NOT NULL,
+      due_ms INTEGER NOT NULL,
+      exchanges INTEGER,
+      state TEXT NOT NULL CHECK (state IN ('open', 'hit', 'miss', 'unresolved', 'withdrawn')),
+      scored_by TEXT NOT NULL DEFAULT '' CHECK (scored_by IN ('', 'rule', 'person', 'judge')),
+      surprise REAL,
+      scored_ms INTEGER,
+      shown INTEGER NOT NULL DEFAULT 0 CHECK (shown IN (0, 1)),
+      what TEXT NOT NULL,
+      timeframe TEXT NOT NULL,
+      awaited TEXT NOT NULL,                     -- JSON: the check
+      UNIQUE (soul, id)
+    ) STRICT
+    """,
+    "CREATE INDEX predictions_here ON predictions (conversation, seq) WHERE state = 'open'",
+    "CREATE INDEX predictions_due ON predictions (soul, workspace, due_ms) WHERE state = 'open'",
+    "CREATE INDEX predictions_in_force ON predictions (soul, workspace, audience, seq) WHERE state = 'open'",
+    """
+    CREATE INDEX predictions_unseen ON predictions (conversation, surprise)
+    WHERE shown = 0 AND state IN ('hit', 'miss')
+    """,
+    "CREATE INDEX predictions_of_goals ON predictions (soul, goal) WHERE state = 'open' AND goal <> ''",
+    "CREATE INDEX predictions_by_thought ON predictions (thought)",
+    "CREATE INDEX predictions_by_soul ON predictions (soul, seq)",
+    "CREATE INDEX predictions_scored ON predictions (soul, state, scored_ms, kind, confidence)",
+    # What all that a soul expected came to: figures alone.
+    """
+    CREATE TABLE prediction_sums (
+      soul TEXT PRIMARY KEY,
+      scored INTEGER NOT NULL,
+      hits INTEGER NOT NULL,
+      confidence REAL NOT NULL,
+      squared REAL NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TRIGGER predictions_summed AFTER UPDATE OF state ON predictions
+    WHEN OLD.state = 'open' AND NEW.state IN ('hit', 'miss')
+    BEGIN
+      INSERT INTO prediction_sums (soul, scored, hits, confidence, squared)
+      VALUES (NEW.soul, 1, NEW.state = 'hit', NEW.confidence, NEW.surprise * NEW.surprise)
+      ON CONFLICT (soul) DO UPDATE SET scored = scored + 1, hits = hits + excluded.hits,
+        confidence = confidence + excluded.confidence, squared = squared + excluded.squared;
+    END
+    """,
+    """
+    CREATE TRIGGER predictions_go_with_thoughts AFTER UPDATE OF emptied ON thoughts
+    WHEN NEW.emptied = 1 AND OLD.emptied = 0
+    BEGIN
+      UPDATE predictions SET what = '', timeframe = '', awaited = json_object('kind', kind),
+        state = CASE state WHEN 'open' THEN 'withdrawn' ELSE state END
+      WHERE thought = NEW.id;
+    END
+    """,
+    """
+    CREATE TRIGGER predictions_narrow_with_thoughts AFTER UPDATE OF audience ON thoughts
+    BEGIN
+      UPDATE predictions SET audience = NEW.audience WHERE thought = NEW.id;
+    END
+    """,
+    """
+    CREATE TRIGGER predictions_of_goals_done AFTER UPDATE OF state ON goals
+    WHEN NEW.state = 'done' AND OLD.state <> 'done'
+    BEGIN
+      UPDATE predictions SET state = 'hit', scored_by = 'rule', surprise = 1 - confidence, scored_ms = NEW.closed_ms
+      WHERE soul = NEW.soul AND goal = NEW.id AND state = 'open' AND goal <> '' AND due_ms >= NEW.closed_ms;
+    END
+    """,
 )
 
 

@@ -1,0 +1,141 @@
+"""Until when something is expected: reads a timeframe as a soul writes it, in English or German."""
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, when
+from daemon.core.zones import zone_of
+
+DAY_MS: Final = 24 * 60 * MINUTE_MS
+
+EXCHANGES_LAST_MS: Final = 14 * DAY_MS
+"""How long exchanges are waited for: after that nothing is said of what was expected of them."""
+
+_A_FEW: Final = 3
+_MOST_EXCHANGES: Final = 50
+_NUMBERS: Final = {
+    **dict.fromkeys(("a", "an", "one", "ein", "eine", "einer", "einem", "einen"), 1),
+    **dict.fromkeys(("couple", "two", "zwei", "paar"), 2),
+    **dict.fromkeys(("few", "some", "several", "three", "drei", "wenigen", "einigen", "einige", "wenige"), _A_FEW),
+    **dict.fromkeys(("four", "vier"), 4),
+    **dict.fromkeys(("five", "fünf"), 5),
+    **dict.fromkeys(("ten", "zehn"), 10),
+}
+_UNITS: Final = {
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s", "sekunde", "sekunden"), "s"),
+    **dict.fromkeys(("minute", "minutes", "min", "mins", "m", "minuten"), "m"),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunde", "stunden"), "h"),
+    **dict.fromkeys(("day", "days", "d", "tag", "tage", "tagen", "tages"), "d"),
+    **dict.fromkeys(("week", "weeks", "w", "woche", "wochen"), "w"),
+}
+_SEVERAL: Final = (
+    *("seconds", "minutes", "hours", "days", "weeks"),
+    *("sekunden", "minuten", "stunden", "tage", "tagen", "wochen"),
+)
+_EXCHANGE: Final = re.compile(
+    r"(?:exchanges?|turns?|messages?|repl(?:y|ies)|responses?|nachrichten?|antwort(?:en)?|wortwechseln?|beiträgen?)"
+)
+_LEADING: Final = re.compile(
+    r"(?:within|in|by|until|till|before|during|over|on|at|after|next|the|this|coming|end of|"
+    r"innerhalb|binnen|bis|am|um|zum|vor|nächsten?|nächster|kommenden?|diese[nr]?|der|den|dem|des|von) "
+)
+_DAYS: Final = (
+    ("monday", "mon", "montag"),
+    ("tuesday", "tue", "dienstag"),
+    ("wednesday", "wed", "mittwoch"),
+    ("thursday", "thu", "donnerstag"),
+    ("friday", "fri", "freitag"),
+    ("saturday", "sat", "samstag"),
+    ("sunday", "sun", "sonntag"),
+)
+_WEEKDAYS: Final = {name: number for number, names in enumerate(_DAYS) for name in names}
+_NEAR: Final = {
+    **dict.fromkeys(("today", "tonight", "day", "heute", "heute abend", "tages"), 0),
+    **dict.fromkeys(("tomorrow", "morgen"), 1),
+    **dict.fromkeys(("day after tomorrow", "übermorgen"), 2),
+}
+_SOON: Final = ("soon", "shortly", "immediately", "right away", "bald", "gleich", "sofort")
+_SOON_MS: Final = 60 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Timeframe:
+    """Until when (ms, UTC), and for how many exchanges: None where the time alone counts."""
+
+    until_ms: int
+    exchanges: int | None = None
+
+
+def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
+    """What a timeframe means, such as "in 2h", "next 10 seconds", "by Friday" or "next few exchanges" (three).
+
+    A day ends at midnight in `zone`, an IANA name, or in UTC. What can't be read means a day from now.
+    """
+    words = " ".join(text.casefold().strip(" .!").split())
+    if (number := _exchanges(words)) is not None:
+        return Timeframe(now_ms + EXCHANGES_LAST_MS, number)
+    found = _read(words, now_ms, zone)
+    return Timeframe(now_ms + DAY_MS if found is None or not now_ms < found <= now_ms + FARTHEST_MS else found)
+
+
+def _exchanges(words: str) -> int | None:
+    parts = words.split()
+    if not parts or not _EXCHANGE.fullmatch(parts[-1]):
+        return None
+    numbers = [_number(one) for one in parts[:-1]]
+    said = [one for one in numbers if one is not None]
+    many = parts[-1].endswith(("s", "en", "n"))
+    return min(_MOST_EXCHANGES, max(1, said[-1] if said and not (said[-1] == 1 and many) else _A_FEW if many else 1))
+
+
+def _number(word: str) -> int | None:
+    return int(word) if re.fullmatch(r"[0-9]{1,9}", word) else _NUMBERS.get(word)
+
+
+def _read(words: str, now_ms: int, zone: str) -> int | None:
+    """The moment that is meant, tried with fewer and fewer of the words that lead to it."""
+    while words:
+        for read in (_soon, _day, _span):
+            if (found := read(words, now_ms, zone)) is not None:
+                return found
+        try:
+            return when(words, now_ms, zone or "UTC")
+        except ValueError:
+            pass
+        words = _LEADING.sub("", words, count=1) if _LEADING.match(words) else ""
+    return None
+
+
+def _soon(words: str, now_ms: int, _zone: str) -> int | None:
+    return now_ms + _SOON_MS if words in _SOON else None
+
+
+def _span(words: str, now_ms: int, _zone: str) -> int | None:
+    """A number, in words too, and a unit, such as "few minutes" or "2 stunden"; units without one are a few."""
+    parts = [one for one in words.split() if one not in ("of", "von", "next", "nächsten")]
+    unit = _UNITS.get(parts[-1]) if parts else None
+    numbers = [_number(one) for one in parts[:-1]]
+    if unit is None or None in numbers:
+        return None
+    said = [one for one in numbers if one is not None]
+    number = said[-1] if said else _A_FEW if parts[-1] in _SEVERAL else 1
+    try:
+        return when(f"{number}{unit}", now_ms)
+    except ValueError:
+        return None
+
+
+def _day(words: str, now_ms: int, zone: str) -> int | None:
+    """The end of a day that is named."""
+    there = zone_of(zone) or dt.UTC
+    today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
+    if words in _NEAR:
+        ahead = _NEAR[words]
+    elif words in _WEEKDAYS:
+        ahead = (_WEEKDAYS[words] - today.weekday()) % 7
+    else:
+        return None
+    midnight = dt.datetime.combine(today + dt.timedelta(days=ahead + 1), dt.time(), there)
+    return int(midnight.timestamp() * 1000)

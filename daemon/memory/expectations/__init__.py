@@ -1,0 +1,1 @@
+"""What souls expect of what comes next, and how that is scored."""

@@ -1,0 +1,189 @@
+"""Scores what was expected, once and without a model: by what a cycle heard, or when its time is over."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.expectations import Came, Noticed, Outcome, decided, surprise_of, when_over
+from daemon.core.perception import ConversationKey, Modality, Perception
+from daemon.core.timetable import platform_time
+from daemon.memory.database import Transaction
+from daemon.memory.expectations.predictions import OpenPrediction, open_in
+from daemon.memory.records import Speaks, as_json
+from daemon.memory.worker_store import WorkerStore
+
+SENSE: Final = "sense"
+"""The parameter of a perception that names what it came from."""
+
+_NAMES_OF_SENSES: Final = (SENSE, "program", "from")
+_AT_ONCE: Final = 50  # scored in one transaction, which has to be short
+_LOOKED_AT: Final = 100  # newest messages of a conversation
+_DUE: Final = """
+    SELECT * FROM predictions p WHERE soul = :soul AND workspace = :workspace AND state = 'open' AND due_ms <= :now
+      AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = p.conversation AND i.state IN ('new', 'claimed'))
+    ORDER BY due_ms LIMIT :most
+    """  # what was heard in time and waits to be answered is scored where it is
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What became of an expectation; `surprise` is None where nothing decided it."""
+
+    prediction: OpenPrediction
+    outcome: Outcome
+    surprise: float | None
+
+
+def came_with(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset()) -> Came:
+    """What the perceptions of a cycle let come true; bots and sessions are no persons."""
+    heard = tuple(map(_heard, perceptions))
+    return Came(heard, tools, exchange=any(one.author for one in heard))
+
+
+def scores(open_: Iterable[OpenPrediction], came: Came) -> tuple[Score, ...]:
+    """Those that what came decides, and those whose exchanges are over with it."""
+    found = list[Score]()
+    for one in open_:
+        outcome = decided(one.check, came, one.due_ms)
+        if outcome is None and came.exchange and one.exchanges is not None and one.exchanges <= 1:
+            outcome = when_over(one.check)
+        if outcome is not None:
+            found.append(_score(one, outcome))
+    return tuple(found)
+
+
+async def settle(
+    transaction: Transaction, conversation: ConversationKey, came: Came, given: Sequence[str], now: int
+) -> None:
+    """Score what a cycle perceived, in its commit; the outcomes that its thought was `given` (ids) are news no more."""
+    open_ = await open_in(transaction, conversation)
+    await _keep(transaction, scores(open_, came), now)
+    if came.exchange and any(one.exchanges is not None for one in open_):
+        await transaction.run(
+            """
+            UPDATE predictions SET exchanges = exchanges - 1
+            WHERE conversation = :id AND state = 'open' AND exchanges IS NOT NULL
+            """,
+            id=str(conversation),
+        )
+    if given:
+        await transaction.run(
+            """
+            UPDATE predictions SET shown = 1 WHERE conversation = :id AND shown = 0 AND state IN ('hit', 'miss')
+              AND id IN (SELECT value FROM json_each(:given))
+            """,
+            id=str(conversation),
+            given=as_json(list(given)),
+        )
+
+
+class DuePredictions(WorkerStore):
+    """Scores what one soul expected, when its time is over. Each call may raise StoreError."""
+
+    async def next_due_ms(self) -> int | None:
+        """When the next open expectation is over; None without any."""
+        return await self._due_ms(
+            "SELECT min(due_ms) AS due FROM predictions "
+            "WHERE soul = :soul AND workspace = :workspace AND state = 'open'"
+        )
+
+    async def fall_due(self) -> int:
+        """Score what is over; gives how many. What another daemon scored meanwhile is left as it is."""
+        which = {**self._worker.scope, "most": _AT_ONCE}
+        if not await self._database.rows(_DUE, now=self._clock.now_ms(), **which):
+            return 0
+
+        async def unit(transaction: Transaction) -> int:
+            now = self._clock.now_ms()
+            rows = await transaction.rows(_DUE, now=now, **which)
+            over = [_score(one, await _at_its_end(transaction, one)) for one in map(OpenPrediction.from_row, rows)]
+            return await _keep(transaction, over, now)
+
+        return await self._database.write(unit)
+
+
+async def _keep(transaction: Transaction, found: Iterable[Score], now: int) -> int:
+    kept = 0
+    for one in found:
+        rows = await transaction.rows(
+            """
+            UPDATE predictions SET state = :state, scored_by = 'rule', surprise = :surprise, scored_ms = :now
+            WHERE seq = :seq AND state = 'open' RETURNING seq
+            """,
+            state=one.outcome,
+            surprise=one.surprise,
+            now=now,
+            seq=one.prediction.seq,
+        )
+        kept += len(rows)
+    return kept
+
+
+def _score(one: OpenPrediction, outcome: Outcome) -> Score:
+    return Score(one, outcome, surprise_of(outcome, one.confidence))
+
+
+async def _at_its_end(transaction: Transaction, one: OpenPrediction) -> Outcome:
+    """What it came to in the end, by words that no cycle answered and by answered ones as they are now.
+
+    Exchanges that never came leave it undecided.
+    """
+    heard = (*await _said_aside(transaction, one), *await _edited(transaction, one))
+    if (outcome := decided(one.check, Came(heard), one.due_ms)) is not None:
+        return outcome
+    return when_over(one.check) if one.exchanges is None else Outcome.UNRESOLVED
+
+
+async def _said_aside(transaction: Transaction, one: OpenPrediction) -> tuple[Noticed, ...]:
+    """What was said to others in its thread meanwhile, by people who spoke to the soul there."""
+    if one.check.kind not in ("reply", "mention", "silence"):
+        return ()
+    rows = await transaction.rows(
+        """
+        SELECT i.ts, i.author, i.name, i.body FROM inbox i
+        WHERE i.conversation = :id AND i.aside = 1 AND i.ts > :made AND i.ts <= :due
+          AND EXISTS (SELECT 1 FROM turns t WHERE t.conversation = :id AND t.author = i.author AND t.speaker = 'person')
+        ORDER BY i.ts DESC LIMIT :most
+        """,
+        id=one.conversation,
+        made=platform_time(one.made_ms),
+        due=platform_time(one.due_ms),
+        most=_LOOKED_AT,
+    )
+    return tuple(Noticed(_ms(row["ts"], one.due_ms), row["body"], row["author"], row["name"]) for row in rows)
+
+
+async def _edited(transaction: Transaction, one: OpenPrediction) -> tuple[Noticed, ...]:
+    """What was answered since it was expected and says something else by now."""
+    if one.check.kind != "mention":
+        return ()
+    key = ConversationKey.parse(one.conversation)
+    rows = await transaction.rows(
+        """
+        SELECT t.ts, t.author, t.name, t.body FROM turns t CROSS JOIN inbox i ON i.id = :place || t.ts
+        WHERE t.conversation = :id AND t.speaker = 'person' AND t.said_ms > :made AND i.revision > 0
+        ORDER BY t.seq DESC LIMIT :most
+        """,
+        id=one.conversation,
+        place="/".join((key.soul, key.workspace, key.channel, "")),
+        made=one.made_ms,
+        most=_LOOKED_AT,
+    )
+    return tuple(Noticed(_ms(row["ts"], one.due_ms), row["body"], row["author"], row["name"]) for row in rows)
+
+
+def _heard(one: Perception) -> Noticed:
+    at_ms = _ms(one.ts, one.received_ms) if one.has_message else one.received_ms
+    if one.modality is not Modality.WORDS:
+        named = (str(one.params[key]) for key in _NAMES_OF_SENSES if one.params.get(key))
+        return Noticed(at_ms, one.content, sense=next(named, str(one.modality)))
+    person = Speaks.of(one.author) is Speaks.PERSON and not one.bot
+    return Noticed(at_ms, one.content, one.author if person else "", one.name)
+
+
+def _ms(ts: str, else_ms: int) -> int:
+    """The moment of a message, by the platform's ts."""
+    try:
+        return int(float(ts) * 1000)
+    except ValueError:
+        return else_ms
