@@ -1,12 +1,15 @@
 """`soul approvals`: requests for permission to use a tool, what thoughts propose, and who decided."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import click
 
 from daemon.cli.database_access import with_agenda
+from daemon.cli.mind_documents import values_of_hosted
 from daemon.cli.options import json_option, limit_option, state_option
 from daemon.cli.output import age, say, show_rows
+from daemon.core.config import load_settings
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
 from daemon.memory.mind.allowing import Proposal
 from daemon.memory.stream.parts import ThoughtPart
@@ -76,16 +79,23 @@ def approve(names: tuple[str, ...]) -> None:
     and `soul thoughts show ID --words` prints it.
     """
 
+    parts = _parts_by(values_of_hosted(load_settings()))
+
     async def work(agenda: Agenda) -> None:
         for name in names:
-            field, refused = await agenda.approve(name, _parts_of)
+            field, refused = await agenda.approve(name, parts)
             left_out = f", without what is {', '.join(dict.fromkeys(refused))}" if refused else ""
             say(f"{name} is approved: its {field} are in effect{left_out}.")
 
     with_agenda(work)
 
 
-def _parts_of(proposal: Proposal) -> tuple[ThoughtPart, ...]:
-    output = CognitiveOutput.model_validate_json(proposal.output)
-    found = parts_of(Moment(proposal.now_ms, proposal.zone), output)
-    return tuple(one for one in found if one.field == proposal.field)
+def _parts_by(values: Mapping[str, tuple[str, ...]]) -> Callable[[Proposal], tuple[ThoughtPart, ...]]:
+    """Gives the parts of a proposal; `values` are those of the soul.toml of each soul."""
+
+    def parts(proposal: Proposal) -> tuple[ThoughtPart, ...]:
+        output = CognitiveOutput.model_validate_json(proposal.output)
+        moment = Moment(proposal.now_ms, proposal.zone, values=values.get(proposal.soul, ()))
+        return tuple(one for one in parts_of(moment, output) if one.field == proposal.field)
+
+    return parts

@@ -29,7 +29,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "people": "Show what the soul knows about users, per audience, and how it changed.",
         "memory": "Show what is remembered, how it is found, and why.",
         "thoughts": "Show the stream of thought of a soul that thinks whole thoughts.",
-        "mind": "Show the forms of a thought, check one, and set what a mind may do by itself.",
+        "mind": "Show what a mind holds, the forms of a thought, and what it may do by itself.",
         "passport": "Write all memories into files, bring such files back, or check them.",
         "context": "Show and change the typed state that souls and people share.",
         "notes": "Show the notes that souls send each other, or send one.",

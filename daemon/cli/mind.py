@@ -1,4 +1,4 @@
-"""`soul mind`: the forms of a thought, and whether one keeps them."""
+"""`soul mind`: what a mind holds, the forms of a thought, and whether one keeps them."""
 
 import sys
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from daemon.cli.mind_authority import authority
+from daemon.cli.mind_documents import history, show, values
 from daemon.cli.options import json_option
 from daemon.cli.output import say, say_json
 from daemon.core.errors import MalformedReply
@@ -26,10 +27,11 @@ _LARGEST: Final = 1 << 20  # characters
 
 @click.group("mind")
 def command() -> None:
-    """Show the forms of a thought, check one, and set what a mind may do by itself."""
+    """Show what a mind holds, check a thought by its form, and set what a mind may do by itself."""
 
 
-command.add_command(authority)
+for one in (show, history, values, authority):
+    command.add_command(one)
 
 
 @command.command("schema")

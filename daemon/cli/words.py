@@ -55,7 +55,7 @@ def words_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("--private shows more of the words: give --words, too")
         return function(wanted=WordsWanted(words, private), **given)
 
-    words = click.option("--words", is_flag=True, help="Show words, too; that is recorded and told to the people.")
+    words = click.option("--words", is_flag=True, help="Show words, too; that is recorded, and the people learn of it.")
     private = click.option(
         "--private", is_flag=True, help="With --words: those of direct messages and private rooms, too."
     )

@@ -130,6 +130,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "own_preference": "What you like",
         "own_answering": "How you like to be answered",
         "own_other": "More about you",
+        "own_beliefs": "What I believe for now, which fades",
         "own_noted": "an old note without your words",
         "own_unread": "Not looked through yet: {messages} of your messages. Ask me again in a minute.",
         "own_besides": "I also keep, word for word, your messages ({messages}), what I saw or read in your files "
@@ -140,6 +141,8 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "*forget me*.",
         "own_why": "{number}. {fact}. I know it from these words of yours:",
         "own_unproved": "None that I could show here: it is an old note, or was said where you don't read along now.",
+        "own_believed": "{number}. {belief}. No words of yours say so: I believe it for now, and no longer than {day}.",
+        "own_belief_wrong": "Forgotten: {fact}. If I should keep what is right, say *remember: …*",
         "own_here": "({day}, here)",
         "own_elsewhere": "({day}, in another conversation)",
         "own_no_number": "There is no {number} in the list that I showed you last. *what do you know about me* "

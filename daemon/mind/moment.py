@@ -7,9 +7,11 @@ from dataclasses import dataclass
 class Moment:
     """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown.
 
-    `surprise` (0 to 1) is the greatest among what came otherwise than expected.
+    `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values`
+    are those of the soul's soul.toml.
     """
 
     now_ms: int
     zone: str = ""
     surprise: float = 0.0
+    values: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
 from daemon.core.zones import zone_of
 from daemon.memory.stream.reading import LastThoughts
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
 from daemon.mind.recall.stream import held_in, left_out, settled_lines
 from daemon.mind.thought.cognitive_input import (
@@ -21,7 +22,7 @@ from daemon.mind.thought.cognitive_input import (
     TemporalContext,
     WorldModel,
 )
-from daemon.soul_engine import MEMORIES
+from daemon.soul_engine import MEMORIES, PERSON
 
 _SOURCE: Final = "source"  # a key of the metadata of what people said
 _PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
@@ -51,11 +52,35 @@ def given_to(context: ProcessContext) -> CognitiveInput:
         ),
         emotional_state=EmotionalState(felt_quality=mood.emotional_state if mood else ""),
         temporal_context=_time(context, now_ms),
-        self_model=SelfModel(
-            current_state=held.self_model_updates.current_state if held else "",
-            active_goals=tuple(f"{one.id} {one.goal}" for one in context.cycle.at_hand.goals),
-        ),
-        world_model=WorldModel(environment=Environment(context=context.perception.place.value)),
+        self_model=_self_model(context),
+        world_model=_world_model(context),
+    )
+
+
+def _self_model(context: ProcessContext) -> SelfModel:
+    documents = context.cycle.at_hand.documents
+    held = held_self(documents)
+    return SelfModel(
+        current_state=held.current_state,
+        recent_growth=held.recent_growth,
+        active_goals=tuple(f"{one.id} {one.goal}" for one in context.cycle.at_hand.goals),
+        uncertainties=held.uncertainties,
+        values=tuple(one.name for one in active_values(context.soul, documents)),
+    )
+
+
+def _world_model(context: ProcessContext) -> WorldModel:
+    """What is known of people, and what the soul holds beside it."""
+    held = held_world(context.cycle.at_hand.documents)
+    entities = {name: dict(attributes) for name, attributes in held.entities.items()}
+    for one in context.memory.region(PERSON):
+        if one.name and one.role is not Role.SYSTEM:
+            known = entities.setdefault(one.name, {})
+            known["known"] = "\n".join(filter(None, (known.get("known"), one.content)))
+    return WorldModel(
+        entities=entities,
+        environment=Environment(context=held.context or context.perception.place.value, safety=held.safety),
+        causal_beliefs=held.causal_beliefs,
     )
 
 

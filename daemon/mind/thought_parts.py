@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from daemon.memory.stream.parts import ThoughtPart
+from daemon.mind.document_parts import of_identity, of_self, of_values, of_world
 from daemon.mind.expecting import expected_of
 from daemon.mind.goal_updates import goals_of
 from daemon.mind.mental_process import ProcessContext
@@ -16,12 +17,21 @@ from daemon.mind.thought import CognitiveOutput
 
 PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 
-_KINDS: Final[tuple[PartsOf, ...]] = (expected_of, remembering_parts, goals_of)
+_KINDS: Final[tuple[PartsOf, ...]] = (
+    expected_of,
+    remembering_parts,
+    of_self,
+    of_world,
+    goals_of,
+    of_values,
+    of_identity,
+)
 
 
 def moment_of(context: ProcessContext) -> Moment:
     """The moment of a cycle."""
-    return Moment(context.mind.clock.now_ms(), context.perception.zone, context.cycle.at_hand.expected.surprise or 0.0)
+    surprise = context.cycle.at_hand.expected.surprise or 0.0
+    return Moment(context.mind.clock.now_ms(), context.perception.zone, surprise, context.soul.values)
 
 
 def parts_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:

@@ -159,8 +159,9 @@ async def _known(
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
     cycle.memory_read_at = thoughts.read_at
     people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
-    here = cycle.claim.conversation
-    held = await cycle.services.minds.at_hand(here, cycle.readers)
+    here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
+    speaking = [one.author for one in cycle.perceptions] if holds else None
+    held = await cycle.services.minds.at_hand(here, cycle.readers, speaking)
     cycle.at_hand = at_hand = replace(held, expected=held.expected.after(here, came_with(cycle.perceptions)))
     return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal, thoughts, at_hand)
 

@@ -222,6 +222,9 @@ class Soul(SoulSection):
         description="`process`: it answers in words by its pipeline. `cycle`: each reply is the speech of one whole "
         "thought, with what it expects, holds and feels (docs/MIND.md).",
     )
+    values: OptionalWords = Field(
+        (), description="What it holds to, such as `honesty`, where its mind is `cycle`; it may adopt others."
+    )
     emotional_states: Annotated[Words, AfterValidator(no_repeats)] = Field(
         ("neutral",), description="The moods it knows; the first is its rest."
     )

@@ -15,6 +15,9 @@ from daemon.soul import Soul
 PERSONALITY, HOUSE_RULES, MODE = "personality", "house_rules", "mode"
 SUMMARY, THREAD = "summary", "thread"
 SOUL_STATE, PERSON, NOTES, THOUGHTS, MEMORIES = "soul_state", "person", "notes", "thoughts", "memories"
+IDENTITY, SELF_MODEL, WORLD_MODEL = "identity", "self_model", "world_model"
+"""What a soul that thinks whole thoughts holds: its values and own text, of itself, of its world: data."""
+
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
 GOALS = "goals"
 """What the soul means to do: data."""
@@ -34,7 +37,8 @@ EARLIER_REGIONS = (SUMMARY, THREAD)
 """What was before the talk and stands before it; these change only when the talk shown is cut anew."""
 
 KNOWN_REGIONS = (
-    *(SURPRISES, SOUL_STATE, GOALS, EXPECTED, PERSON, NOTES, THOUGHTS, MEMORIES, SHARED_CONTEXT, AT_WORK),
+    *(SURPRISES, SOUL_STATE, IDENTITY, SELF_MODEL, GOALS, EXPECTED, PERSON, WORLD_MODEL, NOTES, THOUGHTS, MEMORIES),
+    *(SHARED_CONTEXT, AT_WORK),
     *(TURNS, ASIDE, BESIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
 )
 PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
@@ -44,7 +48,7 @@ BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
 GIVING_WAY = (
-    *(SURPRISES, ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, EXPECTED),
+    *(SURPRISES, ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
     *(THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES),
 )
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
@@ -56,6 +60,9 @@ HEADINGS = {
     THREAD: "The thread before you were asked in",
     SOUL_STATE: "How you are",
     PERSON: "Who is here",
+    IDENTITY: "What you hold to",
+    SELF_MODEL: "What you hold about yourself",
+    WORLD_MODEL: "What you hold about your world",
     THOUGHTS: "What you thought lately",
     GOALS: "What you mean to do",
     EXPECTED: "What you expect",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tests.leaks.arms import Arm, Meanings, Text
+from tests.leaks.document_arms import HeldInMind
 from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
 from tests.leaks.session_arms import SessionsSaid
 from tests.leaks.thought_arms import Thoughts
@@ -20,4 +21,5 @@ ARMS: Mapping[str, type[Arm]] = {
     "intentions": Reminded,
     "sessions": SessionsSaid,
     "thoughts": Thoughts,
+    "documents": HeldInMind,
 }

@@ -16,8 +16,9 @@ from daemon.memory.stream.parts import StoredThought, ThoughtPart
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A field of a thought that an admin allows: the thought with nothing in it but this field, as JSON."""
+    """A field of a soul's thought that an admin allows: the thought with nothing in it but this field, as JSON."""
 
+    soul: str
     field: str
     output: str
     zone: str
@@ -41,7 +42,7 @@ async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now
     stored, zone = await _stored(transaction, thought, now)
     alone = {"inner_speech": "", known["field"]: held[known["field"]]}
     refused: list[str] = []
-    for part in parts_of(Proposal(known["field"], as_json(alone), zone, now)):
+    for part in parts_of(Proposal(stored.conversation.soul, known["field"], as_json(alone), zone, now)):
         refused += (await part.take(transaction, stored)).refused
     return known["field"], refused
 

@@ -1,5 +1,6 @@
 """What a soul has in mind before some readers beside its thoughts, read at once for a message."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,21 +8,23 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
+from daemon.memory.mind.documents_at_hand import NO_DOCUMENTS, Documents, documents_at_hand
 from daemon.memory.mind.goals import Goal, goals_at_hand
 
 
 @dataclass(frozen=True, slots=True)
 class AtHand:
-    """What is in force in a conversation: the open goals that its readers may know of, and what is expected."""
+    """What is in force in a conversation: goals and documents that its readers may know of, and what is expected."""
 
     goals: tuple[Goal, ...] = ()
     expected: Expected = NOTHING_EXPECTED
+    documents: Documents = NO_DOCUMENTS
 
     @property
     def thoughts(self) -> tuple[str, ...]:
         """The ids of the thoughts by which it was made: what a thought that is shown it saw."""
         of_goals = (one.thought for one in self.goals if one.thought)
-        return tuple(dict.fromkeys((*of_goals, *self.expected.thoughts)))
+        return tuple(dict.fromkeys((*of_goals, *self.expected.thoughts, *self.documents.thoughts)))
 
 
 NOTHING_AT_HAND: Final = AtHand()
@@ -33,11 +36,21 @@ class Minds:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
 
-    async def at_hand(self, conversation: ConversationKey, readers: Readers) -> AtHand:
-        """All that is in force there for these readers. Raises StoreError."""
+    async def at_hand(
+        self, conversation: ConversationKey, readers: Readers, speaking: Collection[str] | None = None
+    ) -> AtHand:
+        """All that is in force there for these readers. Raises StoreError.
+
+        `speaking` are the people (platform ids) who speak now; None: the documents are not read.
+        """
+        now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> AtHand:
-            goals = await goals_at_hand(transaction, conversation, readers, self._clock.now_ms())
-            return AtHand(goals, await expected_at_hand(transaction, conversation, readers))
+            goals = await goals_at_hand(transaction, conversation, readers, now)
+            expected = await expected_at_hand(transaction, conversation, readers)
+            if speaking is None:
+                return AtHand(goals, expected)
+            held = await documents_at_hand(transaction, conversation, readers, speaking, now)
+            return AtHand(goals, expected, held)
 
         return await self._database.read(unit)

@@ -253,6 +253,7 @@ _RECORDS: Final = """
 
 _OF_PRIVATE: Final = (
     "DELETE FROM working_memory WHERE conversation = :id",
+    "DELETE FROM mind_documents WHERE conversation = :id",
     "DELETE FROM conversation_topics WHERE conversation = :id",
     "DELETE FROM transitions WHERE conversation = :id",
     "DELETE FROM approvals WHERE conversation = :id",
@@ -317,7 +318,7 @@ _DELETED: Final = (
         (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
         for table in (
             *("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways", "room_members"),
-            *("room_lists", "remembering", "shown_facts"),
+            *("room_lists", "remembering", "shown_facts", "mind_documents"),
         )
     ),
     ("intentions", "DELETE FROM intentions WHERE behalf = :person AND workspace = :workspace"),

@@ -13,6 +13,7 @@ from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.authors import NAMES_OF_PERSON
+from daemon.memory.people.beliefs import Belief, beliefs_about
 from daemon.memory.people.looked_at import LookedAtStore
 from daemon.memory.reader_codes import heard_by
 from daemon.memory.records import JSONObject, read_row
@@ -66,6 +67,10 @@ class KnownOfPerson(WorkerStore):
             return tuple(sorted(found, key=lambda one: (_ORDER.index(one.topic), one.valid_from_ms, one.seq)))
 
         return await self._database.read(unit)
+
+    async def beliefs(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Belief, ...]:
+        """What is believed of the person for a while, as far as the readers may hear it."""
+        return await beliefs_about(self._database, self._worker.scope, person, readers, where, self._clock.now_ms())
 
     async def open_beside(self, person: str) -> tuple[LookedAt, ...]:
         """What the person has open in Slack beside the talk, as ids. Raises StoreError."""
@@ -140,6 +145,10 @@ class KnownOfPerson(WorkerStore):
             "person": person,
             "time_zone": besides.zone,
             "facts": [_plain_fact(one, quotes[one.id]) for one in facts],
+            "beliefs": [
+                {"about": one.attribute, "text": one.words, "since_ms": one.since_ms, "until_ms": one.until_ms}
+                for one in await self.beliefs(person, readers, where)
+            ],
             "messages": await self._all(_MESSAGES.format(heard=heard), values),
             "reminders": await self._all(_REMINDERS, values),
             "records": await self._all(

@@ -25,7 +25,9 @@ _EMPTIED: Final = f"""
 _MADE: Final = (
     "DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids))",
     "UPDATE goals SET why = '', changed_by = '' WHERE changed_by IN (SELECT value FROM json_each(:ids))",
+    "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids)) AND audience <> ''",
 )  # what a thought made, and the words that it left with what another one made
+_MADE_FOR_GOOD: Final = "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids))"
 
 
 async def empty_thoughts_since(transaction: Transaction, conversation: str, seq: int) -> None:
@@ -48,12 +50,23 @@ async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> Non
         await _empty_on(transaction, every[start : start + _AT_ONCE])
 
 
-async def let_go_what_they_made(transaction: Transaction, thoughts: Sequence[str]) -> None:
-    """Delete what these thoughts made, which has lost its ground with their words."""
+async def let_go_what_they_made(transaction: Transaction, thoughts: Sequence[str], *, aged: bool = False) -> None:
+    """Delete what these thoughts made, which has lost its ground with their words.
+
+    A soul's values and its own text outlive a thought that `aged`.
+    """
     if not thoughts:
         return
-    for statement in _MADE:
+    for statement in _MADE if aged else (*_MADE, _MADE_FOR_GOOD):
         await transaction.run(statement, ids=json.dumps(list(thoughts)))
+
+
+async def empty_these(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Empty these thoughts, and all that rest on them."""
+    rows = await transaction.rows(
+        _EMPTIED.format(which="id IN (SELECT value FROM json_each(:ids))"), ids=json.dumps(list(ids))
+    )
+    await let_go_what_they_made(transaction, [row["id"] for row in rows])
 
 
 async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: int) -> int:
@@ -69,7 +82,7 @@ async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: 
             "UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id IN (SELECT value FROM json_each(:ids))",
             ids=json.dumps(emptied),
         )
-        await let_go_what_they_made(transaction, emptied)
+        await let_go_what_they_made(transaction, emptied, aged=True)
     return len(rows)
 
 

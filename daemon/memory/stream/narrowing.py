@@ -23,7 +23,8 @@ _ELSEWHERE: Final = f"""
 async def narrow_thoughts(transaction: Transaction, workspace: str, channel: str, audience: Audience) -> None:
     """Keep the thoughts of a channel for `audience`, and empty those of other rooms that saw any of it.
 
-    Those that are kept, and the goals made there, came before the workspace: none is thought again.
+    Those that are kept, and the goals made there, came before the workspace: none is thought again. What was written
+    there into documents goes.
     """
     where = {"workspace": workspace, "channel": channel}
     emptied = await transaction.rows(_ELSEWHERE, **where)
@@ -35,3 +36,8 @@ async def narrow_thoughts(transaction: Transaction, workspace: str, channel: str
             everybody=f"workspace:{workspace}",
             **where,
         )
+    await transaction.run(
+        f"DELETE FROM mind_documents WHERE conversation IN ({_THERE}) AND audience IN (:everybody, '')",  # noqa: S608 - a constant
+        everybody=f"workspace:{workspace}",
+        **where,
+    )

@@ -16,6 +16,7 @@ from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
+from daemon.mind.recall.documents import with_documents
 from daemon.mind.recall.expected import with_expected
 from daemon.mind.recall.goals import with_goals
 from daemon.mind.recall.mood import with_state, with_workflow
@@ -82,6 +83,7 @@ def recall(
     memory = with_goals(memory, known.at_hand.goals, now_ms, perception.zone)
     memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
     memory = with_people(memory, soul, *known.people.values())
+    memory = with_documents(memory, soul, known.at_hand.documents)
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, known.thread)
     thoughts = thoughts_in_mind(known.thoughts) or last_thoughts(transcript.turns, known.readers)

@@ -10,8 +10,10 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Moda
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_said, typed
 from daemon.core.sessions import key_of
 from daemon.core.text import one_line
+from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.erasure import Spared
 from daemon.memory.queues.approvals import NewApproval
+from daemon.memory.queues.belief_acts import BeliefForgotten
 from daemon.memory.queues.beside import HOME, TYPED
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.introductions import JOINED
@@ -221,7 +223,8 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
         case Command.FORGET_ME_SURELY:
             return await _forget(cycle)
         case _:
-            return await _about_one(cycle, phrase, own)
+            held = await own.believed(phrase.number)
+            return await _about_one(cycle, phrase, own) if held is None else _about_belief(cycle, phrase, own, *held)
 
 
 _OF_PERSON: Final = {Command.STATUS: status_of_person, Command.REMINDERS: reminders_of_person}
@@ -238,6 +241,8 @@ async def _forget_last(cycle: Cycle, own: OwnMemory) -> _Answer:
     say = cycle.words.say
     if (fact := await own.last_asked()) is not None:
         return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
+    if (belief := await own.last_asked_belief()) is not None:
+        return _Answer(say("own_forgotten_fact", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
     return _Answer(say("own_forgotten_that"), (LastForgotten(),))
 
 
@@ -267,6 +272,15 @@ async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
     if cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
         return _Answer(say("own_wrong_paused", number=number))
     return _Answer(corrected, (Corrected(fact.id, words),), heard=True)
+
+
+def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, shown: tuple[str, ...]) -> _Answer:
+    """Answer about a belief: it is no fact, so there is nothing to correct but to forget it."""
+    if phrase.command is Command.WHY:
+        answer = own.why_believed(phrase.number, belief, shown)
+        return _Answer(answer.text, answer.acts)
+    sentence = "own_forgotten_fact" if phrase.command is Command.FORGET else "own_belief_wrong"
+    return _Answer(cycle.words.say(sentence, fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
 
 
 async def _forget(cycle: Cycle) -> _Answer:

@@ -10,6 +10,7 @@ from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.sentences import Words
 from daemon.core.text import one_line
 from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.known import KnownOfPerson, QuotedWords
 from daemon.memory.queues.memory_acts import MemoryAct, Shown
 
@@ -36,11 +37,12 @@ class OwnMemory:
     words: Words
 
     async def listed(self) -> OwnAnswer:
-        """All facts, numbered, in groups, dated; what else is kept, and what is not looked through yet."""
+        """All facts and beliefs, numbered, in groups, dated; what else is kept, and what is not looked through yet."""
         facts = await self.known.facts(self.person, self.readers, self.where)
+        beliefs = await self.known.beliefs(self.person, self.readers, self.where)
         besides = await self.known.besides(self.person, self.readers, self.where)
         say = self.words.say
-        lines = [say("own_known") if facts else say("own_nothing")]
+        lines = [say("own_known") if facts or beliefs else say("own_nothing")]
         group = ""
         for number, fact in enumerate(facts, 1):
             if fact.topic != group:
@@ -48,6 +50,10 @@ class OwnMemory:
                 lines.append(f"\n*{say(f'own_{group}')}*")
             noted = f", {say('own_noted')}" if fact.trust is Trust.NOTED else ""
             lines.append(f"{number}. {one_line(fact.text)} ({self._day(fact.valid_from_ms)}{noted})")
+        if beliefs:
+            lines.append(f"\n*{say('own_beliefs')}*")
+            numbers = range(len(facts) + 1, len(facts) + len(beliefs) + 1)
+            lines += [f"{n}. {self._believed(one)}" for n, one in zip(numbers, beliefs, strict=True)]
         if besides.unread:
             lines.append("\n" + say("own_unread", messages=besides.unread))
         zone = say("own_zone", zone=besides.zone) if besides.zone else ""
@@ -55,7 +61,7 @@ class OwnMemory:
         summaries = say("own_summaries", number=besides.summaries) if besides.summaries else ""
         lines.append("\n" + " ".join(filter(None, (kept, summaries, zone))))
         lines.append(say("own_how"))
-        return OwnAnswer("\n".join(lines), (Shown(tuple(fact.id for fact in facts)),))
+        return OwnAnswer("\n".join(lines), (Shown((*(one.id for one in facts), *(one.id for one in beliefs))),))
 
     async def numbered(self, number: int) -> tuple[Fact, tuple[str, ...]] | None:
         """The fact of that number in the newest list that the person saw, and the list; None if there is none."""
@@ -64,6 +70,17 @@ class OwnMemory:
             return None
         fact = await self.known.fact(shown[number - 1], self.person, self.readers, self.where)
         return (fact, shown) if fact is not None else None
+
+    async def believed(self, number: int) -> tuple[Belief, tuple[str, ...]] | None:
+        """The belief of that number in that list, and the list; None if there is none."""
+        shown, _ = await self.known.shown(self.person)
+        held = await self._belief(shown[number - 1]) if 1 <= number <= len(shown) else None
+        return (held, shown) if held is not None else None
+
+    async def last_asked_belief(self) -> Belief | None:
+        """The belief that the person asked about last, if they asked since they saw a list."""
+        _, newest = await self.known.shown(self.person)
+        return await self._belief(newest)
 
     async def last_asked(self) -> Fact | None:
         """The fact that the person asked about last, if they asked since they saw a list."""
@@ -80,11 +97,25 @@ class OwnMemory:
             lines.append(say("own_unproved"))
         return OwnAnswer("\n".join(lines), (Shown(shown, fact.id),))
 
+    def why_believed(self, number: int, belief: Belief, shown: tuple[str, ...]) -> OwnAnswer:
+        """That no words prove a belief, and when it fades."""
+        said = self.words.say(
+            "own_believed", number=number, belief=one_line(belief.text), day=self._day(belief.until_ms)
+        )
+        return OwnAnswer(said, (Shown(shown, belief.id),))
+
     async def exported(self, now_ms: int) -> str:
         """All of it as JSON text."""
         whole = await self.known.export(self.person, self.readers, self.where)
         made = {"soul": self.where.soul, "made": self._day(now_ms), "times": "milliseconds since 1970, UTC"}
         return json.dumps({**made, **whole}, ensure_ascii=False, indent=1)
+
+    async def _belief(self, name: str) -> Belief | None:
+        held = await self.known.beliefs(self.person, self.readers, self.where) if name else ()
+        return next((one for one in held if one.id == name), None)
+
+    def _believed(self, belief: Belief) -> str:
+        return f"{one_line(belief.text)} ({self._day(belief.since_ms)})"
 
     def _said(self, evidence: QuotedWords) -> str:
         where = "own_here" if evidence.conversation.channel == self.where.channel else "own_elsewhere"

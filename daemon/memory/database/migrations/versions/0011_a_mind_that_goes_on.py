@@ -157,6 +157,50 @@ CHANGES: tuple[str, ...] = (
       WHERE soul = NEW.soul AND goal = NEW.id AND state = 'open' AND goal <> '' AND due_ms >= NEW.closed_ms;
     END
     """,
+    # The documents of a mind, part by part: the newest row of a part is in force, all are its history. Those of the
+    # soul itself (values, identity) have neither workspace nor audience. `attribute` is that of an entity, or what an
+    # uncertainty is known by; `person` the one whom a belief is about, which fades at `until_ms`.
+    """
+    CREATE TABLE mind_documents (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      audience TEXT NOT NULL,
+      document TEXT NOT NULL CHECK (document IN ('self_model', 'world_model', 'values', 'identity')),
+      part TEXT NOT NULL,
+      attribute TEXT NOT NULL,
+      act TEXT NOT NULL CHECK (act IN ('hold', 'drop', 'adopt', 'reinterpret', 'deactivate', 'draft', 'commit',
+        'revise', 'withdraw')),
+      words TEXT NOT NULL,
+      why TEXT NOT NULL,
+      person TEXT NOT NULL,
+      thought TEXT NOT NULL,
+      conversation TEXT NOT NULL,                -- where it was thought
+      readers TEXT NOT NULL,                     -- JSON: before whom
+      at_ms INTEGER NOT NULL,
+      until_ms INTEGER,
+      newest INTEGER NOT NULL CHECK (newest IN (0, 1))
+    ) STRICT
+    """,
+    """
+    CREATE INDEX mind_documents_in_force ON mind_documents (soul, workspace, audience, document, seq) WHERE newest = 1
+    """,
+    """
+    CREATE INDEX mind_documents_by_part ON mind_documents (soul, workspace, audience, document, part, attribute, seq)
+    """,
+    "CREATE INDEX mind_documents_by_thought ON mind_documents (thought)",
+    "CREATE INDEX mind_documents_by_conversation ON mind_documents (conversation)",
+    "CREATE INDEX mind_documents_by_person ON mind_documents (person, workspace) WHERE person <> ''",
+    "CREATE INDEX mind_documents_by_end ON mind_documents (until_ms) WHERE until_ms IS NOT NULL",
+    "CREATE INDEX mind_documents_by_age ON mind_documents (at_ms) WHERE audience <> ''",
+    # Where what was in force goes, what was in force before is again.
+    """
+    CREATE TRIGGER mind_documents_as_before AFTER DELETE ON mind_documents WHEN OLD.newest = 1 BEGIN
+      UPDATE mind_documents SET newest = 1 WHERE seq = (
+        SELECT max(seq) FROM mind_documents WHERE soul = OLD.soul AND workspace = OLD.workspace
+          AND audience = OLD.audience AND document = OLD.document AND part = OLD.part AND attribute = OLD.attribute);
+    END
+    """,
 )
 
 

@@ -1,0 +1,162 @@
+"""The documents of a mind, kept part by part: what a soul holds of itself, of its world, its values, its own text.
+
+A change adds a row. Of each part the newest row is in force, and all rows are its history. When the thought goes from
+which a row came, the row goes, and the one before is in force again; triggers of the schema see to both.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from daemon.core.perception import ConversationKey, Readers
+from daemon.core.thought_readers import kept_readers
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.records import as_json
+from daemon.memory.stream.parts import StoredThought
+from daemon.memory.stream.readable import came_before
+
+
+class MindDocument(StrEnum):
+    """Which document. Each audience has its own self model and world model; values and identity are the soul's."""
+
+    SELF_MODEL = "self_model"
+    WORLD_MODEL = "world_model"
+    VALUES = "values"
+    IDENTITY = "identity"
+
+
+OF_THE_SOUL: Final = frozenset({MindDocument.VALUES, MindDocument.IDENTITY})
+"""What a soul has once, whoever reads."""
+
+HOLD, DROP = "hold", "drop"
+"""What a row of a self model or a world model does: it holds words, or takes the part out."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewPart:
+    """A row to be added: which part of a document, and what it does there.
+
+    `attribute` is that of an entity, or what an uncertainty is known by. `person` is the platform's id of the one whom
+    it is about. Without `until_ms` (ms, UTC) it does not fade.
+    """
+
+    document: MindDocument
+    part: str
+    words: str = ""
+    attribute: str = ""
+    act: str = HOLD
+    why: str = ""
+    person: str = ""
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPart:
+    """A part in force: of which document and audience (empty: the soul's own), its words, and the thought it is of."""
+
+    document: MindDocument
+    audience: str
+    part: str
+    attribute: str
+    act: str
+    words: str
+    person: str
+    thought: str
+    at_ms: int
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "HeldPart":
+        """Read a `mind_documents` row."""
+        return cls(MindDocument(row["document"]), *(row[name] for name in _PLAIN))
+
+
+_PLAIN = ("audience", "part", "attribute", "act", "words", "person", "thought", "at_ms")
+_OF_PART: Final = """
+    soul = :soul AND workspace = :workspace AND audience = :audience AND document = :document AND part = :part
+    AND attribute = :attribute
+    """
+
+
+async def add_part(transaction: Transaction, thought: StoredThought, new: NewPart) -> None:
+    """Put a row in force, in the place of the one that was."""
+    slot = {"part": new.part, "attribute": new.attribute, **_document_of(thought, new.document)}
+    await transaction.run(f"UPDATE mind_documents SET newest = 0 WHERE {_OF_PART} AND newest = 1", **slot)  # noqa: S608 - a constant
+    await transaction.insert(
+        "mind_documents",
+        **slot,
+        act=new.act,
+        words=new.words,
+        why=new.why,
+        person=new.person,
+        thought=thought.id,
+        conversation=str(thought.conversation),
+        readers=as_json(kept_readers(thought.readers)),
+        at_ms=thought.now,
+        until_ms=new.until_ms,
+        newest=1,
+    )
+
+
+async def parts_in_force(
+    transaction: Transaction, thought: StoredThought, document: MindDocument
+) -> tuple[HeldPart, ...]:
+    """What the document holds that a thought may change: that of its audience, or the soul's; in order of its rows."""
+    rows = await transaction.rows(
+        """
+        SELECT * FROM mind_documents WHERE soul = :soul AND workspace = :workspace AND audience = :audience
+          AND document = :document AND newest = 1 AND act <> 'drop' AND (until_ms IS NULL OR until_ms > :now)
+        ORDER BY seq
+        """,
+        now=thought.now,
+        **_document_of(thought, document),
+    )
+    return tuple(map(HeldPart.from_row, rows))
+
+
+async def parts_before(
+    transaction: Transaction, conversation: ConversationKey, readers: Readers, now: int
+) -> tuple[HeldPart, ...]:
+    """What is in force of self models and world models that these readers may know: the workspace's, then their own.
+
+    Before readers who aren't all members, what came of this conversation alone.
+    """
+    held = list[HeldPart]()
+    for audience in dict.fromkeys((f"workspace:{conversation.workspace}", str(readers.audience))):
+        rows = await transaction.rows(
+            """
+            SELECT * FROM mind_documents WHERE soul = :soul AND workspace = :workspace AND audience = :audience
+              AND document IN ('self_model', 'world_model') AND newest = 1 AND act <> 'drop'
+              AND (until_ms IS NULL OR until_ms > :now) ORDER BY seq
+            """,
+            soul=conversation.soul,
+            workspace=conversation.workspace,
+            audience=audience,
+            now=now,
+        )
+        held += [HeldPart.from_row(row) for row in rows if came_before(row, conversation, readers)]
+    return tuple(held)
+
+
+async def rows_of_soul(transaction: Transaction, soul: str, document: MindDocument) -> tuple[HeldPart, ...]:
+    """All rows of the soul's values, or of its own text, oldest first."""
+    rows = await transaction.rows(
+        """
+        SELECT * FROM mind_documents WHERE soul = :soul AND workspace = '' AND audience = '' AND document = :document
+        ORDER BY seq
+        """,
+        soul=soul,
+        document=document,
+    )
+    return tuple(map(HeldPart.from_row, rows))
+
+
+def _document_of(thought: StoredThought, document: MindDocument) -> Mapping[str, str]:
+    where, own = thought.conversation, document not in OF_THE_SOUL
+    return {
+        "soul": where.soul,
+        "workspace": where.workspace if own else "",
+        "audience": str(thought.audience) if own else "",
+        "document": document,
+    }

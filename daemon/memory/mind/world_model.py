@@ -1,0 +1,121 @@
+"""What a soul holds of its world before one audience: things and their attributes, and beliefs about who is there.
+
+What lasts about a person is no part of it: that is learned from their own words, and stands among facts and notes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from daemon.core.timetable import MINUTE_MS
+from daemon.core.words import words_of
+from daemon.memory.database import Transaction
+from daemon.memory.mind.documents import HeldPart, MindDocument, NewPart, add_part, parts_in_force
+from daemon.memory.mind.present import Present, is_known, present_there
+from daemon.memory.stream.parts import PartsTaken, StoredThought
+
+MOST_ENTITIES, MOST_ATTRIBUTES = 50, 8
+"""The most entities of one audience, and attributes of an entity."""
+
+BELIEFS: Final = frozenset({"mood", "habit"})
+"""The attributes of a person that are believed for a while; any other is learned from their words, or not at all."""
+
+FADES_MS: Final = 14 * 24 * 60 * MINUTE_MS
+"""How long a belief about a person is held unless it is said again."""
+
+SURROUNDINGS: Final = "environment"
+"""The entity whose attributes are those of where the soul is."""
+
+_OF_SURROUNDINGS: Final = frozenset({"context", "safety"})
+_MODEL: Final = MindDocument.WORLD_MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class WorldModelPatch:
+    """What one thought says of its world: attributes by entity."""
+
+    said: Mapping[str, Mapping[str, str]]
+    field: ClassVar[str] = "world_model_updates"
+
+    @property
+    def size(self) -> int:
+        """How many attributes it says."""
+        return sum(map(len, self.said.values()))
+
+    async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
+        """See `ThoughtPart.take`. Other attributes of a person than beliefs count as done: they are looked into."""
+        held = list(await parts_in_force(transaction, thought, _MODEL))
+        present = await present_there(transaction, thought)
+        done, refused = 0, list[str]()
+        for entity, attributes in self.said.items():
+            for attribute, words in attributes.items():
+                new = await _part_of(transaction, thought, present, (entity, attribute, words))
+                why = new if isinstance(new, str) else _fits(new, held) if new is not None else ""
+                if why:
+                    refused.append(why)
+                    continue
+                done += 1
+                if isinstance(new, NewPart):
+                    new = _under_its_name(new, held)
+                    await add_part(transaction, thought, new)
+                    held.append(_as_held(new, thought))
+        return PartsTaken(done, refused)
+
+
+async def _part_of(
+    transaction: Transaction, thought: StoredThought, present: Present, said: tuple[str, str, str]
+) -> NewPart | str | None:
+    """The row that one attribute becomes; why it is refused; None for what is learned of a person in another way."""
+    entity, attribute, words = said[0], "_".join(words_of(said[1])) or said[1], said[2]
+    if entity.casefold() == SURROUNDINGS:
+        known = attribute in _OF_SURROUNDINGS
+        return NewPart(_MODEL, SURROUNDINGS, words, attribute) if known else "unknown"
+    who = present.called(entity)
+    if who is not None and attribute in BELIEFS:
+        until = thought.now + FADES_MS
+        return NewPart(_MODEL, who.name, words, attribute, person=who.id, until_ms=until)
+    if who is not None:
+        return None
+    if attribute in BELIEFS or await is_known(transaction, thought, entity):
+        return "not_present"
+    return NewPart(_MODEL, entity, words, attribute)
+
+
+def _under_its_name(new: NewPart, held: Iterable[HeldPart]) -> NewPart:
+    """The row under the name by which the document has its entity already, whatever its case."""
+    names = (one.part for one in held if _is_same(one, new))
+    return NewPart(
+        new.document, next(names, new.part), new.words, new.attribute, person=new.person, until_ms=new.until_ms
+    )
+
+
+def _fits(new: NewPart, held: Iterable[HeldPart]) -> str:
+    """Why there is no room for it; empty where there is."""
+    if new.part == SURROUNDINGS:
+        return ""
+    others = [one for one in held if one.part != SURROUNDINGS]
+    of_it = {one.attribute for one in others if _is_same(one, new)}
+    if new.attribute in of_it:
+        return ""
+    full = len(of_it) >= MOST_ATTRIBUTES if of_it else len({one.part for one in others}) >= MOST_ENTITIES
+    return "too_many" if full else ""
+
+
+def _is_same(one: HeldPart, new: NewPart) -> bool:
+    if new.person or one.person:
+        return one.person == new.person
+    return one.part.casefold() == new.part.casefold()
+
+
+def _as_held(new: NewPart, thought: StoredThought) -> HeldPart:
+    return HeldPart(
+        new.document,
+        str(thought.audience),
+        new.part,
+        new.attribute,
+        new.act,
+        new.words,
+        new.person,
+        thought.id,
+        thought.now,
+    )
