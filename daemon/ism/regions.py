@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from daemon.core.text import one_line, shortened, storable
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.steps.choose_actions import ChosenAction
-from daemon.soul_engine import with_notes
+from daemon.soul_engine import RESULTS, with_notes
 
-GOAL, PLAYBOOK, ACTIONS, LOG, RESULTS = "goal", "playbook", "actions", "log", "results"
+GOAL, PLAYBOOK, ACTIONS, LOG = "goal", "playbook", "actions", "log"
 
 INPUT = "aim"
 """An action's input: words that a model wrote and that may quote any user, so they are data; commands point to it."""

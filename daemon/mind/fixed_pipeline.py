@@ -15,6 +15,7 @@ from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.extended_steps import Setting, thought_through
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
+from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.recall.thoughts import DEGRADED
 from daemon.mind.role_lock import RoleLock
 from daemon.mind.silence import Silence
@@ -97,21 +98,24 @@ def _keeps_form(context: ProcessContext) -> bool:
 async def _whole_thought(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
     """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline.
 
-    A thought that says nothing but looks into memory is followed by another, `MOST_LOOKS` times. One that says nothing
-    at all is an answer where silence is lawful; what was carried out is said in any case.
+    A thought that says nothing but looks into memory or reads with tools is followed by another, `MOST_LOOKS` times.
+    One that says nothing at all is an answer where silence is lawful; what was carried out is said in any case.
     """
 
     def silence() -> Silence:
         return Silence.REFUSED if context.followed or context.motor.reply else context.cycle.silence()
 
+    reading = await reading_tools_of(context)
+    context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
-        lead = Lead(context)
+        lead, may_look = Lead(context), look < MOST_LOOKS
         asked = think(
             context.soul,
             lead.meanings,
             leads=lead.leads,
-            may_look=look < MOST_LOOKS,
+            may_look=may_look,
             may_be_silent=lambda: silence() is not Silence.REFUSED,
+            tools=reading.described,
         )
         step = with_soul_creativity(context.soul, asked)
         async with aclosing(context.mind.stream(setting(context.memory), step)) as running:
@@ -125,10 +129,11 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         calls_for = wish_word(thought.output.calls_for) or None
         if wish := lead.settle(calls_for, leads=thought.leads):
             return await _follow(context, setting, manner, wish)
-        take_effect(context, thought)
-        if thought.reply or look == MOST_LOOKS or not thought.queries:
+        used = await reading.use(context, thought.output, looks=may_look and not thought.reply)
+        take_effect(context, thought, used)
+        if thought.reply or look == MOST_LOOKS or not thought.looks:
             break
-        context = replace(context, memory=await look_again(context, thought))
+        context = replace(context, memory=await look_again(context, thought, used))
     if not thought.reply:
         context.motor.keep_silence(chosen := silence())
         context.note("stay", context.state.process, "model", chosen)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from daemon.memory.mind.remembering import KnownOutcome, NotedInThought
-from daemon.memory.queues.remembering import Remembered
+from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.expecting import weighed
 from daemon.mind.moment import Moment
@@ -11,6 +11,7 @@ from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought.cognitive_output import MemoryOp
 
 _NOTED: Final = ("write_episodic", "write_semantic")
+_JOURNAL: Final = "journal"
 _USUAL_SIGNIFICANCE: Final = 5
 _FIELD: Final = "memory_ops"
 
@@ -23,7 +24,7 @@ def wants_noting(output: CognitiveOutput) -> bool:
 def remembering_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
     """What a thought notes, and what it looked up or will look up."""
     tone = output.emotional_state.felt_quality
-    notes = tuple(_note(one, tone, moment) for one in output.memory_ops if one.type in _NOTED)
+    notes = tuple(_note(one, tone, moment) for one in output.memory_ops if one.type in (*_NOTED, _JOURNAL))
     looks = sum(one.type == "retrieve" for one in output.memory_ops)
     return (
         *((NotedInThought(notes),) if notes else ()),
@@ -31,6 +32,7 @@ def remembering_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtP
     )
 
 
-def _note(one: MemoryOp, tone: str, moment: Moment) -> Remembered:
+def _note(one: MemoryOp, tone: str, moment: Moment) -> Remembered | Journaled:
+    kind = Journaled if one.type == _JOURNAL else Remembered
     significance = weighed(one.significance or _USUAL_SIGNIFICANCE, moment.surprise)
-    return Remembered(one.content, significance, one.tags, tone)
+    return kind(one.content, significance, one.tags, tone)

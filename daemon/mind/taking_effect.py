@@ -10,8 +10,9 @@ from daemon.core.turn_fields import heard_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.reading_tools import ToolsUsed, with_results
 from daemon.mind.remembering_parts import wants_noting
-from daemon.mind.steps.think import Considered
+from daemon.mind.steps.think import Considered, queries_of
 from daemon.mind.thought import CognitiveOutput, in_effect
 from daemon.mind.thought.occasion import occasion_of
 from daemon.mind.thought_input import given_to
@@ -22,11 +23,12 @@ MOST_LOOKS: Final = 2
 """How often a soul may look into its memory and think again before it has to answer."""
 
 _LOOKED: Final = """\
-A moment ago you thought the first of these and looked into your memory; what that gave stands among your memories. \
-Answer now, or look for something else; what you don't find you may say that you don't know."""
+A moment ago you thought the first of these and looked something up; what that gave stands among your \
+memories and the results. Answer now, or look for something else; what you don't find you may say that you don't \
+know."""
 
 
-def take_effect(context: ProcessContext, thought: Considered) -> None:
+def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed) -> None:
     """Hand the parts of a thought to the motor, as far as the functions of the mind may act by themselves."""
     motor, authority = context.motor, context.cycle.thoughts.authority
     output = in_effect(thought.output, authority)
@@ -45,17 +47,18 @@ def take_effect(context: ProcessContext, thought: Considered) -> None:
             did={"external_speech": 1} if thought.reply else {},
             refused=tuple((one.field, one.reason) for one in thought.read.refused),
             saw_thoughts=context.cycle.thoughts.ids,
-            parts=parts_of(moment_of(context), output),
+            parts=(*parts_of(moment_of(context), output), *used.parts),
             authority=authority,
         )
     )
 
 
-async def look_again(context: ProcessContext, thought: Considered) -> WorkingMemory:
+async def look_again(context: ProcessContext, thought: Considered, used: ToolsUsed) -> WorkingMemory:
     """The memory for the next thought about the same moment: with what was looked for, and what was said meanwhile."""
     memory = await context.cycle.absorb_new_messages(context.memory)
-    memory = await context.cycle.look_again(memory, thought.queries)
-    private = "\n".join((thought.output.inner_speech, *thought.queries))
+    sought = queries_of(in_effect(thought.output, context.cycle.thoughts.authority))
+    memory = with_results(await context.cycle.look_again(memory, sought), used)
+    private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
     just_now = Memory(Role.USER, private, name=JUST_THOUGHT)
     return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *memory.region(THOUGHTS))
 

@@ -25,6 +25,8 @@ EXPECTED, SURPRISES = "expected", "surprises"
 """What the soul expects, and what came otherwise: data."""
 ROOM = "room"
 """What those who manage the channel ask of the soul there: data."""
+RESULTS = "results"
+"""What tools and other actions gave, while the soul works or thinks: data."""
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
 NOW, ABILITIES, STANCE, FAULTY_REPLY = "now", "abilities", "stance", "faulty_reply"
 FILES, LINKED, BESIDE = "files", "linked", "beside"

@@ -11,12 +11,12 @@ from daemon.core.limits import Limits, Spent
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from daemon.ism import CIRCLES, LOST, REACHED, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
-from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS, RESULTS
+from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS
 from daemon.mind.interrupts import Interrupted
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.steps.choose_actions import choose_actions
 from daemon.soul import Soul
-from daemon.soul_engine import begin
+from daemon.soul_engine import RESULTS, begin
 from tests.given import shown
 from tests.unit.ism_parts import MEMORY, PLENTY, actions, bench, chosen, flowing, respond, said, think
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 
 from daemon.memory.database import Transaction
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.remembering import Remembered
+from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.stream.parts import PartsTaken, StoredThought
 
 MOST_NOTED: Final = 5
@@ -14,9 +14,9 @@ MOST_NOTED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class NotedInThought:
-    """What a thought finds worth remembering; the newest words of the person whom it answers are its evidence."""
+    """What a thought notes or journals; the newest words of the person whom it answers are its evidence."""
 
-    notes: tuple[Remembered, ...]
+    notes: tuple[Remembered | Journaled, ...]
 
     field: ClassVar[str] = "memory_ops"
 

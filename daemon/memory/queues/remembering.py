@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from daemon.core.text import visible_line
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.ids import turn_id
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.standing import paused_of
@@ -69,6 +69,39 @@ class Remembered:
             extra={name: value for name, value in (("tags", list(self.tags)), ("tone", self.tone)) if value},
         )
         await put(transaction, fact, now, [source])
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """What the soul writes into its journal for itself, with its significance from 1 to 10, tags and tone."""
+
+    content: str
+    significance: int = 5
+    tags: tuple[str, ...] = ()
+    tone: str = ""
+
+    async def noted(self, transaction: Transaction, asker: Asker, now: int) -> bool:
+        """Write it, for no more people than the words on which it rests; False where these are gone, or in a pause."""
+        if await paused_of(transaction, asker.scope, [asker.person]):
+            return False
+        said = await _message(transaction, asker, "")
+        if said is None:
+            return False
+        entry = JournalEntry(
+            soul=asker.conversation.soul,
+            workspace=asker.conversation.workspace,
+            audience=asker.audience,
+            channel=asker.conversation.channel,
+            conversation=str(asker.conversation),
+            text=self.content,
+            at_ms=now,
+            trust=Trust.INFERRED,
+            significance=min(10, max(1, self.significance)),
+            tone=self.tone,
+            tags=self.tags,
+        )
+        await put(transaction, entry, now, [Link("", Relation.SOURCES, said)])
         return True
 
 

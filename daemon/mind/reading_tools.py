@@ -1,0 +1,148 @@
+"""Uses the tools that a thought reads with, at once (seed 002, *Motor*); what changes anything needs a click.
+
+Which tools there are, for which readers and within which limits is decided where the autonomous loop has it decided.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from daemon.core.authority import Authority, Level
+from daemon.core.contexts import ContextRefused
+from daemon.core.errors import ToolFailed
+from daemon.core.limits import Spent
+from daemon.core.ports.tools import Tool
+from daemon.core.text import shortened
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.mind.remembering import KnownOutcome
+from daemon.memory.shared.forms import require_fit
+from daemon.memory.stream.parts import ThoughtPart
+from daemon.mind.mental_process import ProcessContext
+from daemon.mind.recall.stream import allowed_of
+from daemon.mind.thought import CognitiveOutput, in_effect
+from daemon.mind.thought.cognitive_output import ThoughtToolCall
+from daemon.soul_engine import RESULTS
+
+MOST_CALLS: Final = 3
+"""The most tools that one thought uses."""
+
+MOST_NAMED: Final = 12
+"""The most tools that a prompt names."""
+
+LONGEST_RESULT: Final = 6_000
+"""Characters of what one tool gave that the next thought is shown."""
+
+_FIELD: Final = "tool_calls"
+_NAME: Final = re.compile(r"[\w.-]{1,40}/[\w.-]{1,80}")  # what else a server calls its tools could be an order
+_ARGUMENT: Final = re.compile(r"[A-Za-z_][\w-]{0,30}")
+_MOST_ARGUMENTS: Final = 6
+
+
+@dataclass(slots=True)
+class ToolsUsed:
+    """What came of the tools that a thought asked for: the results as data, and why others were not used."""
+
+    results: list[Memory] = field(default_factory=list)
+    done: int = 0
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def parts(self) -> tuple[ThoughtPart, ...]:
+        """The outcome, for the commit."""
+        return (KnownOutcome(_FIELD, self.done, tuple(self.refused)),) if self.done or self.refused else ()
+
+    def refuse(self, name: str, reason: str) -> None:
+        """Don't use a tool, and let the next thought know why."""
+        self.refused.append(reason)
+        self.results.append(Memory(Role.USER, f"not used: {reason}", name=shortened(name, 80)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTools:
+    """The tools that there are for a thought here; `begun` is when its cycle began to think (monotonic seconds).
+
+    `authority` is what the functions of its mind may do by themselves.
+    """
+
+    tools: tuple[Tool, ...]
+    begun: float
+    authority: Authority
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """Those that read, each with its arguments; no word of what they say of themselves, which is foreign text."""
+        if self.authority.of(_FIELD) is Level.KEPT:
+            return ()
+        return tuple(_described(tool) for tool in self.tools if not tool.writes)[:MOST_NAMED]
+
+    async def use_allowed(self, context: ProcessContext) -> ToolsUsed:
+        """Use what earlier thoughts here proposed and an admin allowed."""
+        return await self._use(context, allowed_of(context.cycle.thoughts).tool_calls, looks=True)
+
+    async def use(self, context: ProcessContext, output: CognitiveOutput, *, looks: bool) -> ToolsUsed:
+        """Use those that a thought asks for and that read; where it doesn't look again, none is used."""
+        return await self._use(context, in_effect(output, self.authority).tool_calls, looks=looks)
+
+    async def _use(self, context: ProcessContext, calls: Sequence[ThoughtToolCall], *, looks: bool) -> ToolsUsed:
+        used, known = ToolsUsed(), {tool.name: tool for tool in self.tools}
+        for number, call in enumerate(calls):
+            tool = known.get(call.tool)
+            if tool is None:
+                used.refuse(call.tool, "unknown")
+            elif tool.writes:
+                used.refuse(tool.name, "needs_click")
+            elif not _fits(tool, call.arguments):
+                used.refuse(tool.name, "out_of_range")
+            elif number >= MOST_CALLS or not looks:
+                used.refuse(tool.name, "too_many")
+            elif self._is_spent(context):
+                used.refuse(tool.name, "budget")
+            else:
+                used.results.append(await _result(context, tool, call.arguments))
+                used.done += 1
+        return used
+
+    def _is_spent(self, context: ProcessContext) -> bool:
+        limits, (tokens, usd) = context.cycle.limits, context.cycle.usage()
+        seconds = context.mind.clock.monotonic() - self.begun
+        return limits is None or bool(limits.met_by(Spent(0, tokens, usd, seconds)))
+
+
+async def reading_tools_of(context: ProcessContext) -> ReadingTools:
+    """The tools for a thought before these readers: none where the autonomous loop may not run."""
+    toolbox, begun = context.capabilities.toolbox, context.mind.clock.monotonic()
+    offered = () if toolbox is None or context.cycle.limits is None else await toolbox.tools()
+    tools = tuple(one for one in offered if _NAME.fullmatch(one.name))
+    return ReadingTools(tools, begun, context.cycle.thoughts.authority)
+
+
+def with_results(memory: WorkingMemory, used: ToolsUsed) -> WorkingMemory:
+    """Working memory with what tools gave, as data, behind what others gave before."""
+    return memory.with_region(RESULTS, *memory.region(RESULTS), *used.results) if used.results else memory
+
+
+async def _result(context: ProcessContext, tool: Tool, arguments: Mapping[str, object]) -> Memory:
+    assert context.capabilities.toolbox is not None  # it offered the tool
+    try:
+        passage = await context.capabilities.toolbox.use(tool.name, arguments, tool.fingerprint)
+    except ToolFailed as error:
+        return Memory(Role.USER, f"it failed: {shortened(error.message, 400)}", name=tool.name)
+    return Memory(Role.USER, passage.text[:LONGEST_RESULT], name=tool.name)
+
+
+def _fits(tool: Tool, arguments: Mapping[str, object]) -> bool:
+    try:
+        require_fit(tool.name, dict(tool.parameters), dict(arguments))
+    except ContextRefused:
+        return False
+    return True
+
+
+def _described(tool: Tool) -> str:
+    """Such as `docs/search(query, limit?)`."""
+    properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
+    names = [one for one in properties if _ARGUMENT.fullmatch(str(one))] if isinstance(properties, dict) else []
+    needed = required if isinstance(required, list) else []
+    shown = [name if name in needed else f"{name}?" for name in names[:_MOST_ARGUMENTS]]
+    return f"{tool.name}({', '.join(shown)})"
