@@ -7,11 +7,14 @@ from dataclasses import dataclass
 class Moment:
     """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown.
 
-    `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values`
-    are those of the soul's soul.toml.
+    `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values` are those of the soul's
+    soul.toml, `moods` those that it knows, none where that was checked before; half of one is gone after
+    `half_life_minutes`.
     """
 
     now_ms: int
     zone: str = ""
     surprise: float = 0.0
     values: tuple[str, ...] = ()
+    moods: tuple[str, ...] = ()
+    half_life_minutes: float = 120.0

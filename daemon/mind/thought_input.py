@@ -9,10 +9,10 @@ from daemon.memory.stream.reading import LastThoughts
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
+from daemon.mind.recall.mood import felt_now
 from daemon.mind.recall.stream import held_in, left_out, settled_lines
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
-    EmotionalState,
     Environment,
     Percept,
     PredictionError,
@@ -32,7 +32,7 @@ _SPANS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 def given_to(context: ProcessContext) -> CognitiveInput:
     """What the thought of this moment is given: all that its prompt shows beside the earlier talk."""
     previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
-    held, memory, mood = held_in(previous), context.memory, context.own_state
+    held, memory = held_in(previous), context.memory
     since = [] if previous is None else [_temporal((now_ms - previous.at_ms) / 1000)]
     return CognitiveInput(
         previous_thought=None
@@ -50,7 +50,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
         surfaced_memories=tuple(
             SurfacedMemory(content=one.content) for one in memory.region(MEMORIES) if one.role is not Role.SYSTEM
         ),
-        emotional_state=EmotionalState(felt_quality=mood.emotional_state if mood else ""),
+        emotional_state=felt_now(context.own_state, now_ms, context.soul),
         temporal_context=_time(context, now_ms),
         self_model=_self_model(context),
         world_model=_world_model(context),

@@ -9,6 +9,7 @@ from typing import Final
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.document_parts import of_identity, of_self, of_values, of_world
 from daemon.mind.expecting import expected_of
+from daemon.mind.feeling_parts import feeling_parts
 from daemon.mind.goal_updates import goals_of
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.moment import Moment
@@ -20,6 +21,7 @@ PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 _KINDS: Final[tuple[PartsOf, ...]] = (
     expected_of,
     remembering_parts,
+    feeling_parts,
     of_self,
     of_world,
     goals_of,
@@ -30,8 +32,15 @@ _KINDS: Final[tuple[PartsOf, ...]] = (
 
 def moment_of(context: ProcessContext) -> Moment:
     """The moment of a cycle."""
-    surprise = context.cycle.at_hand.expected.surprise or 0.0
-    return Moment(context.mind.clock.now_ms(), context.perception.zone, surprise, context.soul.values)
+    soul, now_ms = context.soul, context.mind.clock.now_ms()
+    return Moment(
+        now_ms,
+        context.perception.zone,
+        context.cycle.at_hand.expected.surprise or 0.0,
+        soul.values,
+        soul.emotional_states,
+        soul.mood.half_life_minutes,
+    )
 
 
 def parts_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:

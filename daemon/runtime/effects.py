@@ -235,7 +235,7 @@ def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
     mood = checks.get("soul_state_check", bool(turns) and thinking.visit.exchanges % MOODS_EVERY == MOODS_EVERY - 1)
     wanted = {
         "models_the_visitor": bool(turns) and checks.get("user_model_check") is not False,
-        "keeps_its_own_state": mood is True,
+        "keeps_its_own_state": mood is True and soul.mind != "cycle",  # there each thought says how it feels
         "thinks_the_matter_over": _wants_depth(thinking),
         "summarizes_the_conversation": _outgrown(
             (*thinking.transcript.turns, *turns), soul, thinking.run.state.process

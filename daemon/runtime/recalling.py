@@ -158,7 +158,8 @@ async def _known(
 ) -> RecalledFacts:
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
     cycle.memory_read_at = thoughts.read_at
-    people, own_state, (left, journal) = await _people(cycle), await _own_state(cycle), await _visits_before(cycle)
+    people, own_state = await _people(cycle), await _own_state(cycle, soul, thoughts)
+    left, journal = await _visits_before(cycle)
     here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
     speaking = [one.author for one in cycle.perceptions] if holds else None
     held = await cycle.services.minds.at_hand(here, cycle.readers, speaking)
@@ -181,12 +182,20 @@ async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     return {person: await models.known(person, cycle.readers, claim.conversation) for person in known}
 
 
-async def _own_state(cycle: Cycle) -> SoulState | None:
-    """The soul's mood, topic and task here; what concerns the whole workspace is for its members alone."""
+async def _own_state(cycle: Cycle, soul: Soul, thoughts: LastThoughts) -> SoulState | None:
+    """The soul's mood, topic and task here; what concerns the whole workspace is for its members alone.
+
+    Topic, task and question are kept up after replies in words alone, so that one that thinks whole thoughts has none.
+    Such a one knows how it feels in words where it may have the thought in mind that said so.
+    """
     audience = cycle.readers.audience
     if audience not in cycle.readers.may_know(cycle.claim.conversation.workspace):
         return None
-    return await cycle.services.soul_states.known(audience, cycle.claim.conversation)
+    state = await cycle.services.soul_states.known(audience, cycle.claim.conversation)
+    if state is None or soul.mind != "cycle":
+        return state
+    felt = state.felt_quality if state.felt_by in thoughts.ids else ""
+    return replace(state, topic="", task="", question="", felt_quality=felt)
 
 
 async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[str, ...]]:

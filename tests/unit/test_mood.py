@@ -1,5 +1,6 @@
 """A mood fades to rest and selects the verbs; topic and task are data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from daemon.core.working_memory import Role
 from daemon.memory.knowledge.soul_states import SoulState
-from daemon.mind.recall.mood import current_mood, state_in_words, with_state
+from daemon.mind.recall.mood import current_mood, felt_now, state_in_words, with_state
 from daemon.mind.steps.feel import QUESTION_CAP, TASK_CAP, TOPIC_CAP
 from daemon.mind.steps.respond import respond
 from daemon.soul import Mood, Soul, Verbs, VerbsInMood, find_souls_directory, load_soul
@@ -76,3 +77,24 @@ def test_topic_task_and_question_of_full_length_stand_in_the_prompt_beside_the_m
     state = SoulState(soul.emotional_states[1], 0, topic, task, question)
     prompt = build_prompt(with_state(begin(soul), state, soul, 0), respond(soul), budgets=soul.budgets, nonce="ab12cd")
     assert all(one in prompt.messages[-1].text for one in (topic, task, question))
+
+
+MOVED = replace(GLAD, valence=0.8, arousal=-0.4, moved_ms=GLAD.felt_ms, felt_quality="warm", felt_by="TH_1")
+THINKER = SOUL.model_copy(update={"mind": "cycle"})
+
+
+def test_what_is_felt_fades_as_the_mood_does_and_its_words_go_with_it() -> None:
+    fresh = felt_now(MOVED, MOVED.moved_ms, SOUL)
+    assert (fresh.valence, fresh.arousal, fresh.dominance, fresh.felt_quality) == (0.8, -0.4, 0.0, "warm")
+    later = felt_now(MOVED, MOVED.moved_ms + 120 * MINUTE, SOUL)
+    assert (later.valence, later.arousal, later.felt_quality) == (0.2, -0.1, "")
+    assert felt_now(None, 0, SOUL) == felt_now(SoulState("", 0), 1, SOUL)
+
+
+def test_how_it_feels_is_shown_as_data_to_whole_thoughts_alone() -> None:
+    shown = with_state(begin(THINKER), MOVED, THINKER, MOVED.moved_ms).region(SOUL_STATE)
+    felt = [one for one in shown if one.name == "how you feel"]
+    assert [(one.role, one.content) for one in felt] == [
+        (Role.USER, "warm (valence +0.8, arousal -0.4, dominance +0.0)")
+    ]
+    assert with_state(begin(SOUL), MOVED, SOUL, MOVED.moved_ms) == with_state(begin(SOUL), GLAD, SOUL, GLAD.felt_ms)

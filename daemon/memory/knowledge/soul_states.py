@@ -9,6 +9,7 @@ from daemon.memory.worker_store import WorkerStore
 QUESTION_LAPSES_MS = 60 * 24 * 3_600_000
 """How long a standing question is carried that nothing renews."""
 
+_FELT = ("valence", "arousal", "dominance", "moved_ms", "felt_quality", "felt_by")
 _STATE = "soul = :soul AND workspace = :workspace AND audience = :audience"
 
 
@@ -18,6 +19,8 @@ class SoulState:
 
     `question` is what the soul has wondered about in that room since an earlier time, maybe in another thread.
     `version` counts revisions of the mood, `topic_version` those of topic and task. Without any mood yet it is empty.
+    The three axes (-1 to 1) were moved at `moved_ms` by the thought `felt_by`, which says how that feels; they fade
+    from then.
     """
 
     emotional_state: str
@@ -27,6 +30,12 @@ class SoulState:
     question: str = ""
     version: int = 0
     topic_version: int = 0
+    valence: float = 0.0
+    arousal: float = 0.0
+    dominance: float = 0.0
+    moved_ms: int = 0
+    felt_quality: str = ""
+    felt_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,7 @@ class SoulStates(WorkerStore):
             question=question["question"] if question else "",
             version=mood["version"] if mood else 0,
             topic_version=topic["version"] if topic else 0,
+            **({name: mood[name] for name in _FELT} if mood else {}),
         )
 
     async def _store_mood(self, transaction: Transaction, audience: Audience, mood: str, now: int) -> None:

@@ -4,6 +4,8 @@ from daemon.core.sentences import SENTENCES
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.records.kinds import WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
+from daemon.memory.mind.mood_shift import faded
+from daemon.mind.thought.cognitive_input import EmotionalState
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE
 
@@ -19,6 +21,16 @@ def current_mood(state: SoulState | None, now_ms: int, soul: Soul) -> str:
     if state is None or state.emotional_state not in soul.emotional_states:
         return soul.rest_state
     return state.emotional_state if _intensity(state, now_ms, soul) >= _FAINTEST else soul.rest_state
+
+
+def felt_now(state: SoulState | None, now_ms: int, soul: Soul) -> EmotionalState:
+    """What is left on the three axes by now, and how it feels, as long as half of it is left."""
+    if state is None:
+        return EmotionalState()
+    left = faded(state.moved_ms, now_ms, soul.mood.half_life_minutes)
+    valence, arousal, dominance = (round(one * left, 2) for one in (state.valence, state.arousal, state.dominance))
+    quality = state.felt_quality if left >= _FAINTEST else ""
+    return EmotionalState(valence=valence, arousal=arousal, dominance=dominance, felt_quality=quality)
 
 
 def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
@@ -51,6 +63,9 @@ def with_state(memory: WorkingMemory, state: SoulState | None, soul: Soul, now_m
         ("your task here", state.task if state else ""),
         ("what you have wondered since an earlier time", state.question if state else ""),
     ]
+    if soul.mind == "cycle" and (felt := felt_now(state, now_ms, soul)) != EmotionalState():
+        axes = f"valence {felt.valence:+}, arousal {felt.arousal:+}, dominance {felt.dominance:+}"
+        derived.append(("how you feel", f"{felt.felt_quality} ({axes})".lstrip()))
     mood = state_in_words(state, soul, now_ms)
     return memory.with_region(
         SOUL_STATE,
@@ -70,5 +85,4 @@ def with_workflow(memory: WorkingMemory, workflow: WorkflowState) -> WorkingMemo
 
 
 def _intensity(state: SoulState, now_ms: int, soul: Soul) -> float:
-    minutes = max(0, now_ms - state.felt_ms) / 60_000
-    return float(0.5 ** (minutes / soul.mood.half_life_minutes))
+    return faded(state.felt_ms, now_ms, soul.mood.half_life_minutes)

@@ -47,7 +47,7 @@ retrieve with a query to look into your memory: if you say nothing aloud then, y
 - goal_updates: goals of yours that you add, complete, reprioritize or abandon (by goal_id, as G1), each with why; due \
 as "in 2h", "17:30" or an ISO time.
 - tool_calls: {tools}
-- emotional_state: how it feels, and how far that moved you, each -1 to 1.
+- emotional_state: how it feels, and how far that moved you, each -1 to 1; mood is one of: {moods}.
 - growth_reflection: whether this moment is worth learning from.
 - value_updates, identity_update, cycle_rate: seldom anything.
 
@@ -151,6 +151,7 @@ def think(
             wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip(),
             silence=_NODS if soul.presence.nod else _UNSEEN,
             tools=_TOOLS.format(tools=", ".join(tools)) if tools else _NO_TOOLS,
+            moods=", ".join(soul.emotional_states),
         ),
         read=lambda answer: _considered(
             soul, read_thought(answer), answer, may_look=may_look, may_be_silent=may_be_silent

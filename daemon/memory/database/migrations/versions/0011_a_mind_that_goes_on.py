@@ -7,6 +7,22 @@ down_revision = "0010"
 
 CHANGES: tuple[str, ...] = (
     "CREATE INDEX thoughts_that_saw ON thoughts (conversation, saw_to) WHERE emptied = 0",
+    # How a soul feels before an audience, on three axes since `moved_ms`, from when they fade; and how that feels, in
+    # the words of the thought `felt_by`, with which they go.
+    "ALTER TABLE soul_state ADD COLUMN valence REAL NOT NULL DEFAULT 0 CHECK (valence BETWEEN -1 AND 1)",
+    "ALTER TABLE soul_state ADD COLUMN arousal REAL NOT NULL DEFAULT 0 CHECK (arousal BETWEEN -1 AND 1)",
+    "ALTER TABLE soul_state ADD COLUMN dominance REAL NOT NULL DEFAULT 0 CHECK (dominance BETWEEN -1 AND 1)",
+    "ALTER TABLE soul_state ADD COLUMN moved_ms INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE soul_state ADD COLUMN felt_quality TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE soul_state ADD COLUMN felt_by TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX soul_state_felt_by ON soul_state (felt_by) WHERE felt_by <> ''",
+    """
+    CREATE TRIGGER feelings_go_with_their_thought AFTER UPDATE OF emptied, audience ON thoughts
+    WHEN NEW.emptied = 1 OR NEW.audience <> OLD.audience
+    BEGIN
+      UPDATE soul_state SET felt_quality = '', felt_by = '' WHERE felt_by = NEW.id AND felt_by <> '';
+    END
+    """,
     # A message that surely was meant for the soul: a direct message, or a mention.
     "ALTER TABLE inbox ADD COLUMN addressed INTEGER NOT NULL DEFAULT 1 CHECK (addressed IN (0, 1))",
     # An answer without words: the name of an emoji, and the ts of the message that bears it.

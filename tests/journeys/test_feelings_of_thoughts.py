@@ -1,0 +1,77 @@
+"""A soul that thinks whole thoughts has one mood: what each thought felt. It fades, and no other step asks for it."""
+
+import json
+
+import pytest
+
+from daemon.mind.thought import CognitiveInput
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+
+MOODS = 'mind = "cycle"\nemotional_states = ["calm", "glad"]\n[mood]\nhalf_life_minutes = 60\n'
+
+
+def thought(speech: str, **felt: object) -> str:
+    """A thought in the form of the wire, with what it felt."""
+    lead = {"calls_for": "nothing", "inner_speech": "So it is.", "external_speech": speech}
+    return json.dumps({**lead, "emotional_state": felt})
+
+
+@pytest.fixture
+async def feeling(empty_house: House) -> House:
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=MOODS))
+    return empty_house
+
+
+async def given_last(house: House) -> CognitiveInput:
+    row = (await house.rows("SELECT input FROM thoughts ORDER BY seq"))[-1]
+    return CognitiveInput.model_validate_json(row["input"])
+
+
+async def test_what_a_thought_feels_is_its_mood_from_then_on_and_fades(feeling: House) -> None:
+    moved = {"felt_quality": "zqwarm", "valence_shift": 0.6, "arousal_shift": -0.2, "mood": "Glad"}
+    feeling.model.replies += [thought("Lovely."), thought("Yes.", **moved), thought("And now?"), thought("Later.")]
+    for words in ("hello", "you did well", "and now?"):
+        await feeling.answered("Ada", "dm", words)
+    assert [prompt.step for prompt in feeling.prompts] == ["think"] * 3, "no step asks for the mood apart"
+    felt = (await given_last(feeling)).emotional_state
+    assert (felt.felt_quality, felt.valence, felt.arousal) == ("zqwarm", 0.6, -0.2)
+    assert "zqwarm (valence +0.6, arousal -0.2, dominance +0.0)" in feeling.last_prompt()
+    assert "Your mood: glad" in feeling.last_prompt()
+    assert "glad" in await feeling.answered("Ada", "dm", "status")
+    feeling.clock.turn(2 * 60 * 60)
+    await feeling.answered("Ada", "dm", "and later?")
+    felt = (await given_last(feeling)).emotional_state
+    assert (felt.felt_quality, felt.valence, felt.arousal) == ("", 0.15, -0.05)
+    assert "calm" in await feeling.answered("Ada", "dm", "status")
+
+
+async def test_a_mood_that_the_soul_has_not_is_left_out_and_the_next_thought_hears_so(feeling: House) -> None:
+    feeling.model.replies += [thought("Hm.", mood="furious", valence_shift=0.5), thought("Well.")]
+    await feeling.answered("Ada", "dm", "hello")
+    await feeling.answered("Ada", "dm", "well?")
+    assert "Without effect: emotional_state: unknown" in feeling.last_prompt()
+    assert (await given_last(feeling)).emotional_state.valence > 0
+
+
+async def test_how_it_feels_with_one_person_is_in_no_prompt_elsewhere(feeling: House) -> None:
+    feeling.model.replies += [thought("Oh.", felt_quality="zqhurt", valence_shift=-0.5), thought("Hello.")]
+    await feeling.answered("Ada", "dm", "a sad story")
+    await feeling.answered("Ben", "general", "@soul hello")
+    assert "zqhurt" not in feeling.last_prompt()
+    assert "valence" not in str((await given_last(feeling)).emotional_state.model_dump(exclude_defaults=True))
+
+
+async def test_an_edited_message_takes_the_words_of_what_was_felt_along(feeling: House) -> None:
+    feeling.model.replies += [thought("Oh.", felt_quality="zqsecret", valence_shift=-0.5), thought("Hm.")]
+    first = await feeling.say("Ada", "dm", "the word is zqsecret")
+    await feeling.reply("D0ADA")
+    await feeling.idle()
+    await feeling.people.edit("Ada", "D0ADA", first, "the word is gone")
+
+    async def gone() -> bool:
+        return [row["felt_quality"] for row in await feeling.rows("SELECT felt_quality FROM soul_state")] == [""]
+
+    await feeling.when(gone)
+    await feeling.answered("Ada", "dm", "and now?")
+    assert "zqsecret" not in feeling.last_prompt()
