@@ -30,6 +30,8 @@ SUBCOMMANDS: Final = MappingProxyType(
         "memory": "Show what is remembered, how it is found, and why.",
         "thoughts": "Show the stream of thought of a soul that thinks whole thoughts.",
         "mind": "Show what a mind holds, the forms of a thought, and what it may do by itself.",
+        "predictions": "Show what a soul expects, and what came of it.",
+        "calibration": "Show how well a soul foresees what comes.",
         "passport": "Write all memories into files, bring such files back, or check them.",
         "context": "Show and change the typed state that souls and people share.",
         "notes": "Show the notes that souls send each other, or send one.",

@@ -11,53 +11,14 @@ from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stored_thoughts import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
 
 KEYS = (
     *("id", "at_ms", "soul", "conversation", "audience", "occasion", "process", "previous", "degraded", "spoke"),
     *("surprise", "did", "refused", "calls", "tokens_in", "tokens_out", "cost_usd", "input", "output"),
 )
-INPUT = {"new_percepts": [{"modality": "language", "content": "hello \x1b]0;owned\x07"}]}
-OUTPUT = {"inner_speech": "They greet me.", "external_speech": "Hello."}
 OPEN = "minoan/T1/C1/1.0"
-
-
-def add(
-    path: Path, number: int, *, conversation: str = CONVERSATION, audience: str = "dm:D1", soul: str = "minoan"
-) -> str:
-    name = f"TH_20261123_{number:03d}"
-    values = {
-        "id": name,
-        "soul": soul,
-        "workspace": "T1",
-        "conversation": conversation,
-        "audience": audience,
-        "readers": "{}",
-        "trace_id": "abc",
-        "previous": f"TH_20261123_{number - 1:03d}" if number > 1 else "",
-        "at_ms": NOW + number,
-        "occasion": "words",
-        "process": "engaged",
-        "input": json.dumps(INPUT),
-        "output": json.dumps(OUTPUT),
-        "asked": 1,
-        "degraded": 0,
-        "spoke": 1,
-        "surprise": 0.25,
-        "did": '{"memory_ops": 2}',
-        "refused": '[["goal_updates", "unknown"]]',
-        "calls": 1,
-        "tokens_in": 900,
-        "tokens_out": 80,
-        "cost_usd": 0.01,
-        "saw_to": 99,
-        "passing": 0,
-    }
-    with opened(path) as connection:
-        names = ", ".join(values)
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO thoughts ({names}) VALUES ({marks})", values)
-    return name
 
 
 @pytest.fixture(autouse=True)

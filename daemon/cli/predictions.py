@@ -1,0 +1,81 @@
+"""`soul predictions`: what a soul expects, and what came of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
+
+import click
+
+from daemon.cli.database_access import with_database
+from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.output import say, say_json, table
+from daemon.cli.thoughts import require_soul
+from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
+from daemon.core.config import load_settings
+from daemon.core.timetable import moment
+from daemon.memory.admin.schedule_admin import find_conversation
+from daemon.memory.database import Database
+from daemon.memory.expectations.listing import STATES, ListedPrediction, list_predictions
+
+_HEADER: Final = ("ID", "MADE", "SURE", "CHECK", "UNTIL", "STATE", "SURPRISE", "CONVERSATION")
+_WORDS: Final = ("what", "timeframe")
+
+
+@click.command("predictions")
+@click.option("--conversation", default="", metavar="C", help="Only of this one: its id, or any unique part of it.")
+@click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
+@state_option("expectations", STATES)
+@limit_option("of the newest expectations, oldest first")
+@words_options
+@json_option
+def command(*, conversation: str, soul: str, state: str | None, limit: int, wanted: WordsWanted, as_json: bool) -> None:
+    """Show what a soul expects, what decides it, and what came of it. Times are UTC.
+
+    \b
+    JSON keys: id, soul, conversation, audience, what, confidence, timeframe, check {kind, who, words, id, name},
+    made_ms, due_ms (null: it waits for so many replies), state (open, hit, miss, unresolved, withdrawn), scored_by
+    (rule, person, judge; null: not scored), surprise, scored_ms, thought. `what` and `timeframe` are empty, and `check`
+    is its kind alone, without --words, for what not the whole workspace may know without --private, and for what was
+    erased.
+    """
+    settings = load_settings()
+
+    async def look(database: Database) -> None:
+        where = ""
+        if conversation:
+            where = str(await database.read(lambda transaction: find_conversation(transaction, conversation)))
+        await require_soul(settings, database, soul)
+        found = await list_predictions(database, soul or settings.name, where, state or "", limit)
+        shown = await words_of(database, wanted, "predictions", [one.thought for one in found])
+        if as_json:
+            say_json([plain(one, shown) for one in found])
+            return
+        _say_all(found, shown)
+
+    with_database(settings, look)
+
+
+def plain(one: ListedPrediction, shown: WordsShown) -> Mapping[str, object]:
+    """An expectation as JSON values; the words as far as they may be shown with those of its thought."""
+    values = asdict(one)
+    if one.thought in shown.ids:
+        return values
+    return {**values, **dict.fromkeys(_WORDS, ""), "check": {"kind": one.check.get("kind", "none")}}
+
+
+def _say_all(found: Sequence[ListedPrediction], shown: WordsShown) -> None:
+    if not found:
+        say('Nothing is expected. A soul expects something whose soul.toml says `mind = "cycle"`.')
+        return
+    table(_HEADER, [_cells(one) for one in found])
+    for one in found:
+        if text := shown.of(one.thought, one.what):
+            say(f"{one.id}: {text}")
+    shown.say_what_is_missing()
+
+
+def _cells(one: ListedPrediction) -> tuple[str, ...]:
+    until = "replies" if one.due_ms is None else moment(one.due_ms)
+    surprise = "" if one.surprise is None else f"{one.surprise:.2f}"
+    kind = str(one.check.get("kind", "none"))
+    return one.id, moment(one.made_ms), f"{one.confidence:.0%}", kind, until, one.state, surprise, one.conversation

@@ -1,0 +1,131 @@
+"""`soul predictions` and `soul calibration`: the fields that others build on, and words where they are asked for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stored_thoughts import add
+
+KEYS = (
+    *("id", "soul", "conversation", "audience", "what", "confidence", "timeframe", "check", "made_ms", "due_ms"),
+    *("state", "scored_by", "surprise", "scored_ms", "thought"),
+)
+FIGURES = ("scored", "hits", "brier", "base_rate", "brier_base", "skill")
+CHECK = {"kind": "reply", "who": "U1"}
+
+
+def expect(path: Path, number: int, **more: object) -> None:
+    thought = add(path, number, audience="workspace:T1" if number % 2 else "dm:D1")
+    values = {
+        "soul": "minoan",
+        "id": f"P{number}",
+        "workspace": "T1",
+        "conversation": CONVERSATION,
+        "audience": "workspace:T1" if number % 2 else "dm:D1",
+        "readers": "{}",
+        "thought": thought,
+        "confidence": 0.75,
+        "kind": "reply",
+        "goal": "",
+        "made_ms": NOW,
+        "due_ms": NOW + 1_000,
+        "state": "open",
+        "what": f"they answer {number}",
+        "timeframe": "soon",
+        "awaited": json.dumps(CHECK),
+        **more,
+    }
+    with opened(path) as connection:
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO predictions ({', '.join(values)}) VALUES ({marks})", values)
+
+
+def score(path: Path, number: int, state: str, surprise: float | None) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?",
+            (state, surprise, NOW + number, f"P{number}"),
+        )
+
+
+@pytest.fixture
+def stocked(home: Path) -> Path:
+    return stock(home / "memory.db")
+
+
+def printed(*arguments: str) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def path(stocked: Path) -> Path:
+    for number in range(1, 6):
+        expect(stocked, number, **({"exchanges": 3} if number == 2 else {}))
+    score(stocked, 3, "hit", 0.25)
+    score(stocked, 4, "miss", 0.75)
+    score(stocked, 5, "unresolved", None)
+    return stocked
+
+
+def test_each_expectation_has_the_fields_that_others_build_on(path: Path) -> None:
+    found = json.loads(printed("predictions", "--json"))
+    assert [tuple(each) for each in found] == [KEYS] * 5
+    assert [each["id"] for each in found] == ["P1", "P2", "P3", "P4", "P5"]
+    assert [each["state"] for each in found] == ["open", "open", "hit", "miss", "unresolved"]
+    assert (found[0]["due_ms"], found[1]["due_ms"]) == (NOW + 1_000, None)
+    assert (found[0]["scored_by"], found[2]["scored_by"], found[3]["surprise"]) == (None, "rule", 0.75)
+    assert {each["what"] for each in found} == {""}
+    assert found[0]["check"] == {"kind": "reply"}
+    assert [each["id"] for each in json.loads(printed("predictions", "--json", "--state", "open", "--limit", "1"))] == [
+        "P2"
+    ]
+
+
+def test_words_are_shown_where_they_are_asked_for_and_each_look_is_recorded(path: Path) -> None:
+    found = json.loads(printed("predictions", "--json", "--words"))
+    assert [each["what"] for each in found] == ["they answer 1", "", "they answer 3", "", "they answer 5"]
+    assert found[0]["check"] == CHECK
+    every = json.loads(printed("predictions", "--json", "--words", "--private", "--conversation", CONVERSATION))
+    assert [each["what"] for each in every] == [f"they answer {number}" for number in range(1, 6)]
+    assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'predictions: %'") == 2
+    assert "P1: they answer 1" in printed("predictions", "--words")
+
+
+def test_calibration_has_the_fields_that_others_build_on(path: Path) -> None:
+    found = json.loads(printed("calibration", "--json"))
+    assert tuple(found) == ("soul", *FIGURES, "bins", "by_check", "unresolved", "open", "judged")
+    assert (found["soul"], found["scored"], found["hits"], found["base_rate"]) == ("minoan", 2, 1, 0.5)
+    assert (found["brier"], found["brier_base"], found["skill"]) == (0.3125, 0.25, -0.25)
+    assert found["bins"][7] == {"from": 0.7, "to": 0.8, "n": 2, "confidence": 0.75, "hits": 1}
+    assert found["bins"][0] == {"from": 0.0, "to": 0.1, "n": 0, "confidence": None, "hits": 0}
+    assert found["by_check"] == {"reply": {key: found[key] for key in FIGURES}}
+    assert (found["unresolved"], found["open"], found["judged"]) == (1, 2, 0)
+    assert "70%-80%" in printed("calibration")
+
+
+def test_where_nothing_was_scored_there_are_no_figures(stocked: Path) -> None:
+    found = json.loads(printed("calibration", "--json", "--since", "6h"))
+    assert [found[key] for key in FIGURES] == [0, 0, None, None, None, None]
+    assert (found["by_check"], len(found["bins"])) == ({}, 10)
+    assert "Nothing was scored yet" in printed("calibration")
+    assert "Nothing is expected" in printed("predictions")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("calibration", "--since", "a while"), "is not a time span: write 20m"),
+        (("calibration", "--soul", "nemo"), "no soul 'nemo' is known here"),
+        (("predictions", "--soul", "nemo"), "no soul 'nemo' is known here"),
+        (("predictions", "--private"), "give --words, too"),
+        (("predictions", "--conversation", "C99"), "C99"),
+        (("predictions", "--state", "gone"), "gone"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(stocked: Path, arguments: tuple[str, ...], says: str) -> None:
+    assert says in call(*arguments).output
