@@ -33,10 +33,11 @@ class LookedAt:
 class OpenBeside:
     """One of them as its person may know it: a name and an address, empty for a page; never a word of what it holds.
 
-    `private_room` is the id of the private room that it names, empty for none.
+    `private_room` is the id of the private room that it names, `channel` that of any room; empty for none.
     """
 
     kind: Opened
     name: str = ""
     address: str = ""
     private_room: str = ""
+    channel: str = ""

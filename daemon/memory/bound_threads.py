@@ -18,6 +18,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.holders import holder_of
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.records import read_row
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 _THERE: Final = """
   SELECT b.* FROM bound_threads b WHERE b.conversation IN (:id, :timeline)
@@ -155,6 +156,7 @@ async def drop_unwatched(transaction: Transaction, session: str, now: int) -> No
         """,  # noqa: S608 - a constant
         session=session,
     )
+    await empty_thoughts_on(transaction, [row["id"] for row in rows])
     for row in rows:
         await note_in_conversation(
             transaction,

@@ -118,7 +118,8 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
             tools=reading.described,
         )
         step = with_soul_creativity(context.soul, asked)
-        async with aclosing(context.mind.stream(setting(context.memory), step)) as running:
+        shown = setting(context.memory)
+        async with aclosing(context.mind.stream(shown, step)) as running:
             try:
                 await context.motor.speak(running)
                 memory, thought = await running.finished()
@@ -130,7 +131,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         if wish := lead.settle(calls_for, leads=thought.leads):
             return await _follow(context, setting, manner, wish)
         used = await reading.use(context, thought.output, looks=may_look and not thought.reply)
-        take_effect(context, thought, used)
+        take_effect(context, thought, used, shown)
         if thought.reply or look == MOST_LOOKS or not thought.looks:
             break
         context = replace(context, memory=await look_again(context, thought, used))

@@ -12,6 +12,7 @@ from daemon.core.authority import Authority, Level
 from daemon.core.contexts import ContextRefused
 from daemon.core.errors import ToolFailed
 from daemon.core.limits import Spent
+from daemon.core.lineage import saw
 from daemon.core.ports.tools import Tool
 from daemon.core.text import shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory
@@ -127,8 +128,8 @@ async def _result(context: ProcessContext, tool: Tool, arguments: Mapping[str, o
     try:
         passage = await context.capabilities.toolbox.use(tool.name, arguments, tool.fingerprint)
     except ToolFailed as error:
-        return Memory(Role.USER, f"it failed: {shortened(error.message, 400)}", name=tool.name)
-    return Memory(Role.USER, passage.text[:LONGEST_RESULT], name=tool.name)
+        return Memory(Role.USER, f"it failed: {shortened(error.message, 400)}", name=tool.name, metadata=saw())
+    return Memory(Role.USER, passage.text[:LONGEST_RESULT], name=tool.name, metadata=saw())
 
 
 def _fits(tool: Tool, arguments: Mapping[str, object]) -> bool:

@@ -5,6 +5,7 @@ Parts that nothing of the house can carry out are kept with the thought.
 
 from typing import Final
 
+from daemon.core.lineage import saw
 from daemon.core.ports.models import JUST_THOUGHT
 from daemon.core.turn_fields import heard_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
@@ -17,7 +18,7 @@ from daemon.mind.thought import CognitiveOutput, in_effect
 from daemon.mind.thought.occasion import occasion_of
 from daemon.mind.thought_input import given_to
 from daemon.mind.thought_parts import moment_of, parts_of
-from daemon.soul_engine import THOUGHTS
+from daemon.soul_engine import THOUGHTS, seen_in
 
 MOST_LOOKS: Final = 2
 """How often a soul may look into its memory and think again before it has to answer."""
@@ -28,8 +29,11 @@ memories and the results. Answer now, or look for something else; what you don't
 know."""
 
 
-def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed) -> None:
-    """Hand the parts of a thought to the motor, as far as the functions of the mind may act by themselves."""
+def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed, memory: WorkingMemory) -> None:
+    """Hand the parts of a thought to the motor, as far as the functions of the mind may act by themselves.
+
+    `memory` is what its prompt was made of: by what stood there it is followed.
+    """
     motor, authority = context.motor, context.cycle.thoughts.authority
     output = in_effect(thought.output, authority)
     if thought.reply:
@@ -46,7 +50,7 @@ def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed) -
             surprise=context.cycle.at_hand.expected.surprise,
             did={"external_speech": 1} if thought.reply else {},
             refused=tuple((one.field, one.reason) for one in thought.read.refused),
-            saw_thoughts=context.cycle.thoughts.ids,
+            saw_thoughts=(*context.cycle.thoughts.ids, *sorted(seen_in(memory))),
             parts=(*parts_of(moment_of(context), output), *used.parts),
             authority=authority,
         )
@@ -59,7 +63,7 @@ async def look_again(context: ProcessContext, thought: Considered, used: ToolsUs
     sought = queries_of(in_effect(thought.output, context.cycle.thoughts.authority))
     memory = with_results(await context.cycle.look_again(memory, sought), used)
     private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
-    just_now = Memory(Role.USER, private, name=JUST_THOUGHT)
+    just_now = Memory(Role.USER, private, name=JUST_THOUGHT, metadata=saw())
     return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *memory.region(THOUGHTS))
 
 

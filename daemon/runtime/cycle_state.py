@@ -45,8 +45,9 @@ class Cycle:
     `nonce` fences others' words in prompts. `paused` are those of its people of whom
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
-    `memory_read_at` is the ledger's last line before memory was read for a whole thought; `at_hand` is what the soul
-    holds there. `used_tools` are the names of the tools that it used with success.
+    `memory_read_at` is the newest change of words before memory was read for a whole thought, `saw` are the ids of all
+    that stands in its prompts from elsewhere; `at_hand` is what the soul holds there.
+    `used_tools` are the names of the tools that it used with success.
     `cap_shown_day` is the day of a cap of which this cycle speaks.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
     words link to. `speech` shows the reply while it grows.
@@ -75,6 +76,7 @@ class Cycle:
     memory_read_at: int | None = None
     at_hand: AtHand = NOTHING_AT_HAND
     used_tools: set[str] = field(default_factory=set)
+    saw: frozenset[str] = frozenset()
     dates: dict[str, int] = field(default_factory=dict)
     cap_shown_day: str = ""
     linked: tuple[LinkedMessages, ...] = ()

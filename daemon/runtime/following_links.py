@@ -20,7 +20,7 @@ async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
     once = {one.address: one for one in reversed(found)}
     cycle.linked = tuple([await _without_forgotten(cycle, one) for one in reversed(once.values())])
     await cycle.show_done("done_follow", sum(not one.refused for one in cycle.linked))
-    return with_linked(memory, cycle.linked)
+    return with_linked(memory, cycle.linked, cycle.claim.conversation.workspace)
 
 
 async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessages:

@@ -13,4 +13,4 @@ async def look_beside(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
         return memory
     seen = await cycle.services.known.open_beside(newest.author)
     cycle.beside = await cycle.services.channel.beside(newest, readers, seen) if seen else ()
-    return with_beside(memory, cycle.beside)
+    return with_beside(memory, cycle.beside, cycle.claim.conversation.workspace)

@@ -6,6 +6,7 @@ from functools import partial
 
 from daemon.core.errors import NotDelivered
 from daemon.core.limits import Limits
+from daemon.core.lineage import author_id, way_id
 from daemon.core.perception import Modality
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.library import Passage
@@ -23,6 +24,7 @@ from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.at_work import with_sessions
+from daemon.mind.recall.looked_up import source_id
 from daemon.mind.recall.mood import status_of
 from daemon.mind.recall.visit import Visit, located, visit_of
 from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
@@ -39,7 +41,7 @@ from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, 
 from daemon.runtime.silence import silence_of
 from daemon.runtime.used_tools import noting_tools
 from daemon.soul import Soul
-from daemon.soul_engine import integrate, with_abilities, with_room
+from daemon.soul_engine import integrate, seen_in, with_abilities, with_room
 
 _JOURNAL = 1  # lines of the journal
 _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
@@ -68,7 +70,9 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     memory = await with_what_is_shared(cycle, soul, memory)
     at_work = await who_is_at_work(cycle)
     memory = with_sessions(memory, at_work, soul.budgets.at_work)
-    memory = with_room(memory, claim.way.instructions)
+    where = claim.conversation
+    setter = author_id(where.workspace, claim.way.person)
+    memory = with_room(memory, claim.way.instructions, way_id(where.workspace, where.channel), setter)
     if cycle.newest.modality is Modality.WORDS:
         memory = with_abilities(memory, for_prompt(await abilities(cycle)))
     memory, pictures = await sense_files(cycle, soul, transcript, memory)
@@ -76,6 +80,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     memory = await look_beside(cycle, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
+    cycle.saw = seen_in(memory)
 
     await services.names.learn(one.content for one in memory)
     audiences = (readers.audience, *cycle.heard_by.room_audiences)
@@ -102,10 +107,12 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
             return ()
         found = await services.surfacing.search(cycle.claim.conversation, readers, query, limit)
         await services.names.learn(one.text for one in found)
+        cycle.saw |= {source_id(one) for one in found}
         return found
 
     async def looked_again(memory: WorkingMemory, queries: Sequence[str]) -> WorkingMemory:
         memory = await look_again(cycle, soul, memory, queries)
+        cycle.saw |= seen_in(memory)
         await services.names.learn(one.content for one in memory)
         return memory
 
@@ -198,7 +205,7 @@ async def _own_state(cycle: Cycle, soul: Soul, thoughts: LastThoughts) -> SoulSt
     return replace(state, topic="", task="", question="", felt_quality=felt)
 
 
-async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[str, ...]]:
+async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[tuple[str, str], ...]]:
     """What earlier visits here left to do, and the soul's journal of them: before exactly these readers alone.
 
     Nothing while one of those who are answered has remembering paused.

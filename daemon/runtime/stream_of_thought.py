@@ -8,6 +8,7 @@ from daemon.memory.mind.goal_changes import StaleShown
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.motor import Motor
+from daemon.mind.recall.looked_up import source_id
 from daemon.mind.recall.thoughts import DEGRADED, MONOLOGUE
 from daemon.mind.state_machine import ProcessRun
 from daemon.mind.thought import CognitiveOutput
@@ -24,12 +25,12 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
         thoughts += _of_another_step(cycle, motor, run)
     if not thoughts:
         return None
-    surfaced = {*(one.id for one in (*cycle.found, *motor.drawn_on.values())), *cycle.at_hand.thoughts}
+    drawn_on = {source_id(one) for one in motor.drawn_on.values() if one.id or one.document}  # else from outside
     return CycleThoughts(
         thoughts,
         cycle.heard_by,
         saw_to=max((one.seq for one in transcript.turns), default=max(transcript.summarized_to, 0)),
-        saw=frozenset(surfaced.union(cycle.known_facts)),
+        saw=cycle.saw.union(drawn_on, cycle.at_hand.thoughts),
         read_at=cycle.memory_read_at,
         passing=bool(cycle.paused),
     )

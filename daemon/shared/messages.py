@@ -100,7 +100,14 @@ class SoulNotes:
         if where.channel != SOUL_CHANNEL:
             return ()
         return tuple(
-            Turn(Speaks.PERSON, one.sender, one.sender, platform_time(one.created_ms), one.words)
+            Turn(
+                Speaks.PERSON,
+                one.sender,
+                one.sender,
+                platform_time(one.created_ms),
+                one.words,
+                {NOTE_PARAM: one.id},
+            )
             for one in await self._store.heard_in(where, _MOST_HEARD)
         )
 

@@ -49,6 +49,7 @@ from daemon.soul_engine.regions import (
     with_thoughts,
     with_thread,
 )
+from daemon.soul_engine.seen import OF_THE_TALK, seen_in
 from daemon.soul_engine.window import CUT_TURN, TURN_OVERHEAD, shown_turns, transcript_window, turns_read
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "MODE",
     "NOTES",
     "NOW",
+    "OF_THE_TALK",
     "PERSON",
     "PERSONALITY",
     "PIECE",
@@ -91,6 +93,7 @@ __all__ = [
     "build_prompt",
     "heading",
     "integrate",
+    "seen_in",
     "shown_turns",
     "transcript_window",
     "turns_read",

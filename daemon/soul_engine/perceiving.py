@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from daemon.core.contexts import OPERATOR
 from daemon.core.event_sources import FROM_PARAM as PROGRAM_PARAM
 from daemon.core.fencing import clean_name
-from daemon.core.notes import FROM_PARAM, SOUL_CHANNEL
+from daemon.core.lineage import saw
+from daemon.core.notes import FROM_PARAM, NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Modality, Perception
 from daemon.core.workflow_steps import is_step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
@@ -71,7 +72,8 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
             return memory.with_memory(Memory(Role.SYSTEM, opening)).with_memory(due)
         case Modality.NOTE:
             sender = clean_name(str(perception.params.get(FROM_PARAM, "")))
-            note = Memory(Role.USER, perception.content, name=f"from {sender}", metadata={"kind": NOTE})
+            seen = saw(str(perception.params.get(NOTE_PARAM, "")))
+            note = Memory(Role.USER, perception.content, name=f"from {sender}", metadata={"kind": NOTE, **seen})
             return memory.with_memory(Memory(Role.SYSTEM, _opening(perception, sender))).with_memory(note)
         case Modality.EVENT:
             opening, name = _reported(perception)

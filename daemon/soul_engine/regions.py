@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from daemon.core.fencing import clean_name
-from daemon.core.perception import Place
+from daemon.core.lineage import saw
+from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory
 from daemon.core.zones import zone_of
@@ -121,10 +122,16 @@ def begin(soul: Soul) -> WorkingMemory:
     )
 
 
-def with_notes(memory: WorkingMemory, region: str, *texts: str, about: str = "") -> WorkingMemory:
-    """Put notes into a region as data, most important first; a model sees them fenced. Empty texts are left out."""
-    name = clean_name(about) if about else None
-    return memory.with_region(region, *(Memory(Role.USER, text, name=name) for text in texts if text.strip()))
+def with_notes(
+    memory: WorkingMemory, region: str, *texts: str, about: str = "", seen: Sequence[str] | None = None
+) -> WorkingMemory:
+    """Put notes into a region as data, most important first; a model sees them fenced. Empty texts are left out.
+
+    `seen` are the ids by which a thought that sees them is followed; see `daemon.soul_engine.seen` for None.
+    """
+    name, metadata = clean_name(about) if about else None, {} if seen is None else saw(*seen)
+    notes = (Memory(Role.USER, text, name=name, metadata=metadata) for text in texts if text.strip())
+    return memory.with_region(region, *notes)
 
 
 def with_mode(memory: WorkingMemory, personality: str) -> WorkingMemory:
@@ -132,11 +139,14 @@ def with_mode(memory: WorkingMemory, personality: str) -> WorkingMemory:
     return memory.with_region(MODE, Memory(Role.SYSTEM, f"{_FOR_NOW}\n\n{personality}"))
 
 
-def with_room(memory: WorkingMemory, instructions: str) -> WorkingMemory:
-    """Put what one who manages the channel asks of the soul there: words of a person, which rank below the rules."""
+def with_room(memory: WorkingMemory, instructions: str, *ids: str) -> WorkingMemory:
+    """Put what one who manages the channel asks of the soul there: words of a person, which rank below the rules.
+
+    By the `ids` a thought that sees them is followed.
+    """
     if not instructions:
         return memory
-    said = Memory(Role.USER, instructions, name=_MANAGER)
+    said = Memory(Role.USER, instructions, name=_MANAGER, metadata=saw(*ids) if ids else {})
     return memory.with_region(ROOM, Memory(Role.SYSTEM, _ROOM_ASKS), said)
 
 
@@ -150,28 +160,37 @@ def with_abilities(memory: WorkingMemory, abilities: str) -> WorkingMemory:
     return memory.with_region(ABILITIES, Memory(Role.SYSTEM, abilities))
 
 
-def with_thread(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> WorkingMemory:
-    """Put the messages of a thread from before the soul was mentioned in it, oldest first."""
-    return memory.with_region(THREAD, *_lines(memory, messages))
+def with_thread(
+    memory: WorkingMemory, messages: Sequence[ThreadMessage], where: ConversationKey | None = None
+) -> WorkingMemory:
+    """Put the messages of a thread from before the soul was mentioned in it, oldest first; `where` they stand."""
+    return memory.with_region(THREAD, *_lines(memory, messages, where))
 
 
-def with_aside(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> WorkingMemory:
-    """Put what users said to each other since the soul's last reply, oldest first."""
-    return memory.with_region(ASIDE, *_lines(memory, messages))
+def with_aside(
+    memory: WorkingMemory, messages: Sequence[ThreadMessage], where: ConversationKey | None = None
+) -> WorkingMemory:
+    """Put what users said to each other since the soul's last reply, oldest first; `where` they stand."""
+    return memory.with_region(ASIDE, *_lines(memory, messages, where))
 
 
-def with_thoughts(memory: WorkingMemory, thoughts: Sequence[str], journal: Sequence[str] = ()) -> WorkingMemory:
+def with_thoughts(
+    memory: WorkingMemory, thoughts: Sequence[str], journal: Sequence[tuple[str, str]] = (), seen: Sequence[str] = ()
+) -> WorkingMemory:
     """Put the soul's last private thoughts here, given oldest first, and its journal: data, since they may quote users.
 
-    The newest stands first, which a full region keeps.
+    The newest stands first, which a full region keeps. A line of the journal is its id and its text; the thoughts have
+    the ids `seen`, those of this conversation's own turns none.
     """
-    written = [Memory(Role.USER, text, name="a line of your journal") for text in reversed(journal)]
+    written = [
+        Memory(Role.USER, text, name="a line of your journal", metadata=saw(name)) for name, text in reversed(journal)
+    ]
     if not thoughts:
         return memory.with_region(THOUGHTS, *written)
     return memory.with_region(
         THOUGHTS,
         Memory(Role.SYSTEM, _THOUGHTS),
-        *(Memory(Role.USER, text, name="a thought of yours") for text in reversed(thoughts)),
+        *(Memory(Role.USER, text, name="a thought of yours", metadata=saw(*seen)) for text in reversed(thoughts)),
         *written,
     )
 
@@ -224,5 +243,13 @@ def with_cut_turn(memory: WorkingMemory) -> WorkingMemory:
     )
 
 
-def _lines(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> list[Memory]:
-    return [Memory(Role.USER, one.text, name=memory.soul_name if one.own else clean_name(one.name)) for one in messages]
+def _lines(memory: WorkingMemory, messages: Sequence[ThreadMessage], where: ConversationKey | None) -> list[Memory]:
+    return [
+        Memory(
+            Role.USER,
+            one.text,
+            name=memory.soul_name if one.own else clean_name(one.name),
+            metadata=saw(*one.ids(where.workspace, where.channel)) if where else {},
+        )
+        for one in messages
+    ]

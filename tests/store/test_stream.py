@@ -209,7 +209,7 @@ async def test_a_thought_from_before_the_changed_words_keeps_its_own(soul: Think
 async def test_a_thought_that_saw_words_from_elsewhere_goes_with_them(soul: Thinker, path: Path) -> None:
     ts = await soul.thinks("in the open", OPEN, EVERYBODY)
     (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
-    await soul.thinks("recalls it", DM, MINE, sources=[f"TU_{seq}", "LB_3"])
+    await soul.thinks("recalls it", DM, MINE, sources=[f"TU_{seq}"])
     await soul.thinks("does not", BELOW, MINE)
     assert look(path, "SELECT source FROM thought_sources") == [(f"TU_{seq}",)]
     await soul.stores.inbox.accept(deleted(ts, conversation=OPEN))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from daemon.core.home import HomePage
+from daemon.core.lineage import author_id, message_id
 from daemon.core.links import Trusted
 from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
@@ -29,6 +30,10 @@ class ThreadMessage:
     text: str
     own: bool = False
 
+    def ids(self, workspace: str, channel: str) -> tuple[str, ...]:
+        """The ids by which a thought that saw it is followed: the message's, and that of who wrote it."""
+        return message_id(workspace, channel, self.ts), "" if self.own else author_id(workspace, self.author)
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedMessages:
@@ -36,7 +41,8 @@ class LinkedMessages:
 
     `origin` names its room for those who may read it. `private_room` is the id of that room where its words are for its
     members alone, empty otherwise. `refused` says why nothing is shown, a sentence of `core/sentences.py`; then nothing
-    else is told, not even whether there is such a room.
+    else is told, not even whether there is such a room. `channel` is the room's id: a thought that saw the messages is
+    followed by it.
     """
 
     address: str
@@ -44,6 +50,7 @@ class LinkedMessages:
     origin: str = ""
     private_room: str = ""
     refused: str = ""
+    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,10 +168,15 @@ class Episodes(WorkerStore):
 
         return await self._database.read(unit)
 
-    async def journal(self, conversation: ConversationKey, audience: Audience, most: int) -> tuple[str, ...]:
-        """The newest words of the soul's journal for exactly this audience and its channel, oldest first."""
+    async def journal(
+        self, conversation: ConversationKey, audience: Audience, most: int
+    ) -> tuple[tuple[str, str], ...]:
+        """The newest lines of the soul's journal for exactly this audience and its channel, each its id and its words.
 
-        async def unit(transaction: Transaction) -> tuple[str, ...]:
+        Oldest first.
+        """
+
+        async def unit(transaction: Transaction) -> tuple[tuple[str, str], ...]:
             found = await select(
                 transaction,
                 JournalEntry,
@@ -182,7 +187,7 @@ class Episodes(WorkerStore):
                 most=most,
                 **self._worker.scope,
             )
-            return tuple(one.text for one in reversed(found))
+            return tuple((one.id, one.text) for one in reversed(found))
 
         return await self._database.read(unit)
 

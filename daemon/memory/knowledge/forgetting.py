@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from typing import Final
 
+from daemon.core.lineage import model_id, question_id
+from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.handed import handed_among
@@ -12,15 +13,9 @@ from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turns import THOUGHT_TURNS
 from daemon.memory.knowledge.user_models import MODEL_KEY
+from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.records import Speaks
-from daemon.memory.stream.emptying import empty_thoughts_since
-
-_FREE_WORDS: Final = "'$.monologue', '$.monologue_verb', '$.stimulus_verb', '$.reply_verb', '$.made_piece', '$.in_full'"
-WITHOUT_FREE_WORDS: Final = f"CASE WHEN json_valid(thought) THEN json_remove(thought, {_FREE_WORDS}) ELSE '{{}}' END"
-"""In SQL: what is stored privately with a reply, without what a model wrote freely; the rest are words of closed lists.
-
-What can't be read goes as a whole.
-"""
+from daemon.memory.stream.emptying import empty_thoughts_on, empty_thoughts_since
 
 
 async def forget_derived(
@@ -77,14 +72,18 @@ async def forget_guesses_made_in(
         await _forget_tainted(transaction, row, is_tainted, lost=0, now=now)
 
 
-async def forget_heard(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
+async def forget_heard(transaction: Transaction, conversation: str, seq: int, now: int, *, aged: bool = False) -> None:
     """Delete what a conversation itself keeps and may have from words heard at turn `seq` or after it.
 
     So it is for each soul to which the thread was handed. A cycle that runs there may have read them: it is not
-    committed.
+    committed. Where they only `aged`, whole thoughts keep their words until they are as old themselves.
     """
     for one in sorted(await handed_among(transaction, conversation)):
         await _forget_heard_in(transaction, one, seq, now)
+        if not aged:
+            await empty_thoughts_since(transaction, one, seq)
+            where = ConversationKey.parse(one)
+            await empty_thoughts_on(transaction, [question_id(where.workspace, where.channel)])
 
 
 async def _forget_heard_in(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
@@ -106,7 +105,6 @@ async def _forget_heard_in(transaction: Transaction, conversation: str, seq: int
         now=now,
     )
     await _forget_inner_life(transaction, conversation, seq, now)
-    await empty_thoughts_since(transaction, conversation, seq)
 
 
 async def _forget_inner_life(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
@@ -167,6 +165,7 @@ async def _forget_tainted(
         before=min(first, default=row["modelled_to"] + 1) - 1,
         **key,
     )
+    await empty_thoughts_on(transaction, [model_id(**key)])
     for version in tainted:
         await _look_through_again(transaction, row["person"], changes[version])
     await store_version(

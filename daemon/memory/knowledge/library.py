@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from daemon.core.errors import IndexDamaged
+from daemon.core.lineage import document_id
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.library import IndexedFile, IndexedPassage, Passage
 from daemon.core.words import Term, terms_of
@@ -17,6 +18,7 @@ from daemon.memory.knowledge.ranking import Candidate, Nearness, WordScores, fit
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import code
 from daemon.memory.records import read_row
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 T = TypeVar("T")
 
@@ -282,8 +284,10 @@ async def _delete_slice(path: str, transaction: Transaction) -> None:
 
 async def _delete_file(transaction: Transaction, path: str) -> None:
     """Delete a file and its passages, out of the index first."""
-    for row in await transaction.rows("SELECT seq FROM library_passages WHERE path = :path", path=path):
+    rows = await transaction.rows("SELECT seq FROM library_passages WHERE path = :path", path=path)
+    for row in rows:
         await _INDEX.remove(transaction, row["seq"])
+    await empty_thoughts_on(transaction, [document_id(path)] if rows else [])
     await transaction.run("DELETE FROM library_files WHERE path = :path", path=path)  # the passages follow by cascade
 
 

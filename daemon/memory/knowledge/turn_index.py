@@ -16,7 +16,6 @@ from daemon.memory.knowledge.records.ledger import EDITED, Write, forget_salts, 
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind, as_json
-from daemon.memory.stream.keeping import HEARD
 
 LONGEST_TURN: Final = 4_000
 """Characters of a turn that are searched."""
@@ -38,6 +37,7 @@ _FIELDS: Final = ("emotion_signal", "salience_anchor", "intent", "intent_confide
 _LEDGERED: Final = (*_SAID, *_FIELDS)
 
 TURN_INDEX: Final = WordIndex("turn")
+_HEARD: Final = "looked at after the reply"  # why a turn changed whose words are the same
 _AT_ONCE: Final = 500  # turns in one statement: with one each, thousands cost the square of their number
 
 
@@ -93,7 +93,7 @@ async def note_fields(transaction: Transaction, turns: Sequence[Turn], now: int)
             continue
         fields = _fields_of(turn)
         if any(standing[name] != value for name, value in fields.items()):
-            await _change(transaction, turn.seq, fields, HEARD, now)
+            await _change(transaction, turn.seq, fields, _HEARD, now)
 
 
 async def reword_turns(

@@ -12,22 +12,23 @@ from daemon.core.sessions import DOOR
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.emptied_posts import end_emptied, posts_waiting
-from daemon.memory.knowledge.forgetting import WITHOUT_FREE_WORDS, forget_guesses_made_in, forget_heard
+from daemon.memory.knowledge.forgetting import forget_guesses_made_in, forget_heard
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.asked import forget_asked
-from daemon.memory.people.authors import NAMES_OF_PERSON, SESSIONS_OF_PERSON
+from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.naming import claims_naming
 from daemon.memory.people.passing import ITS_PARTS
 from daemon.memory.people.readings import forget_readings
 from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import EMPTIED, NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
+from daemon.memory.people.taken_back import empty_thoughts_of_person
+from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.vector_queue import Order, enqueue
 from daemon.memory.spending.forgetting import forget_payer
-from daemon.memory.stream.emptying import empty_thoughts_on
 
 K = TypeVar("K", int, str)
 _WHY: Final = "its person asked to be forgotten"
@@ -103,8 +104,7 @@ async def erase(  # noqa: PLR0917 - one of each
     await erase_repeats(transaction, shared, repeats, now)
     await redact_contexts(transaction, repeats, now)
     await forget_asked(transaction, workspace, person, now)
-    sessions = [row["author"] for row in await transaction.rows(SESSIONS_OF_PERSON, person=person)]
-    names = (person, *sessions)  # read before the keys go
+    names = [row[0] for row in await transaction.rows(NAMES_OF_PERSON, person=person)]  # read before the keys go
     for name in names:
         for table, statement in _DELETED:
             stores[table] += len(await transaction.rows(f"{statement} RETURNING 1", person=name, workspace=workspace))
@@ -145,7 +145,7 @@ async def _forget_records(  # noqa: PLR0917 - one of each
         for part in _sliced(seqs)
         for row in await _among(transaction, "SELECT seq, speaker FROM turns WHERE seq IN (%s)", part)
     ]
-    await empty_thoughts_on(transaction, turns)
+    await empty_thoughts_of_person(transaction, **who, turns=turns)
     linked = {
         row["target"]
         for part in _sliced(turns)

@@ -18,6 +18,7 @@ from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.looked_at import forget_old_looks
 from daemon.memory.records import Speaks, as_json
+from daemon.memory.stream.aging import note_aged
 
 _EVERY_S: Final = 30.0
 _AT_ONCE: Final = 50  # turns in one transaction, which has to be short
@@ -61,12 +62,19 @@ async def erase_passed(database: Database, clock: Clock, *, silence_ms: int) -> 
     return total
 
 
-async def erase_turns(transaction: Transaction, rows: Sequence[tuple[int, str, str, str]], now: int, why: str) -> None:
-    """Erase turns (seq, conversation, speaker, ts) with what was made of them, and their words in the queues."""
+async def erase_turns(
+    transaction: Transaction, rows: Sequence[tuple[int, str, str, str]], now: int, why: str, *, aged: bool = False
+) -> None:
+    """Erase turns (seq, conversation, speaker, ts) with what was made of them, and their words in the queues.
+
+    Where they only `aged`, whole thoughts on them keep their words until they are as old themselves.
+    """
+    if aged:
+        await note_aged(transaction, [row[0] for row in rows], now)
     for conversation in dict.fromkeys(row[1] for row in rows):
         first = min(row[0] for row in rows if row[1] == conversation)
         await forget_summary(transaction, conversation, first)
-        await forget_heard(transaction, conversation, first, now)
+        await forget_heard(transaction, conversation, first, now, aged=aged)
     for _, conversation, _, ts in rows:
         await transaction.run(
             f"""
@@ -85,7 +93,7 @@ async def erase_turns(transaction: Transaction, rows: Sequence[tuple[int, str, s
             id=conversation,
             ts=ts,
         )
-    await forget(transaction, [turn_id(Speaks(speaker), seq) for seq, _, speaker, _ in rows], now, why)
+    await forget(transaction, [turn_id(Speaks(speaker), seq) for seq, _, speaker, _ in rows], now, why, aged=aged)
     await delete_these(transaction, [row[0] for row in rows], now, why)
 
 

@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 from daemon.core.contexts import OPERATOR
+from daemon.core.lineage import context_id
 from daemon.memory.database import Transaction
 from daemon.memory.people.repeated import Repeats
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 
 async def redact_contexts(transaction: Transaction, found: Repeats, now: int) -> None:
@@ -16,8 +18,10 @@ async def redact_contexts(transaction: Transaction, found: Repeats, now: int) ->
     """
     if not found.words:
         return
+    changed = set[str]()
     for row in await transaction.rows("SELECT context_key, version, data FROM shared_context_history"):
         if found.holds_one(row["data"]):
+            changed.add(row["context_key"])
             await transaction.run(
                 "UPDATE shared_context_history SET data = :data, redacted = 1 "
                 "WHERE context_key = :key AND version = :version",
@@ -38,6 +42,8 @@ async def redact_contexts(transaction: Transaction, found: Repeats, now: int) ->
                 **new,
             )
             await transaction.insert("shared_context_history", context_key=row["context_key"], at_ms=now, **new)
+            changed.add(row["context_key"])
+    await empty_thoughts_on(transaction, map(context_id, sorted(changed)))
 
 
 def _without(found: Repeats, data: str) -> str:

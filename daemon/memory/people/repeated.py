@@ -17,6 +17,7 @@ from daemon.memory.database import Transaction, Unit
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
 """Runs one short read."""
@@ -154,6 +155,7 @@ async def _redact_notes(transaction: Transaction, found: Repeats) -> None:
             words = found.without_them(row["words"])
             await transaction.run("UPDATE shared_messages SET words = :words WHERE id = :id", words=words, id=row["id"])
             await transaction.run("UPDATE inbox SET body = :words WHERE id = :id", words=words, id=row["inbox"])
+            await empty_thoughts_on(transaction, [row["id"]])
 
 
 EMPTIED: Final = """

@@ -16,6 +16,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.holders import holder_of
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.queues.approvals import take_back
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 _OF_MESSAGE: Final = "conversation = :conversation AND said_ts = :ts AND kind IN ('question', 'task')"
 _OPEN: Final = "state IN ('held', 'waiting', 'delivered')"
@@ -33,6 +34,7 @@ async def forget_asked_in(transaction: Transaction, conversation: str, ts: str, 
         conversation=conversation,
         ts=ts,
     )
+    await empty_thoughts_on(transaction, [row["id"] for row in rows])
     for row in rows:
         await take_back(transaction, row["id"], now)
 
@@ -48,6 +50,7 @@ async def reword_asked_in(transaction: Transaction, conversation: str, ts: str, 
         words = _asked_by(row, text)
         if words and row["state"] == "waiting" and (row["bound"] or row["behalf"] == row["owner"]):
             await transaction.run("UPDATE shared_messages SET words = :words WHERE id = :id", words=words, id=row["id"])
+            await empty_thoughts_on(transaction, [row["id"]])
         elif words != row["words"]:
             await _drop(transaction, row, now)
 
@@ -69,6 +72,7 @@ async def _drop(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
         "UPDATE shared_messages SET state = 'dropped', words = '', reason = 'its message was edited' WHERE id = :id",
         id=row["id"],
     )
+    await empty_thoughts_on(transaction, [row["id"]])
     await take_back(transaction, row["id"], now)
     await note_in_conversation(
         transaction,

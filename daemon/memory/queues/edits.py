@@ -14,6 +14,7 @@ from daemon.memory.knowledge.forgetting import forget_derived, forget_heard
 from daemon.memory.knowledge.shared_files import drop_files, store_files
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.people.taken_back import empty_thoughts_of_message
 from daemon.memory.queues.asked_back import forget_asked_in, reword_asked_in
 from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_what_was_asked
 from daemon.memory.queues.cues import queue_words
@@ -50,6 +51,8 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
         channel=edit.channel,
         ts=edit.ts,
     )
+    if rows or not await _is_known(transaction, edit):
+        await empty_thoughts_of_message(transaction, edit.workspace, edit.channel, edit.ts)
     if rows:
         await drop_files(transaction, edit.workspace, edit.channel, edit.ts)
     for row in rows:
@@ -66,6 +69,18 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
     return tuple(row["state"] for row in rows)
 
 
+async def _is_known(transaction: Transaction, edit: Edit) -> bool:
+    row = await transaction.one(
+        """
+        SELECT 1 FROM inbox WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
+        """,
+        workspace=edit.workspace,
+        channel=edit.channel,
+        ts=edit.ts,
+    )
+    return row is not None
+
+
 async def delete_message(transaction: Transaction, deletion: Deletion, now: int) -> tuple[Acceptance, str]:
     """Forget a message and everything derived from it; returns the outcome and its reason."""
     asides = await transaction.rows(
@@ -80,6 +95,7 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
     for row in asides:
         await forget_heard(transaction, row["conversation"], _NO_TURN, now)
     await drop_files(transaction, deletion.workspace, deletion.channel, deletion.ts)
+    await empty_thoughts_of_message(transaction, deletion.workspace, deletion.channel, deletion.ts)
     rows = await transaction.rows(
         """
         UPDATE inbox SET body = '', envelope = '{}', revision = revision + 1, settled_ms = :now,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from daemon.core.lineage import model_id
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.arrivals import Deletion
 from daemon.core.timetable import surely_past
@@ -23,6 +24,7 @@ from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 FORGETTING: Final = "forgetting-"
 """How the id of a question begins that asks whether everything is to be forgotten."""
@@ -109,6 +111,7 @@ class Corrected:
         proof = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, said["seq"]), self.words)
         await put(transaction, newer, now, [proof, Link("", Relation.SUPERSEDES, fact.id)])
         await change(transaction, fact.id, now, "wrong", valid_until_ms=now, why_ended="wrong")
+        await empty_thoughts_on(transaction, [fact.id])
         await _outdate_guesses(transaction, asker, now)
 
 
@@ -255,15 +258,17 @@ async def _taught_by(transaction: Transaction, fact: str) -> list[str]:
 
 async def _outdate_guesses(transaction: Transaction, asker: Asker, now: int) -> None:
     """Drop the guesses about the person, which may rest on what is no longer known; a revision under way is refused."""
-    await transaction.run(
+    rows = await transaction.rows(
         """
         UPDATE user_models SET whispers = '', version = version + 1, updated_ms = :now
         WHERE soul = :soul AND workspace = :workspace AND person = :person
+        RETURNING soul, workspace, person, audience
         """,
         person=asker.person,
         now=now,
         **asker.scope,
     )
+    await empty_thoughts_on(transaction, [model_id(**row) for row in rows])
 
 
 async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], person: str, now: int) -> None:

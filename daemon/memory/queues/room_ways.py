@@ -3,6 +3,7 @@
 import json
 from typing import Final
 
+from daemon.core.lineage import way_id
 from daemon.core.ports.arrivals import Acceptance, RoomWaySent
 from daemon.core.ports.clock import Clock
 from daemon.core.room_ways import RoomWay
@@ -10,6 +11,7 @@ from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.internal_events import store_act_in_channel
 from daemon.memory.records import read_row
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 WAY_SET: Final = "way_set"
 """The parameter of the event that a way was set for a channel: the channel reads of it."""
@@ -48,6 +50,8 @@ async def set_way(transaction: Transaction, sent: RoomWaySent, now: int) -> tupl
     before = await way_of(transaction, sent.workspace, sent.channel)
     if (before.is_plain and sent.way.is_plain) or before == sent.way:
         return Acceptance.IGNORED, "it is like this already"
+    if before.instructions != sent.way.instructions:
+        await empty_thoughts_on(transaction, [way_id(sent.workspace, sent.channel)])
     if sent.way.is_plain:
         await _clear(transaction, sent.workspace, sent.channel)
     else:
@@ -80,6 +84,8 @@ async def _clear(transaction: Transaction, workspace: str, channel: str) -> bool
         workspace=workspace,
         channel=channel,
     )
+    if row is not None:
+        await empty_thoughts_on(transaction, [way_id(workspace, channel)])
     return row is not None
 
 

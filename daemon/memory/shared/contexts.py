@@ -20,10 +20,13 @@ from daemon.core.contexts import (
     as_stored,
     checked_key,
 )
+from daemon.core.lineage import context_id
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.plain_lines import plain_lines
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.forms import require_fit, require_schema
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 KEPT_VERSIONS: Final = 200
 
@@ -86,6 +89,8 @@ async def write_context(
         require_fit(key, found.form, data)
     if found.version and text == as_stored(found.data):
         return found
+    if not set(plain_lines(found.data)) <= set(plain_lines(data)):  # what is only added to stands as it was seen
+        await empty_thoughts_on(transaction, [context_id(key)])
     await transaction.insert(
         "shared_context",
         """
@@ -137,6 +142,8 @@ async def define_context(
             f"{key} is for {found.audience}; what stands there was not written for {audience}",
             hint="use another key for other readers",
         )
+    if found.version and audience not in {None, found.audience}:
+        await empty_thoughts_on(transaction, [context_id(key)])
     if form is not None:
         require_schema(form)
         if found.version:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.errors import StoreError
+from daemon.core.lineage import session_id
 from daemon.core.notes import SharedMessage
 from daemon.core.session_names import handle
 from daemon.core.sessions import (
@@ -28,6 +29,7 @@ from daemon.memory.shared.daily_words import is_to_be_heard
 from daemon.memory.shared.questions import follow, open_by_session, take_back
 from daemon.memory.shared.session_words import keep_said
 from daemon.memory.shared.turn_edges import at_the_edge_of_a_turn
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 _FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))
 _STORED_AGAIN: Final = "ON CONFLICT (id) DO UPDATE SET " + ", ".join(
@@ -137,16 +139,19 @@ class SessionStore:
 
     async def forget(self, name: str) -> int:
         """Delete the sessions with this name or id; gives how many. Raises StoreError."""
-        rows = await self._database.write(
-            lambda transaction: transaction.rows(
+
+        async def unit(transaction: Transaction) -> int:
+            rows = await transaction.rows(
                 "DELETE FROM sessions WHERE workspace = :workspace AND (id = :name OR name = :name) RETURNING id",
                 workspace=self._workspace,
                 name=name,
             )
-        )
-        if not rows:
+            await empty_thoughts_on(transaction, [session_id(row["id"]) for row in rows])
+            return len(rows)
+
+        if not (gone := await self._database.write(unit)):
             raise StoreError(f"there is no session {name[:80]}", hint="see `soul sessions --all`")
-        return len(rows)
+        return gone
 
     async def _list(self, which: str) -> list[CodeSession]:
         rows = await self._database.rows(

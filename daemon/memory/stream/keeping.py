@@ -9,25 +9,28 @@ from daemon.core.ports.telemetry import LLMCall
 from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, series_of_day
+from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.records import as_json, conversation_columns
+from daemon.memory.stream.changed_words import changed_since
 from daemon.memory.stream.effects import let_take_effect
 from daemon.memory.stream.new_thought import NewThought
 from daemon.memory.stream.parts import StoredThought
 
-HEARD: Final = "looked at after the reply"
-"""Why a turn changed whose words are the same, and how they were heard or stated is known now."""
-
+_WITHOUT_WORDS: Final = f"""
+    UPDATE turns SET thought = {WITHOUT_FREE_WORDS}
+    WHERE seq IN (SELECT value FROM json_each(:seqs)) AND speaker = 'soul' AND thought <> '{{}}'
+    """  # noqa: S608 - a constant
 _PREFIX: Final = "TH"
-_NO_SOURCE: Final = "LB_"  # passages of the admin's library
+_BY_CHANGES: Final = ("MS_", "BY_", "UM_", "SC_", "RW_", "SQ_", "CH_", "SE_", "LF_")  # ids of `core/lineage.py`
 
 
 @dataclass(frozen=True, slots=True)
 class CycleThoughts:
     """What one cycle thought, oldest first, and before whom.
 
-    It saw the turns of its conversation up to number `saw_to`, and what has one of the ids `saw`: turns and records
-    that surfaced. `read_at` is the number of the ledger's last line before these were read. `passing`: nothing of it
-    is to be remembered.
+    It saw the turns of its conversation up to number `saw_to`, and what has one of the ids `saw` (`core/lineage.py`).
+    `read_at` is the number of the newest change of words before these were read. `passing`: nothing of it is to be
+    remembered.
     """
 
     thoughts: tuple[NewThought, ...]
@@ -82,9 +85,8 @@ async def store_thoughts(
         "SELECT id FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1", id=str(conversation)
     )
     previous: str = last["id"] if last else ""
-    saw = {one for one in thought.saw if one and not one.startswith(_NO_SOURCE)}
     for one, cost in zip(thought.thoughts, _dealt_out(thought.thoughts, place.calls), strict=True):
-        sources = sorted(saw.union(one.saw_thoughts))
+        sources = sorted(thought.saw.union(one.saw_thoughts) - {""})
         stale = await _is_gone(transaction, sources) or await _is_changed(transaction, sources, thought.read_at)
         words = {"input": "", "output": ""} if stale else {"input": one.input, "output": one.output}
         name = await next_id(transaction, series_of_day(_PREFIX, now))
@@ -103,8 +105,14 @@ async def store_thoughts(
             **_columns(one, cost),
             **words,
         )
-        for source in sources:
-            await transaction.insert("thought_sources", thought=name, source=source)
+        if stale:
+            await transaction.run(_WITHOUT_WORDS, seqs=as_json(list(seqs)))
+        else:
+            await transaction.run(
+                "INSERT INTO thought_sources (thought, source) SELECT :name, value FROM json_each(:sources)",
+                name=name,
+                sources=as_json(sources),
+            )
         stored = StoredThought(name, conversation, place.audience, thought.readers, place.person, now)
         await let_take_effect(transaction, one, stored, unless=stale or thought.passing)
         previous = name
@@ -138,31 +146,25 @@ def _dealt_out(thoughts: Sequence[NewThought], calls: Sequence[LLMCall]) -> list
 
 
 async def _is_gone(transaction: Transaction, sources: Sequence[str]) -> bool:
-    """Whether one of the thoughts among these sources has lost its words since it was read, or a record is gone."""
+    """Whether one of these thoughts, notes, turns or records has lost its words or is gone, or nothing follows it."""
     row = await transaction.one(
         """
-        SELECT 1 FROM json_each(:sources) s WHERE EXISTS (SELECT 1 FROM thoughts t WHERE t.id = s.value AND t.emptied)
-          OR (s.value GLOB 'T[UL]_*' AND NOT EXISTS
-            (SELECT 1 FROM turns t WHERE t.seq = CAST(substr(s.value, 4) AS INTEGER)))
-          OR ((s.value GLOB 'sem_*' OR s.value GLOB 'EP_*' OR s.value GLOB 'SMEM_*' OR s.value GLOB 'core_*'
-               OR s.value GLOB 'sphere_*') AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = s.value))
+        SELECT 1 FROM json_each(:sources) s WHERE CASE
+          WHEN substr(s.value, 1, 3) IN (SELECT value FROM json_each(:by_changes)) THEN 0
+          WHEN s.value GLOB 'TH_*' THEN NOT EXISTS
+            (SELECT 1 FROM thoughts t WHERE t.id = s.value AND (t.emptied = 0 OR t.aged = 1))
+          WHEN s.value GLOB 'NT_*' THEN NOT EXISTS (SELECT 1 FROM shared_messages n WHERE n.id = s.value)
+          WHEN s.value GLOB 'T[UL]_*' THEN NOT EXISTS
+            (SELECT 1 FROM turns t WHERE t.seq = CAST(substr(s.value, 4) AS INTEGER))
+          ELSE NOT EXISTS (SELECT 1 FROM records r WHERE r.id = s.value) END
+        LIMIT 1
         """,
         sources=as_json(list(sources)),
+        by_changes=as_json(list(_BY_CHANGES)),
     )
     return row is not None
 
 
 async def _is_changed(transaction: Transaction, sources: Sequence[str], read_at: int | None) -> bool:
-    """Whether the ledger has another version of one of these since they were read; how a turn was heard is no other."""
-    if read_at is None:
-        return False
-    row = await transaction.one(
-        """
-        SELECT 1 FROM json_each(:sources) s CROSS JOIN ledger l ON l.object = s.value
-        WHERE l.seq > :read_at AND l.reason <> :heard LIMIT 1
-        """,
-        sources=as_json(list(sources)),
-        read_at=read_at,
-        heard=HEARD,
-    )
-    return row is not None
+    """Whether one of these has other words by now than when they were read."""
+    return read_at is not None and await changed_since(transaction, sources, read_at)

@@ -2,21 +2,20 @@
 
 from typing import Final
 
+from daemon.core.lineage import message_id, question_id, room_id, way_id
 from daemon.core.perception import Audience
 from daemon.memory.database import Transaction
-from daemon.memory.stream.emptying import let_go_what_they_made
+from daemon.memory.stream.emptying import empty_along
 
 _THERE: Final = "SELECT id FROM conversations WHERE workspace = :workspace AND channel = :channel"
-_ELSEWHERE: Final = f"""
-    WITH RECURSIVE tainted (id) AS (
-      SELECT id FROM thoughts WHERE conversation IN ({_THERE})
-      UNION SELECT s.thought FROM turns t CROSS JOIN thought_sources s
-        ON s.source = CASE t.speaker WHEN 'soul' THEN 'TL_' ELSE 'TU_' END || t.seq WHERE t.conversation IN ({_THERE})
-      UNION SELECT s.thought FROM records r CROSS JOIN thought_sources s ON s.source = r.id
-        WHERE r.workspace = :workspace AND r.channel = :channel
-      UNION SELECT s.thought FROM tainted n CROSS JOIN thought_sources s ON s.source = n.id)
-    UPDATE thoughts SET input = '', output = '', emptied = 1
-    WHERE id IN (SELECT id FROM tainted) AND emptied = 0 AND conversation NOT IN ({_THERE}) RETURNING id
+_SAW_IT: Final = f"""
+    SELECT id FROM thoughts WHERE conversation IN ({_THERE}) AND (emptied = 0 OR aged = 1)
+    UNION SELECT s.thought FROM turns t CROSS JOIN thought_sources s
+      ON s.source = CASE t.speaker WHEN 'soul' THEN 'TL_' ELSE 'TU_' END || t.seq WHERE t.conversation IN ({_THERE})
+    UNION SELECT s.thought FROM records r CROSS JOIN thought_sources s ON s.source = r.id
+      WHERE r.workspace = :workspace AND r.channel = :channel
+    UNION SELECT thought FROM thought_sources WHERE source >= :messages AND source < :messages || '~'
+    UNION SELECT thought FROM thought_sources WHERE source IN (:room, :way, :question)
     """  # noqa: S608 - constants
 
 
@@ -27,8 +26,16 @@ async def narrow_thoughts(transaction: Transaction, workspace: str, channel: str
     there into documents goes.
     """
     where = {"workspace": workspace, "channel": channel}
-    emptied = await transaction.rows(_ELSEWHERE, **where)
-    await let_go_what_they_made(transaction, [row["id"] for row in emptied])
+    await empty_along(
+        transaction,
+        _SAW_IT,
+        _THERE,
+        messages=message_id(workspace, channel, ""),
+        room=room_id(workspace, channel),
+        way=way_id(workspace, channel),
+        question=question_id(workspace, channel),
+        **where,
+    )
     for table in ("thoughts", "goals"):
         await transaction.run(
             f"UPDATE {table} SET audience = :audience WHERE audience = :everybody AND conversation IN ({_THERE})",  # noqa: S608 - constants

@@ -23,8 +23,8 @@ class NewThought:
     `surprise` (0 to 1) is the greatest among its prediction errors, None without any. `did` says how many parts of each
     field took effect by then, `refused` which fields lost a part, each with the reason; `parts` take effect when it is
     stored, and are counted then. `authority` is what its functions were allowed while it was thought. `saw_thoughts`
-    are the ids of the thoughts, and of what was settled of them, that stood in its prompt. `calls_made`: how many model
-    calls the cycle had made by then; the motor sets it.
+    are the ids of the thoughts, of what was settled of them, and of all else that stood in its prompt. `calls_made`:
+    how many model calls the cycle had made by then; the motor sets it.
     """
 
     occasion: Occasion

@@ -10,6 +10,7 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.stream.authority import authority_of
+from daemon.memory.stream.changed_words import begin_noting, newest_change
 from daemon.memory.stream.fitness import unfit_until
 from daemon.memory.stream.proposals import Settled, settled_in
 from daemon.memory.stream.readable import came_before
@@ -44,7 +45,7 @@ class LastThoughts:
 
     `authority` is what the functions of the mind may do, `settled` what was decided of what thoughts here proposed.
     `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
-    `read_at` is the number of the ledger's last line by then, None where nothing was read.
+    `read_at` is the number of the newest change of words by then, None where nothing was read.
     """
 
     previous: KeptThought | None = None
@@ -121,18 +122,15 @@ class Stream:
             return replace(
                 found,
                 unfit=until > 0,
-                read_at=await _newest_line(transaction),
+                read_at=await newest_change(transaction),
                 authority=await authority_of(transaction, conversation.soul),
                 settled=await settled_in(transaction, conversation, readers),
             )
 
-        return await self._database.read(unit)
-
-
-async def _newest_line(transaction: Transaction) -> int:
-    """The number of the newest write to memory; 0 for none."""
-    row = await transaction.one("SELECT max(seq) AS seq FROM ledger")
-    return int(row["seq"] or 0) if row else 0
+        found = await self._database.read(unit)
+        if found.read_at:
+            return found
+        return replace(found, read_at=await self._database.write(begin_noting))  # once for each memory.db
 
 
 def _is_allowed(row: sqlite3.Row, conversation: ConversationKey, readers: Readers) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import clean_name
-from daemon.core.notes import SOUL_CHANNEL
+from daemon.core.lineage import saw
+from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.workflow_steps import STEP_CHANNEL
@@ -49,8 +50,9 @@ class RecalledFacts:
 
     `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
     its last reply, both of admitted users alone; the transcript holds what was meant for the soul. `workflow` is what
-    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience. `thoughts`
-    are the last ones of a soul that thinks whole thoughts, `at_hand` what it holds in force beside them.
+    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience, each line
+    with its id. `thoughts` are the last ones of a soul that thinks whole thoughts, `at_hand` what it holds in force
+    beside them.
     """
 
     readers: Readers
@@ -59,7 +61,7 @@ class RecalledFacts:
     thread: Sequence[ThreadMessage] = ()
     aside: Sequence[ThreadMessage] = ()
     workflow: WorkflowState = NOTHING_LEFT
-    journal: Sequence[str] = ()
+    journal: Sequence[tuple[str, str]] = ()
     thoughts: LastThoughts = NO_THOUGHTS
     at_hand: AtHand = NOTHING_AT_HAND
 
@@ -79,16 +81,19 @@ def recall(
     """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
     peopled = perception.conversation.channel not in {SOUL_CHANNEL, STEP_CHANNEL}
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
-    memory = with_workflow(with_state(memory, known.own_state, soul, now_ms), known.workflow)
+    where = perception.conversation
+    memory = with_workflow(with_state(memory, known.own_state, soul, now_ms, where), known.workflow)
     memory = with_goals(memory, known.at_hand.goals, now_ms, perception.zone)
     memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
-    memory = with_people(memory, soul, *known.people.values())
+    memory = with_people(memory, soul, *known.people.values(), workspace=where.workspace)
     memory = with_documents(memory, soul, known.at_hand.documents)
     memory = with_notes(memory, SUMMARY, transcript.summary)
-    memory = with_thread(memory, known.thread)
-    thoughts = thoughts_in_mind(known.thoughts) or last_thoughts(transcript.turns, known.readers)
-    memory = with_thoughts(memory, thoughts, known.journal)
-    memory = with_aside(memory, known.aside).concat(tuple(as_memory(turn) for turn in transcript.turns))
+    memory = with_thread(memory, known.thread, where)
+    if whole := thoughts_in_mind(known.thoughts):
+        memory = with_thoughts(memory, whole, known.journal, known.thoughts.ids)
+    else:
+        memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers), known.journal)
+    memory = with_aside(memory, known.aside, where).concat(tuple(as_memory(turn) for turn in transcript.turns))
     newest = next((turn for turn in reversed(transcript.turns) if turn.speaker is Speaks.SOUL), None)
     return with_cut_turn(memory) if newest is not None and newest.kind is TurnKind.CUT else memory
 
@@ -96,7 +101,9 @@ def recall(
 def as_memory(turn: Turn) -> Memory:
     """A turn of the transcript as a memory; an apology is none of the soul's words, so only the fact is remembered."""
     if turn.speaker is not Speaks.SOUL:
-        return Memory(Role.USER, turn.body, name=clean_name(turn.name))
+        note = turn.thought.get(NOTE_PARAM)  # of another soul, and no turn of the store
+        metadata = saw(note) if isinstance(note, str) else {}
+        return Memory(Role.USER, turn.body, name=clean_name(turn.name), metadata=metadata)
     if turn.kind is TurnKind.APOLOGY:
         return Memory(Role.SYSTEM, _UNANSWERED)
     if not turn.body:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.lineage import saw
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.documents import HeldPart, MindDocument
 from daemon.memory.mind.documents_at_hand import Documents
@@ -96,7 +97,7 @@ def with_documents(memory: WorkingMemory, soul: Soul, documents: Documents) -> W
     for region, said in lines.items():
         text = "\n".join(filter(None, said))
         if text:
-            memory = memory.with_region(region, Memory(Role.USER, text))
+            memory = memory.with_region(region, Memory(Role.USER, text, metadata=saw(*documents.thoughts)))
     return memory
 
 

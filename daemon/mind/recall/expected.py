@@ -3,6 +3,7 @@
 from typing import Final
 
 from daemon.core.expectations import Outcome
+from daemon.core.lineage import saw
 from daemon.core.reminder_words import time_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.expectations.expected import Expected, ScoredPrediction
@@ -41,10 +42,10 @@ def what_came(one: ScoredPrediction) -> str:
 
 def _scored(one: ScoredPrediction) -> Memory:
     about = f"{one.id}: you were {one.confidence:.0%} sure, and {what_came(one)}"
-    return Memory(Role.USER, one.what, name=about)
+    return Memory(Role.USER, one.what, name=about, metadata=saw(one.thought))
 
 
 def _open(one: OpenPrediction, now_ms: int, zone: str) -> Memory:
     over = f"over since {time_in(one.due_ms, zone)}" if one.due_ms <= now_ms else f"until {time_in(one.due_ms, zone)}"
     until = over if one.exchanges is None else f"within {one.exchanges} more replies"
-    return Memory(Role.USER, one.what, name=f"{one.id}, {one.confidence:.0%} sure, {until}")
+    return Memory(Role.USER, one.what, name=f"{one.id}, {one.confidence:.0%} sure, {until}", metadata=saw(one.thought))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from daemon.core.lineage import saw
 from daemon.core.reminder_words import time_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.goals import Goal
@@ -13,7 +14,7 @@ _STALE: Final = "What is stale was untouched for two weeks; it is shown for the 
 
 def with_goals(memory: WorkingMemory, goals: Sequence[Goal], now_ms: int, zone: str) -> WorkingMemory:
     """Put the goals as data: their words may be those of a person. The memory itself where there are none."""
-    lines = [Memory(Role.USER, one.goal, name=_about(one, now_ms, zone)) for one in goals]
+    lines = [Memory(Role.USER, one.goal, name=_about(one, now_ms, zone), metadata=saw(one.thought)) for one in goals]
     about = [Memory(Role.SYSTEM, _STALE)] if any(one.stale for one in goals) else []
     return memory.with_region(GOALS, *about, *lines) if goals else memory
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from daemon.core.fencing import NAME_CAP
+from daemon.core.lineage import UNFOLLOWED, document_id, saw
 from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
@@ -81,6 +82,11 @@ def marked(found: Sequence[Passage]) -> dict[str, Passage]:
     return {f"m{number}": one for number, one in enumerate(found, 1)}
 
 
+def source_id(passage: Passage) -> str:
+    """The id by which a thought that saw a passage is followed: that of its memory, or of its whole document."""
+    return document_id(passage.document) if passage.document else passage.id or UNFOLLOWED
+
+
 def with_sources(reply: str, found: Sequence[Passage], words: Words = HOUSE_WORDS) -> str:
     """A reply with the sources that it cites below it, and without marks that stand for nothing that was found."""
     text, cited = _MARKS.checked(reply, {mark: one.source for mark, one in marked(found).items()})
@@ -97,4 +103,5 @@ def _note(mark: str, passage: Passage, terms: Sequence[Term], tokens: int) -> Me
     ]
     behind = "".join(f", {one}" for one in details)
     source = shortened(passage.source, NAME_CAP - len(f"[{mark}] {behind}"))
-    return Memory(Role.USER, window_of_tokens(passage.text, terms, max(0, tokens)), name=f"[{mark}] {source}{behind}")
+    text = window_of_tokens(passage.text, terms, max(0, tokens))
+    return Memory(Role.USER, text, name=f"[{mark}] {source}{behind}", metadata=saw(source_id(passage)))

@@ -1,5 +1,7 @@
 """The soul's state in the prompt: a mood that fades and colours its verbs; topic, task and question as data."""
 
+from daemon.core.lineage import question_id, saw
+from daemon.core.perception import ConversationKey
 from daemon.core.sentences import SENTENCES
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.records.kinds import WorkflowState
@@ -56,31 +58,37 @@ def status_of(state: SoulState | None, now_ms: int, soul: Soul, *, language: str
     return f"is {words[turn % len(words)]}…"
 
 
-def with_state(memory: WorkingMemory, state: SoulState | None, soul: Soul, now_ms: int) -> WorkingMemory:
-    """Put the mood as the daemon's own words, the rest as data: it derives from what users said."""
+def with_state(
+    memory: WorkingMemory, state: SoulState | None, soul: Soul, now_ms: int, where: ConversationKey | None = None
+) -> WorkingMemory:
+    """Put the mood as the daemon's own words, the rest as data: it derives from what users said.
+
+    Topic and task come from the turns of the conversation `where` it is shown, the question from all of its room.
+    """
+    room = saw(question_id(where.workspace, where.channel)) if where else {}
     derived = [
-        ("your topic here", state.topic if state else ""),
-        ("your task here", state.task if state else ""),
-        ("what you have wondered since an earlier time", state.question if state else ""),
+        ("your topic here", state.topic if state else "", saw()),
+        ("your task here", state.task if state else "", saw()),
+        ("what you have wondered since an earlier time", state.question if state else "", room),
     ]
     if soul.mind == "cycle" and (felt := felt_now(state, now_ms, soul)) != EmotionalState():
         axes = f"valence {felt.valence:+}, arousal {felt.arousal:+}, dominance {felt.dominance:+}"
-        derived.append(("how you feel", f"{felt.felt_quality} ({axes})".lstrip()))
+        derived.append(("how you feel", f"{felt.felt_quality} ({axes})".lstrip(), saw(state.felt_by if state else "")))
     mood = state_in_words(state, soul, now_ms)
     return memory.with_region(
         SOUL_STATE,
         *([Memory(Role.SYSTEM, mood)] if mood else []),
-        *(Memory(Role.USER, text, name=what) for what, text in derived if text),
+        *(Memory(Role.USER, text, name=what, metadata=seen) for what, text, seen in derived if text),
     )
 
 
 def with_workflow(memory: WorkingMemory, workflow: WorkflowState) -> WorkingMemory:
-    """Add what is being worked on here, and what is left of it, to the soul's state, as data."""
+    """Add what is being worked on here, and what is left of it, to the soul's state, as data: of visits here alone."""
     left = [
         ("what you are working on here since an earlier visit", workflow.current_task),
         ("what is left to do here", "; ".join(workflow.pending_items)),
     ]
-    added = (Memory(Role.USER, text, name=what) for what, text in left if text)
+    added = (Memory(Role.USER, text, name=what, metadata=saw()) for what, text in left if text)
     return memory.with_region(SOUL_STATE, *memory.region(SOUL_STATE), *added)
 
 

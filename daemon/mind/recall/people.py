@@ -1,8 +1,9 @@
 """The notes about users in the prompt, newest first, as far as the budget allows."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from daemon.core.fencing import clean_name
+from daemon.core.lineage import model_id, saw
 from daemon.core.perception import AudienceKind
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.user_models import UserModel
@@ -30,14 +31,14 @@ def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = T
     return tuple(texts)
 
 
-def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel]) -> WorkingMemory:
+def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel], workspace: str = "") -> WorkingMemory:
     """Put the notes about each user; `UserModels.known` gives the models of one user, most important first."""
     known = [models for models in people if models]
     share = soul.budgets.person // max(1, len(known))
     return memory.with_region(
         PERSON,
         *(
-            Memory(Role.USER, text, name=clean_name(models[0].name))
+            Memory(Role.USER, text, name=clean_name(models[0].name), metadata=_seen(models, text, workspace))
             for models in known
             for text in person_notes(models, share, whispers=soul.notes.whispers)
         ),
@@ -47,9 +48,21 @@ def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel])
 def facts_shown(memory: WorkingMemory, *people: Sequence[UserModel]) -> tuple[str, ...]:
     """The ids of the facts about users whose lines stand in a prompt that `with_people` made."""
     lines = {line for one in memory.region(PERSON) for line in one.content.splitlines()}
+    return tuple(fact for models in people for fact in _facts_in(lines, models))
+
+
+def _seen(models: Sequence[UserModel], text: str, workspace: str) -> dict[str, str]:
+    """The ids of the facts and guesses about one user that a text tells."""
+    if not workspace:
+        return {}
+    guessed = [one for one in models if one.whispers and one.whispers in text]
+    guesses = [model_id(one.soul, workspace, one.person, one.audience) for one in guessed]
+    return saw(*_facts_in(set(text.splitlines()), models), *guesses)
+
+
+def _facts_in(lines: Set[str], models: Sequence[UserModel]) -> tuple[str, ...]:
     return tuple(
         fact
-        for models in people
         for model in models
         for fact, note in zip(model.facts, model.notes, strict=False)
         if not lines.isdisjoint(f"- {note}".splitlines())

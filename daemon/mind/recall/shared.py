@@ -5,6 +5,7 @@ from typing import Final
 
 from daemon.core.contexts import ContextState
 from daemon.core.event_sources import SourceEvent
+from daemon.core.lineage import context_id, saw
 from daemon.core.notes import SharedMessage
 from daemon.core.plain_lines import plain_lines
 from daemon.core.text import one_line, shortened
@@ -26,9 +27,18 @@ def with_shared(
 
     All as notes; a model sees them fenced.
     """
-    notes = [Memory(Role.USER, "\n".join(plain_lines(one.data)), name=_about(one)) for one in contexts if one.data]
-    own = [Memory(Role.USER, shortened(one_line(one.words), _LONGEST_LINE), name=_sent(one)) for one in sent]
-    heard = [Memory(Role.USER, shortened(one.words, _LONGEST_EVENT), name=_program(one)) for one in events]
+    notes = [
+        Memory(Role.USER, "\n".join(plain_lines(one.data)), name=_about(one), metadata=saw(context_id(one.key)))
+        for one in contexts
+        if one.data
+    ]
+    own = [
+        Memory(Role.USER, shortened(one_line(one.words), _LONGEST_LINE), name=_sent(one), metadata=saw(one.id))
+        for one in sent
+    ]
+    heard = [  # of this very room, and no user takes them back
+        Memory(Role.USER, shortened(one.words, _LONGEST_EVENT), name=_program(one), metadata=saw()) for one in events
+    ]
     return memory.with_region(SHARED_CONTEXT, *notes, *own, *heard)
 
 

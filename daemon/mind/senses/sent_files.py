@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from daemon.core.fencing import clean_name, cut
+from daemon.core.lineage import saw
 from daemon.core.ports.files import FileKind
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
@@ -35,7 +36,12 @@ def with_files(
     if again is not None:
         notes.append(Memory(Role.SYSTEM, _AGAIN.format(which=_ORDINALS[min(shown, len(_ORDINALS) - 1)])))
         notes.append(
-            Memory(Role.USER, cut(again.text or "(not looked at yet)", budget // 4), name="an earlier picture")
+            Memory(
+                Role.USER,
+                cut(again.text or "(not looked at yet)", budget // 4),
+                name="an earlier picture",
+                metadata=saw(again.id or ""),
+            )
         )
     return memory.with_region(FILES, *notes) if notes else memory
 

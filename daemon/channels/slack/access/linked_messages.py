@@ -144,7 +144,7 @@ class LinkReader:
             return LinkedMessages(address.text, refused=_GONE)
         private = room.id if room.place is not Place.PUBLIC_CHANNEL and not here else ""
         origin = f"#{label(room.name)}" if room.name and room.place is not Place.GROUP_DM else "this conversation"
-        return LinkedMessages(address.text, tuple(messages), origin, private)
+        return LinkedMessages(address.text, tuple(messages), origin, private, channel=room.id)
 
     async def _messages(
         self, address: MessageAddress, own: EventReader, *, alone: bool

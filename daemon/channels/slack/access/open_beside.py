@@ -63,4 +63,4 @@ class BesideReader:
         if one.kind is Opened.MESSAGE and not (address := await self._permalinks.of(room.id, one.ts)):
             return None
         private = room.id if room.place is Place.PRIVATE_CHANNEL else ""
-        return OpenBeside(one.kind, f"#{label(room.name)}", address, private)
+        return OpenBeside(one.kind, f"#{label(room.name)}", address, private, room.id)

@@ -18,7 +18,8 @@ from daemon.memory.knowledge.records.kinds import (
 )
 from daemon.memory.knowledge.records.ledger import forget_salts
 from daemon.memory.knowledge.records.links import DERIVING, Link, Relation, link, links_from, links_to
-from daemon.memory.knowledge.records.store import UnreadableRecord, change, erase, get_any
+from daemon.memory.knowledge.records.store import UnreadableRecord, change, change_with_age, erase, get_any
+from daemon.memory.stream.aging import rest_on_sources
 from daemon.memory.stream.emptying import empty_thoughts_on
 
 SUPERSEDED: Final = "superseded"
@@ -28,7 +29,7 @@ _DISTILLED: Final = (RecordKind.CORE, RecordKind.SPHERE)
 
 
 async def forget(
-    transaction: Transaction, ids: Sequence[str], now: int, reason: str, *, reworded: bool = False
+    transaction: Transaction, ids: Sequence[str], now: int, reason: str, *, reworded: bool = False, aged: bool = False
 ) -> list[str]:
     """Delete records, or follow deleted or edited turns, and all that was made from these alone; gives what is gone.
 
@@ -36,7 +37,8 @@ async def forget(
     of its quotations that are left, and one without quotations goes with any of its sources. A fact that is superseded
     by one that goes holds again, unless that one held no more itself, and what a core that goes was distilled from may
     be distilled again. Turns that are `reworded` stay where they were said: their visit is made anew from what they say
-    now. What the soul thought in sight of any of it loses its words.
+    now. What the soul thought in sight of any of it loses its words; where turns only `aged`, what rests on the records
+    that go rests on the turns from then on.
     """
     gone: list[str] = []
     waiting = list(ids)
@@ -62,10 +64,18 @@ async def forget(
         for one in derived:
             if one.proves_nothing or not await links_from(transaction, one.origin, *DERIVING):
                 waiting.append(one.origin)
+                await _pass_on(transaction, one.origin, [record_id], aged=aged)
             else:
-                await _empty(transaction, one, now, reason)
-    await empty_thoughts_on(transaction, [*ids, *gone])
+                await _empty(transaction, one, now, reason, aged=aged)
+    if not aged:
+        await empty_thoughts_on(transaction, [*ids, *gone])
     return gone
+
+
+async def _pass_on(transaction: Transaction, record_id: str, sources: Sequence[str], *, aged: bool) -> None:
+    """Have thoughts on a record that loses its words by age alone rest on what it was made of."""
+    if aged:
+        await rest_on_sources(transaction, record_id, sources)
 
 
 async def _release(transaction: Transaction, record: Record | UnreadableRecord, now: int) -> None:
@@ -92,7 +102,7 @@ async def _close_gap(transaction: Transaction, newer: Sequence[str], older: Sequ
     await link(transaction, links, now)
 
 
-async def _empty(transaction: Transaction, lost: Link, now: int, reason: str) -> None:
+async def _empty(transaction: Transaction, lost: Link, now: int, reason: str, *, aged: bool) -> None:
     """Take the words out of what lost one of several sources, and out of all that was made of it in turn.
 
     A visit that goes on has no words of its turns yet; it keeps what it inherited.
@@ -103,21 +113,24 @@ async def _empty(transaction: Transaction, lost: Link, now: int, reason: str) ->
         if one.origin in seen:
             continue
         seen.add(one.origin)
+        await _pass_on(transaction, one.origin, [one.target], aged=aged)
         record = await get_any(transaction, one.origin)
         if isinstance(record, JournalEntry | UnreadableRecord):  # the journal is written anew with the visit
             waiting += await links_to(transaction, record.id, *DERIVING)
             await erase(transaction, record, now, reason)
+            await empty_thoughts_on(transaction, () if aged else [record.id])
             continue
         if not isinstance(record, Episode) or record.kind not in _COMPOSED:
             continue
         if record.state == "open" and turn_seq(one.target) is not None:
             continue
-        await _take_words_out(transaction, record, now, reason)
+        await _take_words_out(transaction, record, now, reason, aged=aged)
         waiting += await links_to(transaction, record.id, *DERIVING)
 
 
-async def _take_words_out(transaction: Transaction, record: Episode, now: int, reason: str) -> None:
-    await change(
+async def _take_words_out(transaction: Transaction, record: Episode, now: int, reason: str, *, aged: bool) -> None:
+    alter = change_with_age if aged else change
+    await alter(
         transaction,
         record.id,
         now,

@@ -23,6 +23,7 @@ from daemon.memory.knowledge.records.origins import origin_of, require_no_wider
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import as_json
+from daemon.memory.stream.emptying import empty_thoughts_on
 
 R = TypeVar("R", bound=Record)
 
@@ -117,7 +118,23 @@ async def select(transaction: Transaction, kind: type[R], where: str, then: str 
 
 
 async def change(transaction: Transaction, record_id: str, now: int, reason: str = "", /, **changed: object) -> Record:
-    """Change fields of a record. Raises NoSuchRecord, and HeardByMore where its audience would outgrow a source's."""
+    """Change fields of a record; what the soul thought in sight of other words, or before others, is emptied.
+
+    Raises NoSuchRecord, and HeardByMore where its audience would outgrow a source's.
+    """
+    return await _change(transaction, record_id, now, reason, changed, aged=False)
+
+
+async def change_with_age(
+    transaction: Transaction, record_id: str, now: int, reason: str = "", /, **changed: object
+) -> Record:
+    """The same for what only aged: thoughts keep their words until they are as old themselves."""
+    return await _change(transaction, record_id, now, reason, changed, aged=True)
+
+
+async def _change(
+    transaction: Transaction, record_id: str, now: int, reason: str, changed: Mapping[str, object], *, aged: bool
+) -> Record:
     before = await get(transaction, record_id)
     if before is None:
         raise NoSuchRecord(f"no record {record_id}", hint="nothing to do: it was forgotten meanwhile")
@@ -133,6 +150,8 @@ async def change(transaction: Transaction, record_id: str, now: int, reason: str
     if (before.text, before.audience, before.channel) != (after.text, after.audience, after.channel):
         await RECORD_INDEX.remove(transaction, after.seq)
         await _index(transaction, after)
+        if before.text and not aged:
+            await empty_thoughts_on(transaction, [record_id])
     await note_write(
         transaction,
         act=f"change {after.kind}",

@@ -217,6 +217,32 @@ CHANGES: tuple[str, ...] = (
           AND audience = OLD.audience AND document = OLD.document AND part = OLD.part AND attribute = OLD.attribute);
     END
     """,
+    # The newest ids whose words changed or went, for thoughts that are being thought meanwhile. Nothing is noted before
+    # the first row, which has no id: a soul that thinks whole thoughts has read memory.
+    """
+    CREATE TABLE changed_words (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      source TEXT NOT NULL
+    ) STRICT
+    """,
+    # It lost its words by its own age: what rests on it keeps its own until words change that led to it.
+    "ALTER TABLE thoughts ADD COLUMN aged INTEGER NOT NULL DEFAULT 0 CHECK (aged IN (0, 1))",
+    "CREATE INDEX thoughts_aged ON thoughts (conversation, saw_to) WHERE aged = 1",
+    # Turns that are gone by their age, on which thoughts may rest: who deletes such a message empties these, too.
+    """
+    CREATE TABLE aged_turns (
+      seq INTEGER PRIMARY KEY,
+      workspace TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      ts TEXT NOT NULL,
+      conversation TEXT NOT NULL,
+      author TEXT NOT NULL,
+      aged_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX aged_turns_by_message ON aged_turns (workspace, channel, ts)",
+    "CREATE INDEX aged_turns_by_author ON aged_turns (workspace, author)",
+    "CREATE INDEX aged_turns_by_age ON aged_turns (aged_ms)",
 )
 
 

@@ -1,0 +1,94 @@
+"""What a soul thought of words that a user takes back is gone from its stream, also where it only read along (P45)."""
+
+import pytest
+
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import thought
+
+CANARY = "heliotrope"
+
+
+def address(house: House, ts: str) -> str:
+    """The address of a message in #general, as Slack gives it."""
+    return f"{house.workspace.url}/archives/C0GENERAL/p{ts.replace('.', '')}"
+
+
+@pytest.fixture
+async def thinker(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts."""
+    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
+    return empty_house
+
+
+async def thought_of(house: House, person: str, room: str, text: str, thread: str = "") -> None:
+    """A message that is answered by a thought which repeats in private what it saw."""
+    house.model.replies.append(thought("I see.", inner_speech=f"A {CANARY}."))
+    await house.answered(person, room, text, **({"thread": thread} if thread else {}))
+    assert CANARY in house.last_prompt()
+    assert await held(house)
+
+
+async def held(house: House) -> bool:
+    """Whether the stream or what stands beside a reply holds the word."""
+    rows = await house.rows(
+        "SELECT input || output AS words FROM thoughts UNION ALL SELECT thought FROM turns WHERE speaker = 'soul'"
+    )
+    return any(CANARY in row["words"] for row in rows)
+
+
+async def gone(house: House) -> bool:
+    """Whether the word is in none of them, and the chain is as it was."""
+    return not await held(house) and bool(await house.rows("SELECT 1 FROM thoughts WHERE emptied"))
+
+
+@pytest.mark.parametrize("act", ["edit", "delete"])
+async def test_a_linked_message_that_changes_takes_what_was_thought_of_it(thinker: House, act: str) -> None:
+    ts = await thinker.say("Ben", "general", f"the {CANARY} deal")
+    await thought_of(thinker, "Ada", "dm", f"what does {address(thinker, ts)} say?")
+    await thought_of(thinker, "Ada", "dm", "and what of it?")
+    if act == "edit":
+        await thinker.people.edit("Ben", "general", ts, "never mind")
+    else:
+        await thinker.people.delete("Ben", "general", ts)
+    await thinker.when(lambda: gone(thinker))
+    thinker.model.replies.append(thought("No.", inner_speech="Hm."))
+    await thinker.answered("Ada", "dm", "so?")
+    assert CANARY not in thinker.last_prompt()
+
+
+@pytest.mark.parametrize("act", ["edit", "delete"])
+async def test_a_thread_from_before_the_soul_was_asked_in_takes_what_was_thought_of_it(
+    thinker: House, act: str
+) -> None:
+    root = await thinker.say("Ben", "general", f"the {CANARY} deal")
+    await thought_of(thinker, "Ada", "general", "@soul what is this about?", thread=root)
+    if act == "edit":
+        await thinker.people.edit("Ben", "general", root, "never mind")
+    else:
+        await thinker.people.delete("Ben", "general", root)
+    await thinker.when(lambda: gone(thinker))
+
+
+async def test_who_is_forgotten_takes_what_was_thought_of_words_that_were_only_read_along(thinker: House) -> None:
+    root = await thinker.say("Ben", "general", f"the {CANARY} deal")
+    await thought_of(thinker, "Ada", "general", "@soul what is this about?", thread=root)
+    await thinker.answered("Ben", "dm", "forget me")
+    await thinker.answered("Ben", "dm", "yes, forget me")
+    await thinker.when(lambda: gone(thinker))
+    rows = await thinker.rows("SELECT source FROM thought_sources UNION SELECT source FROM changed_words")
+    assert "U0BEN" not in str([row["source"] for row in rows])
+
+
+async def test_what_is_deleted_while_the_soul_thinks_of_it_is_stored_in_no_thought(thinker: House) -> None:
+    ts = await thinker.say("Ben", "general", f"the {CANARY} deal")
+    flow = thinker.flow()
+    await thinker.say("Ada", "dm", f"what does {address(thinker, ts)} say?")
+    await flow.asked.wait()
+    assert CANARY in thinker.last_prompt()
+    await thinker.people.delete("Ben", "general", ts)
+    await thinker.acknowledged()
+    flow.end(thought("I see.", inner_speech=f"A {CANARY}."))
+    await thinker.reply("D0ADA", "I see.")
+    await thinker.idle()
+    assert await gone(thinker)
