@@ -23,6 +23,7 @@ FIGURES: Final = MappingProxyType(
         "gap": "an outage in many rooms and threads, and the rate of catching up",
         "prompts": "prompt tokens over a hundred turns",
         "calls": "model calls and tokens by mental process and pipeline",
+        "thoughts": "calls, tokens and money of a whole thought beside a reply in words",
         "caching": "what of each request was sent before, and what that saves, over both protocols",
         "recall": "what surfaces of long conversations, by words, by vectors and by both; needs --data",
         "hands": "sixty questions over a small library and earlier talk, and the time of a search",

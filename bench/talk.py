@@ -14,15 +14,14 @@ _WITHIN: Final = 30.0
 _CONTACT: Final = '\n[[contacts]]\nname = "Ben"\nslack = "U0BEN"\ncan = "restarts the database"\n'
 
 
-def furnish(home: Path, pipeline: str) -> None:
-    """Give a daemon the shipped soul in this pipeline, with a person who can act."""
+def furnish(home: Path, pipeline: str, mind: str = "process") -> None:
+    """Give a daemon the shipped soul in this pipeline and with this mind, with a person who can act."""
     folder = home / "souls" / "minoan"
     shutil.copytree(CHECKOUT.get() / "souls" / "minoan", folder)
     manifest = folder / "soul.toml"
     shipped = manifest.read_text(encoding="utf-8")
-    manifest.write_text(
-        shipped.replace('pipeline = "unified"', f'pipeline = "{pipeline}"') + _CONTACT, encoding="utf-8"
-    )
+    fields = f'pipeline = "{pipeline}"' + (f'\nmind = "{mind}"' if mind != "process" else "")
+    manifest.write_text(shipped.replace('pipeline = "unified"', fields) + _CONTACT, encoding="utf-8")
 
 
 async def say(set_up: Stage, thinker: Thinker, person: str, words: str) -> Json:

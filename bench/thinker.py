@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bench.prefix_cache import AutomaticCache, Counted, PrefixCache, blocks_of
 from daemon.core.working_memory import estimate_tokens
+from daemon.mind.thought import bare_thought
 
 LEARN, CHANGE, STEPS = "by the way, I lead the pump team", "you sound different", re.compile(r"in (\d) steps")
 """The words of the newest message that make the model learn something, change its mood, or take so many steps."""
@@ -56,6 +57,8 @@ class Thinker:
         return text, usage
 
     def _text(self, asked: str, schema: Mapping[str, Any]) -> str:
+        if "external_speech" in schema.get("properties", ()):
+            return json.dumps(_whole_thought(self.newest))
         if schema:
             return json.dumps(self._structured(asked, schema["properties"]))
         if "<external_dialogue" in asked:
@@ -93,6 +96,21 @@ class Thinker:
         if wanted is None or number >= int(wanted[1]):
             return {"name": "Respond", "input": "the cause, then the remedy"}
         return {"name": "Research" if number % 2 else "Think", "input": f"the second pump, part {number}"}
+
+
+def _whole_thought(newest: str) -> dict[str, object]:
+    """A thought with the usual reply, one expectation and what it feels; the rest is none."""
+    check = {"kind": "mention", "who": "", "words": ["valve", "log"], "id": "", "name": ""}
+    expected = {"what": "They'll compare the pump with the valve's log.", "confidence": 0.7, "timeframe": "in 2h"}
+    shifts = {"valence_shift": 0.1, "arousal_shift": 0.0, "dominance_shift": 0.0}
+    return bare_thought(
+        calls_for=next((wish for words, wish in _WISHES.items() if words in newest), "nothing"),
+        inner_speech=_THOUGHT,
+        external_speech=_REPLY,
+        confidence=0.8,
+        predictions=[{**expected, "check": check}],
+        emotional_state={"felt_quality": "at ease", **shifts, "mood": ""},
+    )
 
 
 def tagged(
