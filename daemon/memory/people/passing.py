@@ -70,7 +70,7 @@ async def erase_turns(
     Where they only `aged`, whole thoughts on them keep their words until they are as old themselves.
     """
     if aged:
-        await note_aged(transaction, [row[0] for row in rows], now)
+        await note_aged(transaction, [row[0] for row in rows])
     for conversation in dict.fromkeys(row[1] for row in rows):
         first = min(row[0] for row in rows if row[1] == conversation)
         await forget_summary(transaction, conversation, first)

@@ -1,7 +1,7 @@
 """Turns that go by their age alone: thoughts that rest on them keep their words until they are as old themselves.
 
-Who edits or deletes such a message, or asks to be forgotten, empties these all the same: which turn it was is kept for
-as long again as turns are.
+Who edits or deletes such a message, or asks to be forgotten, empties these all the same: which turn it was is kept, as
+the row of its message is.
 """
 
 import json
@@ -10,17 +10,16 @@ from collections.abc import Collection, Sequence
 from daemon.memory.database import Transaction
 
 
-async def note_aged(transaction: Transaction, seqs: Sequence[int], now: int) -> None:
+async def note_aged(transaction: Transaction, seqs: Sequence[int]) -> None:
     """Keep which turns go by their age, where souls think whole thoughts."""
     await transaction.run(
         """
-        INSERT OR IGNORE INTO aged_turns (seq, workspace, channel, ts, conversation, author, aged_ms)
-        SELECT t.seq, c.workspace, c.channel, t.ts, t.conversation, t.author, :now
+        INSERT OR IGNORE INTO aged_turns (seq, workspace, channel, ts, conversation, author)
+        SELECT t.seq, c.workspace, c.channel, t.ts, t.conversation, t.author
         FROM turns t JOIN conversations c ON c.id = t.conversation
         WHERE t.seq IN (SELECT value FROM json_each(:seqs)) AND EXISTS (SELECT 1 FROM changed_words)
         """,
         seqs=json.dumps(list(seqs)),
-        now=now,
     )
 
 
@@ -34,8 +33,3 @@ async def rest_on_sources(transaction: Transaction, gone: str, sources: Collecti
         gone=gone,
         sources=json.dumps(sorted(sources)),
     )
-
-
-async def drop_aged(transaction: Transaction, before_ms: int) -> None:
-    """Drop those that aged before a moment (ms, UTC)."""
-    await transaction.run("DELETE FROM aged_turns WHERE aged_ms < :before", before=before_ms)

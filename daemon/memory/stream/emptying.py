@@ -36,8 +36,8 @@ _EMPTY: Final = (
     UPDATE turns SET thought = {WITHOUT_FREE_WORDS} WHERE speaker = 'soul' AND thought <> '{{}}'
       AND trace_id IN (SELECT trace_id FROM thoughts WHERE id IN (SELECT value FROM json_each(:ids)) AND trace_id <> '')
     """,  # noqa: S608 - a constant
-    "DELETE FROM thought_sources WHERE thought IN (SELECT value FROM json_each(:ids))",
-)
+    "DELETE FROM thought_sources WHERE thought IN (SELECT value FROM json_each(:ids)) AND source NOT GLOB 'TH_*'",
+)  # what it saw may name a person; which thoughts it perceived stays
 _MADE: Final = (
     "DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids))",
     "UPDATE goals SET why = '', changed_by = '' WHERE changed_by IN (SELECT value FROM json_each(:ids))",

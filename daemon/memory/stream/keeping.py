@@ -107,12 +107,11 @@ async def store_thoughts(
         )
         if stale:
             await transaction.run(_WITHOUT_WORDS, seqs=as_json(list(seqs)))
-        else:
-            await transaction.run(
-                "INSERT INTO thought_sources (thought, source) SELECT :name, value FROM json_each(:sources)",
-                name=name,
-                sources=as_json(sources),
-            )
+        await transaction.run(
+            "INSERT INTO thought_sources (thought, source) SELECT :name, value FROM json_each(:sources)",
+            name=name,
+            sources=as_json([one for one in sources if one.startswith(_PREFIX) or not stale]),
+        )
         stored = StoredThought(name, conversation, place.audience, thought.readers, place.person, now)
         await let_take_effect(transaction, one, stored, unless=stale or thought.passing)
         previous = name
@@ -151,6 +150,7 @@ async def _is_gone(transaction: Transaction, sources: Sequence[str]) -> bool:
         """
         SELECT 1 FROM json_each(:sources) s WHERE CASE
           WHEN substr(s.value, 1, 3) IN (SELECT value FROM json_each(:by_changes)) THEN 0
+          WHEN s.value GLOB 'TH_*-*' THEN 0 -- what an admin settled of a thought that is among them
           WHEN s.value GLOB 'TH_*' THEN NOT EXISTS
             (SELECT 1 FROM thoughts t WHERE t.id = s.value AND (t.emptied = 0 OR t.aged = 1))
           WHEN s.value GLOB 'NT_*' THEN NOT EXISTS (SELECT 1 FROM shared_messages n WHERE n.id = s.value)

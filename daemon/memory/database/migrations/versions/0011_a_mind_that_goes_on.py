@@ -236,13 +236,11 @@ CHANGES: tuple[str, ...] = (
       channel TEXT NOT NULL,
       ts TEXT NOT NULL,
       conversation TEXT NOT NULL,
-      author TEXT NOT NULL,
-      aged_ms INTEGER NOT NULL
+      author TEXT NOT NULL
     ) STRICT
     """,
     "CREATE INDEX aged_turns_by_message ON aged_turns (workspace, channel, ts)",
     "CREATE INDEX aged_turns_by_author ON aged_turns (workspace, author)",
-    "CREATE INDEX aged_turns_by_age ON aged_turns (aged_ms)",
 )
 
 
