@@ -59,19 +59,14 @@ class Command(StrEnum):
     MOVE_REMINDER = "move reminder"
     RESUME_REMINDER = "resume reminder"
     SHOW_THERE = "show there"
+    OUTCOME = "outcome of an expectation"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
     {
         Command.HELP: (
-            "help",
-            "what can you do",
-            "what can you do for me",
-            "what can you do here",
-            "hilfe",
-            "was kannst du",
-            "was kannst du für mich tun",
-            "was kannst du hier",
+            *("help", "what can you do", "what can you do for me", "what can you do here"),
+            *("hilfe", "was kannst du", "was kannst du für mich tun", "was kannst du hier"),
         ),
         Command.HOME: (),  # no words mean it; it is opened and pressed
         Command.INTRODUCE: (),  # nor this: the soul is invited to a channel
@@ -177,6 +172,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             *("send that to the channel too", "send this to the channel too", "show that in the channel too"),
             *("schick das auch in den kanal", "sende das auch in den kanal", "zeig das auch im kanal"),
         ),
+        Command.OUTCOME: (),  # the id of an expectation stands in it, see `_OUTCOME`
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -220,7 +216,7 @@ AS_MESSAGE: Final = frozenset(
     {
         *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.HAND_OVER, Command.ASK, Command.HAND),
         *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
-        Command.SHOW_THERE,
+        *(Command.SHOW_THERE, Command.OUTCOME),
     }
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
@@ -293,6 +289,7 @@ _MOVING: Final = re.compile(
     r"|(?:bitte )?(?:verschiebe|verlege) erinnerung #?(?P<eine>[0-9]{1,4}) auf (?P<auf>\S.{0,40})",
     re.IGNORECASE,
 )
+_OUTCOME: Final = re.compile(r"p([0-9]{1,6}) (?:(yes|ja)|no|nein)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
 _AT_THE_END: Final = " .!?…"
 _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
@@ -302,8 +299,8 @@ _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 class Phrase:
     """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none.
 
-    The `words` of PAIR are the code, as machines show it; those of HELP what was typed and is no phrase. `marked`: it
-    stood behind a `!` or a slash command, so that the daemon itself is meant.
+    The `words` of PAIR are the code, as machines show it; those of OUTCOME yes or no; those of HELP what was typed and
+    is no phrase. `marked`: it stood behind a `!` or a slash command, so that the daemon itself is meant.
     """
 
     command: Command
@@ -360,6 +357,8 @@ def _with_words(text: str) -> Phrase | None:
     """A phrase in which the person's own words stand."""
     if len(text) <= _LONGEST and (asked := _MOVING.fullmatch(_plain(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
+    if len(text) <= _LONGEST and (asked := _OUTCOME.fullmatch(_plain(text))) is not None:
+        return Phrase(Command.OUTCOME, int(asked[1]), "yes" if asked[2] else "no")
     if (asked := _REMEMBER.fullmatch(text)) is not None:
         return Phrase(Command.REMEMBER, words=asked["words"])
     if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:

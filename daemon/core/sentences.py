@@ -16,6 +16,7 @@ from daemon.core import pairing
 from daemon.core.answer_sentences import ABOUT_ANSWERS
 from daemon.core.away_sentences import ABOUT_AWAY
 from daemon.core.clock_sentences import ABOUT_CLOCKS
+from daemon.core.expectation_sentences import ABOUT_EXPECTATIONS
 from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.limit_sentences import ABOUT_LIMITS
 from daemon.core.room_sentences import ABOUT_ROOMS
@@ -51,6 +52,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "doing_respond": "Writing the answer",
         "doing_escalate": "Looking for who can help",
         **ABOUT_ANSWERS,
+        **ABOUT_EXPECTATIONS,
         # -- buttons ----------------------------------------------------------------------------------------------
         "approve": "Approve",
         "approve_label": "Approve: allow this once",

@@ -57,7 +57,8 @@ async def test_the_thought_about_the_reply_that_was_awaited_is_given_its_outcome
     assert 'about="P1: you were 90% sure, and it came true">\nAda writes back\n</note-' in second
     assert SURPRISED not in second
     (error,) = (await newest(thinker)).prediction_errors
-    assert (error.predicted, error.actual, error.surprise) == ("Ada writes back", "it came true", pytest.approx(0.1))
+    assert (error.predicted, error.actual) == ("Ada writes back", "it came true")
+    assert error.surprise == pytest.approx(0.1)
     assert await scores(thinker) == [("P1", "hit", "rule", pytest.approx(0.1))]
     row = await thinker.one("SELECT surprise, did FROM thoughts ORDER BY seq LIMIT 1 OFFSET 1")
     assert row["surprise"] == pytest.approx(0.1)
@@ -113,6 +114,32 @@ async def test_two_daemons_score_each_once(thinker: House) -> None:
     await thinker.when(lambda: _none_open(thinker))
     sums = await thinker.one("SELECT scored, hits, squared FROM prediction_sums")
     assert tuple(sums) == (3, 0, pytest.approx(0.75))
+
+
+async def test_a_person_says_what_became_of_what_no_rule_decides(thinker: House) -> None:
+    held = (
+        expecting("Ada likes the plan", 0.9, "in 2h"),
+        expecting("the plan is kept", 0.3, "next exchange"),
+        expecting("the log is sent", 0.4, "in 2h", kind="mention", words=["log"]),
+    )
+    await asked(thinker, "here is the plan", *held)
+    calls = len(thinker.prompts)
+    assert await thinker.answered("Ada", "dm", "P2 yes!") == "Noted: P2 came true."
+    assert await thinker.answered("Ada", "dm", "p1 no") == "Noted: P1 did not come true."
+    assert await thinker.answered("Ada", "dm", "P1 yes") == "P1 is decided already; that stays as it is."
+    assert await thinker.answered("Ada", "dm", "P3 ja") == "P3 is decided by what happens, and not by words."
+    for words, person in (("P9 yes", "Ada"), ("P3 yes", "Ben")):
+        said = await thinker.answered(person, "dm", words)
+        assert said == f"There is no {words[:2]} among what I expect here."
+    assert len(thinker.prompts) == calls
+    assert await scores(thinker) == [
+        ("P1", "miss", "person", pytest.approx(0.9)),
+        ("P2", "hit", "person", pytest.approx(0.7)),
+        ("P3", "open", "", None),
+    ]
+    prompt = await asked(thinker, "so?")
+    assert "P1: you were 90% sure, and it did not come true" in prompt
+    assert "P2: you were 30% sure, and it came true" in prompt
 
 
 async def test_commands_show_what_was_expected(thinker: House) -> None:

@@ -34,10 +34,13 @@ class Score:
     surprise: float | None
 
 
-def came_with(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset()) -> Came:
-    """What the perceptions of a cycle let come true; bots and sessions are no persons."""
+def came_with(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset(), *, talk: bool = True) -> Came:
+    """What the perceptions of a cycle let come true; bots and sessions are no persons.
+
+    Where there is no `talk`, a phrase was obeyed, which is no exchange.
+    """
     heard = tuple(map(_heard, perceptions))
-    return Came(heard, tools, exchange=any(one.author for one in heard))
+    return Came(heard, tools, exchange=talk and any(one.author for one in heard))
 
 
 def scores(open_: Iterable[OpenPrediction], came: Came) -> tuple[Score, ...]:

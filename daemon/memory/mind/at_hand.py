@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
@@ -10,6 +11,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
 from daemon.memory.mind.documents_at_hand import NO_DOCUMENTS, Documents, documents_at_hand
 from daemon.memory.mind.goals import Goal, goals_at_hand
+from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Minds:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
+
+    async def expectation(self, conversation: ConversationKey, readers: Readers, name: str) -> NamedExpectation | None:
+        """What `expectation_named` gives. Raises StoreError."""
+        found = partial(expectation_named, conversation=conversation, readers=readers, name=name)
+        return await self._database.read(found)
 
     async def at_hand(
         self, conversation: ConversationKey, readers: Readers, speaking: Collection[str] | None = None

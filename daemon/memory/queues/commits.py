@@ -68,7 +68,7 @@ class Commits(WorkerStore):
                 trace_id=effect.trace_id,
                 now=now,
             )
-            came = came_with((one.perception for one in effect.answered), effect.used_tools)
+            came = came_with((one.perception for one in effect.answered), effect.used_tools, talk=bool(effect.turns))
             await settle(transaction, effect.claim.conversation, came, effect.given, now)
             if effect.thoughts is not None:
                 await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)

@@ -39,6 +39,7 @@ from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.asking_sessions import ask_session, means_session
 from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
+from daemon.runtime.people.expectations import heed_outcome
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
@@ -192,6 +193,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.MOVE_REMINDER: heed_own_reminders,
     Command.RESUME_REMINDER: heed_own_reminders,
     Command.SHOW_THERE: show_there,
+    Command.OUTCOME: heed_outcome,
 }
 """What is not about a person's own memory."""
 
