@@ -113,11 +113,16 @@ class Nursery:
 
 
 @asynccontextmanager
-async def nursery(home: Path, workspace: WorkspaceServer, *, apart: bool = False) -> AsyncIterator[Nursery]:
-    """A running zygote; `apart` where neither its daemons see other processes of this machine nor those see them."""
+async def nursery(
+    home: Path, workspace: WorkspaceServer, *, apart: bool = False, mind: str = "process"
+) -> AsyncIterator[Nursery]:
+    """A running zygote; `apart` where neither its daemons see other processes of this machine nor those see them.
+
+    In which way its soul answers, `mind` says.
+    """
     folder = home / "souls" / SOUL
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "soul.toml").write_text(_SOUL)
+    (folder / "soul.toml").write_text(f'mind = "{mind}"\n{_SOUL}')
     (folder / "soul.md").write_text("You are restless.\n")
     scrubbed = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
     process = await asyncio.create_subprocess_exec(
@@ -186,11 +191,11 @@ class Crowd:
         return message
 
 
-async def run(home: Path, *, kills: int, events: int, seed: int, naive: bool = False) -> Outcome:
+async def run(home: Path, *, kills: int, events: int, seed: int, naive: bool = False, mind: str = "process") -> Outcome:
     """Kill daemons at random moments while users post, then let one live and judge the outcome."""
     dice = random.Random(seed)
     retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
-    async with serve_workspace(retries=retries) as workspace, nursery(home, workspace) as daemons:
+    async with serve_workspace(retries=retries) as workspace, nursery(home, workspace, mind=mind) as daemons:
         crowd = Crowd(workspace, seed)
         for number in range(kills):
             pid = await daemons.spawn(naive=naive, pace=dice.choice((0.0, 0.0, 0.01)))
