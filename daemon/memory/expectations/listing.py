@@ -7,7 +7,6 @@ from typing import Final
 from daemon.core.calibration import Forecast, Sums, bins_of
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.expectations.expected import sums_of
 from daemon.memory.records import JSONObject, object_or_nothing
 
 STATES: Final = ("open", "hit", "miss", "unresolved", "withdrawn")
@@ -94,20 +93,6 @@ async def calibration(database: Database, soul: str, since_ms: int) -> Mapping[s
         }
 
     return await database.read(unit)
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectationSummary:
-    """How many expectations of a soul are open, and how well it foresees."""
-
-    open: int
-    sums: Sums
-
-
-async def expectation_summary(transaction: Transaction, soul: str) -> ExpectationSummary:
-    """The numbers of one soul. Raises StoreError."""
-    open_ = await _count(transaction, soul, "state = 'open' AND made_ms >= :since", 0)
-    return ExpectationSummary(open_, await sums_of(transaction, soul))
 
 
 async def _count(transaction: Transaction, soul: str, which: str, since_ms: int) -> int:
