@@ -181,8 +181,9 @@ async def test_a_nod_at_a_message_that_is_gone_settles(nodder: House) -> None:
     assert await nodder.people.posts_by_bot("D0ADA") == []
 
 
-async def test_an_emoji_that_slack_does_not_know_is_said_in_words(nodder: House) -> None:
-    await nodder.people.fault("reactions.add", body={"ok": False, "error": "invalid_name"}, times=1)
+@pytest.mark.parametrize("refusal", ["invalid_name", "missing_scope", "access_denied"])
+async def test_a_nod_that_slack_refuses_holds_nothing_back(nodder: House, refusal: str) -> None:
+    await nodder.people.fault("reactions.add", body={"ok": False, "error": refusal}, times=1)
     nodder.model.replies.append(thought())
     await nodder.say("Ada", "dm", "thanks!")
     assert "may not have been posted" in said(await nodder.reply("D0ADA"))

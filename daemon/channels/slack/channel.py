@@ -23,7 +23,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
-from daemon.channels.slack.api.refusals import for_sending
+from daemon.channels.slack.api.refusals import DEAD_TOKEN, for_sending
 from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
@@ -284,6 +284,8 @@ class SlackChannel:
         try:
             return await self._delivery.deliver(post)
         except ChannelRefused as error:
+            if post.nod is not None and error.code not in DEAD_TOKEN:
+                raise  # a reaction that is refused must not hold back the replies behind it
             raise for_sending(error) from error
 
     async def find(self, post: Post) -> FoundPost | None:

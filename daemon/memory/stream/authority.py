@@ -40,7 +40,8 @@ class FunctionLevel:
 async def authority_of(transaction: Transaction, soul: str) -> Authority:
     """The levels of a soul's functions."""
     rows = await transaction.rows("SELECT function, level FROM mind_authority WHERE soul = :soul", soul=soul)
-    return Authority({Function(row["function"]): Level(row["level"]) for row in rows})
+    known = set(Function)  # a later version's functions may stand there, too
+    return Authority({Function(row["function"]): Level(row["level"]) for row in rows if row["function"] in known})
 
 
 async def count_parts(transaction: Transaction, soul: str, fared: Mapping[Function, tuple[int, int]], now: int) -> None:
