@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 import click
 
 from daemon.cli.database_access import with_agenda
-from daemon.cli.mind_documents import values_of_hosted
+from daemon.cli.mind_documents import values_of_each
 from daemon.cli.options import json_option, limit_option, state_option
 from daemon.cli.output import age, say, show_rows
 from daemon.core.config import load_settings
@@ -17,6 +18,8 @@ from daemon.memory.stream.proposals import OF_THE_MIND
 from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought_parts import parts_of
+
+_ALL: Final = 10_000
 
 
 @click.group("approvals")
@@ -79,9 +82,11 @@ def approve(names: tuple[str, ...]) -> None:
     and `soul thoughts show ID --words` prints it.
     """
 
-    parts = _parts_by(values_of_hosted(load_settings()))
+    settings = load_settings()
 
     async def work(agenda: Agenda) -> None:
+        waiting = [one for one in await agenda.approvals("waiting", _ALL) if one.id in names]
+        parts = _parts_by(values_of_each(settings, {one.conversation.partition("/")[0] for one in waiting}))
         for name in names:
             field, refused = await agenda.approve(name, parts)
             left_out = f", without what is {', '.join(dict.fromkeys(refused))}" if refused else ""

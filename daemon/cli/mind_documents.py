@@ -1,6 +1,6 @@
 """`soul mind show`, `history` and `values`: the documents of a mind."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Final
@@ -127,10 +127,10 @@ def values_of(settings: Settings, name: str) -> tuple[str, ...]:
     return load_soul(find_souls_directory(settings.souls_dir, settings.home, name), name).values
 
 
-def values_of_hosted(settings: Settings) -> Mapping[str, tuple[str, ...]]:
-    """The values of the soul.toml of each hosted soul that can be read, by its name."""
+def values_of_each(settings: Settings, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """The values of the soul.toml of each of these souls that can be read, by its name."""
     found = dict[str, tuple[str, ...]]()
-    for name in {settings.name, *settings.souls}:
+    for name in names:
         with suppress(SoulError):
             found[name] = values_of(settings, name)
     return found
