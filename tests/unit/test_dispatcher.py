@@ -27,6 +27,10 @@ from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
 
 
+LANES = 5
+"""How many loops look for work. A test that turns the clock waits until all sleep, or one may sleep on for ever."""
+
+
 class Parrot(ConversationHandler):
     """Answers every claim with its messages' words; a test can make conversations hang or fail."""
 
@@ -126,6 +130,7 @@ async def dispatching(
             alarm=Bell(),
             ring_others=lambda: None,
         )
+        assert len(lanes) == LANES
         yield DispatcherBench(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 
@@ -221,7 +226,7 @@ async def test_a_failing_store_is_logged_and_ends_nothing(path: Path) -> None:
             assert bench.bodies == ["D2 1.0"]
             await bench.parrot.until_handled(2)
             del bench.parrot.fail["D1"]
-            await clock.sleepers(5)  # the four that look for work, and the work that failed
+            await clock.sleepers(LANES + 1)  # those that look for work, and the work that failed
             await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
             await bench.office.until_posted(2)
         assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in bench.events.emitted
@@ -234,7 +239,7 @@ async def test_an_unreadable_store_is_read_again(path: Path) -> None:
         rename = "ALTER TABLE {} RENAME TO {}"
         await bench.store.database.write(lambda t: t.run(rename.format("conversations", "away")))
         async with alongside(bench.dispatcher.run()):
-            await clock.sleepers(4)
+            await clock.sleepers(LANES)
             assert "store.failed" in bench.events.names
             await bench.store.database.write(lambda t: t.run(rename.format("away", "conversations")))
             await clock.advance(POLL)
@@ -270,7 +275,7 @@ async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
         async with alongside(bench.dispatcher.run()):
             await bench.events.until("outbox.postponed")
             await clock.advance(29)
-            await clock.sleepers(4)
+            await clock.sleepers(LANES)
             assert not bench.office.posted
             await clock.advance(1)
             await bench.office.until_posted(1)
@@ -288,7 +293,7 @@ async def test_jobs_are_done_after_the_reply(path: Path) -> None:
 async def test_rows_of_another_process_are_found_by_polling(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench, alongside(bench.dispatcher.run()):
-        await clock.sleepers(4)
+        await clock.sleepers(LANES)
         async with dispatching(path, clock) as other:
             await other.hear("D1")
         await clock.advance(POLL)
@@ -366,11 +371,11 @@ async def test_an_idle_dispatcher_drains_at_once_and_does_not_spin(path: Path) -
     clock = StillClock()
     async with dispatching(path, clock) as bench:
         async with alongside(bench.dispatcher.run()):
-            await clock.sleepers(4)
+            await clock.sleepers(LANES)
             assert await bench.dispatcher.drain(5)
             await bench.hear("D1")
-            await clock.sleepers(4)
-            assert set(clock.slept[-4:]) == {POLL}  # what is due now is not looked at every few milliseconds
+            await clock.sleepers(LANES)
+            assert set(clock.slept[-LANES:]) == {POLL}  # what is due now is not looked at every few milliseconds
         assert bench.parrot.handled == []
 
 
