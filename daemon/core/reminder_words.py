@@ -11,11 +11,13 @@ from daemon.core.zones import zone_of
 _TIME: Final = re.compile(r"(\d{1,2})(?:[:.h]([0-5]\d))?\s*(am|pm|uhr|h)?", re.ASCII)
 _NOON: Final = 12
 _LAST_HOUR: Final = 23
+_LATEST_MS: Final = 253_402_200_000_000  # the last day but one that a calendar here knows, in any zone
 
 
 def time_in(ms: int, zone: str) -> str:
     """A time as a person reads it in their zone: `2026-03-01 09:00 (Europe/Berlin)`; else in UTC."""
     known = zone_of(zone)
+    ms = min(max(0, ms), _LATEST_MS)  # a row that holds any other number stops nothing
     return f"{dt.datetime.fromtimestamp(ms / 1000, known or dt.UTC):%Y-%m-%d %H:%M} ({known.key if known else 'UTC'})"
 
 

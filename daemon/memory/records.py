@@ -287,6 +287,16 @@ def object_or_nothing(stored: str) -> JSONObject:
         return {}
 
 
+def pairs_or_none(stored: str) -> tuple[tuple[str, str], ...]:
+    """Stored pairs of words, a JSON list of lists; without those that can't be read, as `object_or_nothing`."""
+    try:
+        pairs = json.loads(stored)
+    except ValueError:
+        return ()
+    each = pairs if isinstance(pairs, list) else []
+    return tuple((str(one[0]), str(one[1])) for one in each if isinstance(one, list) and len(one) == 2)  # noqa: PLR2004 - a pair
+
+
 def _key_words(stored: str) -> tuple[str, ...]:
     try:
         words = json.loads(stored)

@@ -82,9 +82,13 @@ class Scheduler:
         return due is not None and due <= self._clock.now_ms()
 
     async def _until_next(self) -> float:
-        """Seconds until the next row falls due, at most POLL."""
-        stores = (self._intentions, self._approvals, self._predictions)
-        dues = [await one.next_due_ms() for one in stores]
+        """Seconds until the next row falls due, at most POLL.
+
+        An expectation whose time is over already waits for what is still to be answered there, and is no hurry.
+        """
+        dues = [await one.next_due_ms() for one in (self._intentions, self._approvals)]
+        over = await self._predictions.next_due_ms()
+        dues.append(None if self._is_due(over) else over)
         due = min((one for one in dues if one is not None), default=None)
         if due is None:
             return POLL

@@ -14,11 +14,13 @@ from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.mind.allowing import Proposal
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, levels_in_words
+from daemon.memory.stream.listing import list_thoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.moment import Moment
 from daemon.mind.recall.stream import allowed_of, focus_of, held_in, left_out, settled_lines, thoughts_in_mind
 from daemon.mind.thought import CognitiveOutput, in_effect
+from daemon.mind.thought.cognitive_output import Attention
 from daemon.mind.thought_parts import parts_of
 from tests.fakes import FakeClock
 from tests.given import DM, thread
@@ -153,6 +155,40 @@ async def test_what_an_admin_allows_takes_effect_at_once_and_is_perceived_once(s
     assert await soul.database.one("SELECT 1 FROM audit WHERE act = 'approval.approved' AND object = :id", id=name)
 
 
+async def test_what_is_allowed_later_rests_on_the_message_that_it_answered(soul: Thinker) -> None:
+    await on_level(soul, Function.MEMORY, 1)
+    await thinks(soul, holding("memory_ops"), "the import is slow at night")
+    await thinks(soul, new_thought("so it is"), "and now for something else")
+    (name,) = await proposals(soul)
+    await agenda(soul).approve(name, again)
+    (source,) = await soul.database.rows(
+        "SELECT t.body FROM links l JOIN turns t ON l.target = 'TU_' || t.seq WHERE l.relation = 'sources'"
+    )
+    assert source["body"] == "the import is slow at night"
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        "UPDATE thoughts SET refused = 'gone' WHERE seq = (SELECT max(seq) FROM thoughts)",
+        "UPDATE thoughts SET refused = '[3, [1], {}]' WHERE seq = (SELECT max(seq) FROM thoughts)",
+        "UPDATE thoughts SET did = 'gone'",
+        "UPDATE approvals SET arguments = 'gone'",
+        "UPDATE approvals SET arguments = '[]'",
+    ],
+)
+async def test_a_row_that_can_not_be_read_stops_no_conversation(soul: Thinker, spoilt: str) -> None:
+    await thinks(soul, holding("value_updates"))
+    (name,) = await proposals(soul)
+    await agenda(soul).refuse(name)
+    await soul.database.write(lambda transaction: transaction.run(spoilt))
+    last = await soul.last(OPEN, EVERYBODY)
+    assert last.previous is not None
+    assert left_out(last.previous) == () or "refused" not in spoilt
+    await thinks(soul, replace(new_thought("I go on"), saw_thoughts=last.ids))
+    assert (await list_thoughts(soul.database, DM.soul, "", 9))[-1].seq == 2
+
+
 async def test_two_that_approve_at_once_have_it_take_effect_once(soul: Thinker) -> None:
     await on_level(soul, Function.MEMORY, 1)
     await thinks(soul, holding("memory_ops"))
@@ -182,6 +218,20 @@ async def test_what_was_allowed_to_be_looked_for_is_looked_for_at_the_next_messa
     last = await soul.last(OPEN, EVERYBODY)
     assert focus_of(last) == "the log"
     assert allowed_of(last).attention.focus_on == ("the log",)
+
+
+async def test_what_is_of_another_form_by_now_takes_nothing_else_along(soul: Thinker) -> None:
+    for function in (Function.ATTENTION, Function.TOOLS):
+        await on_level(soul, function, 1)
+    await thinks(soul, holding("attention"))
+    await thinks(soul, holding("tool_calls"))
+    for name in await proposals(soul):
+        await agenda(soul).approve(name, again)
+    spoilt = "UPDATE thoughts SET output = json_set(output, '$.tool_calls', json('[{\"tool\": 3}]')) WHERE seq = 2"
+    await soul.database.write(lambda transaction: transaction.run(spoilt))
+    last = await soul.last(OPEN, EVERYBODY)
+    assert len(last.settled) == 2
+    assert allowed_of(last) == CognitiveOutput(inner_speech="", attention=Attention(focus_on=("the log",)))
 
 
 async def test_what_an_admin_declines_has_no_effect_and_the_soul_perceives_it(soul: Thinker) -> None:

@@ -234,3 +234,24 @@ async def test_a_goal_that_is_completed_in_time_decides_what_waits_for_it(soul: 
     await soul.database.run("UPDATE goals SET state = 'done', closed_ms = :now", now=soul.clock.now_ms())
     assert await soul.states() == [("P1", "hit"), ("P2", "miss")]
     assert look(path, "SELECT scored, hits, confidence FROM prediction_sums") == [(2, 1, pytest.approx(1.2))]
+
+
+@pytest.mark.parametrize("awaited", ["gone", "[]", '{"kind": "telepathy", "words": 3}', '{"kind": []}'])
+async def test_a_check_that_can_not_be_read_waits_for_a_person_and_stops_nothing(soul: Expecter, awaited: str) -> None:
+    await soul.expects(prediction(REPLY))
+    await soul.stores.database.write(lambda t: t.run("UPDATE predictions SET awaited = :held", held=awaited))
+    await soul.expects(prediction(Check("reply", who="ben")))
+    assert (await soul.states())[0] == ("P1", "open")
+
+
+async def test_emptied_outcomes_hide_no_later_ones(soul: Expecter) -> None:
+    await soul.expects(*[prediction(Check("mention", words=(f"word{n}",)), f"t{n}", confidence=0.1) for n in range(10)])
+    await soul.hears(" ".join(f"word{n}" for n in range(10)))
+    assert len((await soul.at_hand()).errors) == 10
+    await soul.database.write(lambda it: empty_thoughts_before(it, 10**15, 100))
+    assert (await soul.at_hand()).errors == ()
+    for n in range(3):
+        await soul.expects(prediction(Check("mention", words=("later",)), f"later {n}", confidence=0.5))
+        await soul.hears("later")
+    errors = (await soul.at_hand()).errors
+    assert [one.what for one in errors] == ["later 0", "later 1", "later 2"]

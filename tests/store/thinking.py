@@ -62,7 +62,12 @@ class Thinker:
         kept = CycleThoughts(
             tuple(thoughts or (made,)), readers, saw=frozenset(sources), read_at=read_at, passing=passing
         )
-        done = replace(effect(claim, f"about {words}"), asker=Asker(author, where, readers.audience, ts), thoughts=kept)
+        done = replace(
+            effect(claim, f"about {words}"),
+            trace_id=f"t{self.number}",
+            asker=Asker(author, where, readers.audience, ts),
+            thoughts=kept,
+        )
         delivery = await self.stores.commits.commit(done)
         assert delivery is not None
         await self.stores.outbox.sent(delivery, f"9{ts}")

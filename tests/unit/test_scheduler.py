@@ -55,6 +55,16 @@ class Failing(Intentions):
         return await super().next_due_ms()
 
 
+class HeldBack(DuePredictions):
+    """One whose time is over, in a conversation in which something is still to be answered."""
+
+    async def next_due_ms(self) -> int | None:
+        return 1
+
+    async def fall_due(self) -> int:
+        return 0
+
+
 @dataclass
 class SchedulerBench:
     """A running scheduler with its store, clock and alarm."""
@@ -105,7 +115,9 @@ def questions_of(database: Database, clock: FakeClock) -> SessionQuestions:
 
 
 @asynccontextmanager
-async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIterator[SchedulerBench]:
+async def scheduling(
+    path: Path, kind: type[Intentions] = Intentions, expected: type[DuePredictions] = DuePredictions
+) -> AsyncIterator[SchedulerBench]:
     clock, events, alarm = FakeClock(), Events(), Alarm()
     async with open_database(path, SystemClock()) as database:
         await room(database)
@@ -114,7 +126,7 @@ async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIt
             bench.intentions,
             Approvals(database, clock, WORKER),
             questions_of(database, clock),
-            DuePredictions(database, clock, WORKER),
+            expected(database, clock, WORKER),
             clock=clock,
             emit=events,
             alarm=alarm,
@@ -160,6 +172,14 @@ async def test_a_request_for_approval_expires_by_itself(tmp_path: Path) -> None:
         assert bench.events.emitted == [("approvals.expired", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("decision",)]
         assert len(bench.rings) == 1
+
+
+async def test_an_expectation_that_can_not_be_scored_yet_is_no_hurry(tmp_path: Path) -> None:
+    async with scheduling(tmp_path / "memory.db", expected=HeldBack) as bench:
+        assert await bench.until_asleep() == POLL
+        await bench.intend(1.5, "look")
+        bench.alarm.ring()
+        assert await bench.until_asleep() == 1.5
 
 
 async def test_more_rows_than_one_transaction_moves_are_moved_without_delay(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daemon.core.reminder_words import time_in
 from daemon.core.timetable import (
     FARTHEST_MS,
     OFTENEST_MS,
@@ -210,3 +211,8 @@ def test_an_unknown_zone_is_utc_and_says_so(zone: str) -> None:
 
 def test_a_moment_is_written_on_the_clock_of_its_reader() -> None:
     assert moment_in(at("2026-03-01T09:00Z"), "Europe/Berlin") == "Sunday, 2026-03-01 10:00 (Europe/Berlin)"
+
+
+@pytest.mark.parametrize("ms", [2**62, -(2**62)])
+def test_a_moment_that_no_calendar_knows_is_still_told(ms: int) -> None:
+    assert time_in(ms, "Pacific/Kiritimati").endswith("(Pacific/Kiritimati)")

@@ -14,6 +14,7 @@ from daemon.memory.stream.readable import came_before
 
 _ELSEWHERE: Final = 10  # newest open ones of an audience
 _ERRORS: Final = 10
+_LOOKED_AT: Final = 100  # outcomes that no thought was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +91,16 @@ async def expected_at_hand(transaction: Transaction, conversation: ConversationK
             )
     fresh = await transaction.rows(
         """
-        SELECT * FROM predictions WHERE conversation = :id AND shown = 0 AND state IN ('hit', 'miss')
+        SELECT * FROM predictions WHERE conversation = :id AND shown = 0 AND state IN ('hit', 'miss') AND what <> ''
         ORDER BY surprise DESC, seq LIMIT :most
         """,
         id=str(conversation),
-        most=_ERRORS,
+        most=_LOOKED_AT,  # those that came before other readers are never shown, and hide none
     )
+    errors = [_scored(row) for row in fresh if came_before(row, conversation, readers)]
     return Expected(
         tuple(OpenPrediction.from_row(row) for row in rows if came_before(row, conversation, readers)),
-        tuple(_scored(row) for row in fresh if row["what"] and came_before(row, conversation, readers)),
+        tuple(errors[:_ERRORS]),
         await sums_of(transaction, conversation.soul),
     )
 

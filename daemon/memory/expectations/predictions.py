@@ -1,18 +1,17 @@
 """What a soul expects: stored with the thought that expects it, for its audience, bounded for each conversation."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, get_args
 
-from daemon.core.expectations import Check
+from daemon.core.expectations import Check, Kind
 from daemon.core.perception import ConversationKey
 from daemon.core.thought_readers import kept_readers
 from daemon.core.timeframes import Timeframe
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.id_series import next_number
-from daemon.memory.records import as_json
+from daemon.memory.records import as_json, object_or_nothing
 from daemon.memory.stream.parts import PartsTaken, StoredThought
 from daemon.memory.stream.readable import came_before
 
@@ -99,9 +98,14 @@ def plain_check(check: Check) -> Mapping[str, object]:
 
 
 def read_check(text: str) -> Check:
-    """What was written by `plain_check`; one without its words has its kind alone."""
-    held = json.loads(text)
-    return Check(**{**held, "words": tuple(held.get("words", ()))})
+    """What was written by `plain_check`; one without its words has its kind alone, and what can't be read is `none`."""
+    held = object_or_nothing(text)
+    kind, words = held.get("kind"), held.get("words")
+    return Check(
+        next((known for known in get_args(Kind) if known == kind), "none"),
+        words=tuple(map(str, words)) if isinstance(words, list) else (),
+        **{name: str(held.get(name, "")) for name in ("who", "id", "name")},
+    )
 
 
 def _repeats(new: NewPrediction, check: Check, what: str) -> bool:

@@ -188,5 +188,5 @@ def _ms(ts: str, else_ms: int) -> int:
     """The moment of a message, by the platform's ts."""
     try:
         return int(float(ts) * 1000)
-    except ValueError:
+    except (ValueError, OverflowError):
         return else_ms

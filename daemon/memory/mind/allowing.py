@@ -1,6 +1,5 @@
 """What a thought proposed takes effect, since an admin allows it."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from daemon.core.thought_readers import read_readers
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.zones import zone_in
-from daemon.memory.records import as_json
+from daemon.memory.records import as_json, object_or_nothing
 from daemon.memory.stream.parts import StoredThought, ThoughtPart
 
 
@@ -34,17 +33,18 @@ async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now
 
     Raises StoreError where the words of its thought are gone, or came before others than may read them now.
     """
-    known = json.loads(arguments)
-    thought = await transaction.one("SELECT * FROM thoughts WHERE id = :id", id=known["thought"])
-    if thought is None or thought["emptied"]:
+    known = object_or_nothing(arguments)
+    field = str(known.get("field", ""))
+    thought = await transaction.one("SELECT * FROM thoughts WHERE id = :id", id=str(known.get("thought", "")))
+    held = object_or_nothing(thought["output"]) if thought is not None and not thought["emptied"] else {}
+    if thought is None or field not in held:
         raise StoreError("the words of its thought are gone", hint="refuse it with `soul approvals refuse`")
-    held = json.loads(thought["output"])
     stored, zone = await _stored(transaction, thought, now)
-    alone = {"inner_speech": "", known["field"]: held[known["field"]]}
+    alone = {"inner_speech": "", field: held[field]}
     refused: list[str] = []
-    for part in parts_of(Proposal(stored.conversation.soul, known["field"], as_json(alone), zone, now)):
+    for part in parts_of(Proposal(stored.conversation.soul, field, as_json(alone), zone, now)):
         refused += (await part.take(transaction, stored)).refused
-    return known["field"], refused
+    return field, refused
 
 
 async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> tuple[StoredThought, str]:
@@ -52,12 +52,12 @@ async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> t
 
     Raises StoreError where its channel was made private since.
     """
-    then = read_readers(json.loads(thought["readers"]))
+    then = read_readers(object_or_nothing(thought["readers"]))
     if then is None or str(then.audience) != thought["audience"]:
         raise StoreError(f"{thought['id']} was thought before other readers", hint="refuse what it proposes")
     said = await transaction.one(
         """
-        SELECT author FROM turns WHERE conversation = :conversation AND trace_id = :trace AND speaker = 'person'
+        SELECT author, seq FROM turns WHERE conversation = :conversation AND trace_id = :trace AND speaker = 'person'
         ORDER BY seq DESC LIMIT 1
         """,
         conversation=thought["conversation"],
@@ -66,6 +66,12 @@ async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> t
     person = said["author"] if said else ""
     conversation = ConversationKey.parse(thought["conversation"])
     stored = StoredThought(
-        thought["id"], conversation, Audience.parse(thought["audience"]), then, person=person, now=now
+        thought["id"],
+        conversation,
+        Audience.parse(thought["audience"]),
+        then,
+        person=person,
+        now=now,
+        upto=said["seq"] if said else None,
     )
     return stored, await zone_in(transaction, conversation.workspace, person) if person else ""

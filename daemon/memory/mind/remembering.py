@@ -14,7 +14,7 @@ MOST_NOTED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class NotedInThought:
-    """What a thought notes or journals; the newest words of the person whom it answers are its evidence."""
+    """What a thought notes or journals; the words of the person whom it answers are its evidence."""
 
     notes: tuple[Remembered | Journaled, ...]
 
@@ -27,7 +27,7 @@ class NotedInThought:
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
         """See `ThoughtPart.take`."""
-        asker = Asker(thought.person, thought.conversation, thought.audience, "")
+        asker = Asker(thought.person, thought.conversation, thought.audience, "", thought.upto)
         done = 0
         for note in self.notes[:MOST_NOTED]:
             done += await note.noted(transaction, asker, thought.now)

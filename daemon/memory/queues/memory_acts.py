@@ -38,12 +38,16 @@ _WHY: Final = "its person asked for it"
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who decides: `person` in `conversation`, by the message `ts`; `audience` may hear what is said there."""
+    """Who decides: `person` in `conversation`, by the message `ts`; `audience` may hear what is said there.
+
+    What they said counts up to the turn number `upto`, all of it where that is None.
+    """
 
     person: str
     conversation: ConversationKey
     audience: Audience
     ts: str
+    upto: int | None = None
 
     @property
     def scope(self) -> Mapping[str, str]:

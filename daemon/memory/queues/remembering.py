@@ -110,9 +110,10 @@ async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | 
     rows = await transaction.rows(
         """
         SELECT seq, body FROM turns WHERE conversation = :id AND author = :person AND speaker = 'person'
-        ORDER BY seq DESC LIMIT :most
+          AND seq <= coalesce(:upto, seq) ORDER BY seq DESC LIMIT :most
         """,
         id=str(asker.conversation),
+        upto=asker.upto,
         person=asker.person,
         most=_LOOKED_AT,
     )

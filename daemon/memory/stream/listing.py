@@ -1,13 +1,12 @@
 """The stream of thought as an admin sees it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.records import JSONObject, object_or_nothing
+from daemon.memory.records import JSONObject, object_or_nothing, pairs_or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class ListedThought:
             degraded=bool(row["degraded"]),
             spoke=bool(row["spoke"]),
             did=object_or_nothing(row["did"]),
-            refused=tuple({"field": field, "reason": reason} for field, reason in json.loads(row["refused"])),
+            refused=tuple({"field": field, "reason": reason} for field, reason in pairs_or_none(row["refused"])),
         )
 
 

@@ -12,7 +12,8 @@ from daemon.memory.database import Transaction
 class StoredThought:
     """The thought whose part takes effect: its id, where and before whom it was thought, and when (ms, UTC).
 
-    `person` is the platform's id of the one whom it answers, empty where no person does.
+    `person` is the platform's id of the one whom it answers, empty where no person does. `upto` is the number of the
+    turn that it answers, where the newest one may be another by now.
     """
 
     id: str
@@ -21,6 +22,7 @@ class StoredThought:
     readers: Readers
     person: str
     now: int
+    upto: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ A proposal names a thought and one of its fields. An admin reads the words in th
 there is nothing to settle any more.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +12,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.records import as_json, conversation_columns
+from daemon.memory.records import as_json, conversation_columns, object_or_nothing
 from daemon.memory.stream.parts import StoredThought
 from daemon.memory.stream.readable import came_before
 
@@ -84,7 +83,7 @@ async def settled_in(transaction: Transaction, conversation: ConversationKey, re
         f"""
         SELECT a.id, a.state, a.arguments, t.id AS thought, t.output, t.emptied, t.conversation,
                t.audience, t.readers FROM approvals a
-        JOIN thoughts t ON t.id = json_extract(a.arguments, '$.thought')
+        JOIN thoughts t ON t.id = CASE WHEN json_valid(a.arguments) THEN json_extract(a.arguments, '$.thought') END
         WHERE a.conversation = :id AND a.{_ITS_PROPOSAL} AND a.state IN ('used', 'refused')
           AND NOT EXISTS (SELECT 1 FROM thought_sources s WHERE s.source = a.id)
         ORDER BY a.decided_ms, a.id LIMIT :most
@@ -96,7 +95,7 @@ async def settled_in(transaction: Transaction, conversation: ConversationKey, re
 
 
 def _settled(row: sqlite3.Row, conversation: ConversationKey, readers: Readers) -> Settled:
-    field = str(json.loads(row["arguments"])["field"])
+    field = str(object_or_nothing(row["arguments"]).get("field", ""))
     shown = not row["emptied"] and came_before(row, conversation, readers)
-    value = json.loads(row["output"]).get(field) if shown else None
+    value = object_or_nothing(row["output"]).get(field) if shown else None
     return Settled(row["id"], row["thought"], field, row["state"] == "used", "" if value is None else as_json(value))

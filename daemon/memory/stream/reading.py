@@ -9,6 +9,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Read
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.records import pairs_or_none
 from daemon.memory.stream.authority import authority_of
 from daemon.memory.stream.changed_words import begin_noting, newest_change
 from daemon.memory.stream.fitness import unfit_until
@@ -150,5 +151,5 @@ def _read(row: sqlite3.Row) -> KeptThought:
         row["input"],
         row["output"],
         spoke=bool(row["spoke"]),
-        refused=tuple((part, reason) for part, reason in json.loads(row["refused"])),
+        refused=pairs_or_none(row["refused"]),
     )

@@ -1,6 +1,7 @@
 """The last thoughts of a soul that thinks whole ones, as its next is shown them (seed 002, *Stream of thought*)."""
 
 import json
+from contextlib import suppress
 from typing import Final
 
 from pydantic import ValidationError
@@ -26,15 +27,16 @@ def held_in(thought: KeptThought | None) -> CognitiveOutput | None:
 
 def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
     """What thoughts here proposed and an admin allowed since the last one, as one thought that holds nothing else."""
-    found: dict[str, object] = {}
+    allowed = CognitiveOutput(inner_speech="")
+    found: dict[str, object] = {"inner_speech": ""}
     for one in thoughts.settled:
         if one.allowed and one.value:
             value, before = json.loads(one.value), found.get(one.field)
-            found[one.field] = [*before, *value] if isinstance(before, list) else value
-    try:
-        return CognitiveOutput.model_validate({"inner_speech": "", **found})
-    except ValidationError:
-        return CognitiveOutput(inner_speech="")
+            together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+            with suppress(ValidationError):  # too many together, or of another day's form: the others stand
+                allowed = CognitiveOutput.model_validate(found | {one.field: together})
+                found[one.field] = together
+    return allowed
 
 
 def settled_lines(thoughts: LastThoughts) -> tuple[str, ...]:
