@@ -13,6 +13,9 @@ from tests.fakes import TIMEOUT
 from tests.given import tagged
 from tests.journeys.house import House
 
+OUTDATED = (SchemaMismatch, ExceptionGroup)
+"""What ends a daemon whose schema is older: two of its loops may meet the newer file in the same moment."""
+
 
 async def test_a_daemon_whose_schema_is_older_than_the_file_ends_and_leaves_slack_at_once(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
@@ -21,7 +24,7 @@ async def test_a_daemon_whose_schema_is_older_than_the_file_ends_and_leaves_slac
     await house.change(f"PRAGMA user_version = {migrate.SCHEMA + 1}")
     house.clock.turn(11)  # no message is needed: the next heartbeat meets the newer schema
     await daemon.events.until("daemon.outdated")
-    with pytest.raises(SchemaMismatch) as raised:
+    with pytest.raises(OUTDATED) as raised:
         async with asyncio.timeout(TIMEOUT):
             await daemon._life
     assert exit_code(raised.value) is ExitCode.CONFIGURATION
@@ -36,8 +39,9 @@ async def test_a_read_that_fails_on_a_newer_file_ends_the_daemon_too(house: Hous
     with pytest.raises(SchemaMismatch):
         await daemon.built.store.database.rows("SELECT gone FROM presence")
     await daemon.events.until("daemon.outdated")
-    with pytest.raises(SchemaMismatch):
+    with pytest.raises(OUTDATED) as raised:
         await daemon._life
+    assert exit_code(raised.value) is ExitCode.CONFIGURATION
 
 
 async def test_the_work_is_drained_while_slack_hangs_on_the_status_lines(empty_house: House) -> None:
