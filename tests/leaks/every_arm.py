@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from tests.leaks.arms import Arm, Meanings, Text
 from tests.leaks.document_arms import HeldInMind
+from tests.leaks.intent_arms import Expectations, Goals
 from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
 from tests.leaks.session_arms import SessionsSaid
 from tests.leaks.thought_arms import Thoughts
@@ -22,4 +23,6 @@ ARMS: Mapping[str, type[Arm]] = {
     "sessions": SessionsSaid,
     "thoughts": Thoughts,
     "documents": HeldInMind,
+    "goals": Goals,
+    "expectations": Expectations,
 }
