@@ -12,7 +12,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
-from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import IDLE
 
 
@@ -89,8 +89,8 @@ def add(
     due = _due(span, time, every, clock.now_ms())
     if process:
         _require_process(process)
-    if slot == IDLE:
-        raise click.BadParameter("idle is reserved for the soul itself", param_hint="--slot")
+    if slot == IDLE or slot.startswith(IN_MIND):
+        raise click.BadParameter(f"{IDLE} and {IN_MIND}… are reserved for the soul itself", param_hint="--slot")
     settings = load_settings()
 
     async def work(agenda: Agenda) -> Intention:

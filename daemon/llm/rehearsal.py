@@ -97,9 +97,13 @@ class Rehearsed:
 
     def goal(self, rest: str, *, follow_up: bool = False) -> bool:
         """Add a goal, such as "look at the import by 2h"."""
-        found = _BY.fullmatch(rest)
-        what, due = (found["what"], _from_now(found["when"])) if found else (rest, "")
+        what, due = _by(rest)
         return self.add("goal_updates", action="add", goal=what, due=due, follow_up=follow_up, why=_WHY)
+
+    def intend(self, rest: str) -> bool:
+        """Mean to do something later, such as "look at the import by 2h"."""
+        what, when = _by(rest)
+        return self.add("memory_ops", type="intend", content=what, when=when)
 
     def expect(self, rest: str) -> bool:
         """Expect that a word is said, such as "done within 10m at 0.8"."""
@@ -154,6 +158,12 @@ def _blank(form: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever the form 
 _EMPTY: Final[Mapping[str, object]] = {"string": "", "number": 0, "integer": 0, "boolean": False}
 
 
+def _by(rest: str) -> tuple[str, str]:
+    """What is meant, and by when; the latter is empty where no time is named."""
+    found = _BY.fullmatch(rest)
+    return (found["what"], _from_now(found["when"])) if found else (rest, "")
+
+
 def _from_now(when: str) -> str:
     """A span as a time from now; anything else as it stands."""
     return f"in {when}" if when[:1].isdigit() else when
@@ -170,6 +180,7 @@ LINES: Final[Mapping[str, Callable[[Rehearsed, str], bool]]] = {
     "remember": lambda one, rest: one.add("memory_ops", type="write_episodic", content=rest),
     "recall": lambda one, rest: one.add("memory_ops", type="retrieve", query=rest),
     "journal": lambda one, rest: one.add("memory_ops", type="journal", content=rest),
+    "intend": Rehearsed.intend,
     "feel": Rehearsed.feel,
     "self": lambda one, rest: one.set("self_model_updates", current_state=rest),
     "world": Rehearsed.world,

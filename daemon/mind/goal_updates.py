@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from daemon.core.timetable import InThePast, TooFarAhead, when
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
-from daemon.mind.moment import Moment
+from daemon.mind.moment import Moment, due_by
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought.cognitive_output import GoalUpdate
 
@@ -17,7 +16,7 @@ def goals_of(moment: Moment, output: CognitiveOutput) -> tuple[GoalChanges, ...]
     changes, refused = list[GoalChange](), list[str]()
     for one in output.goal_updates:
         timed = one.due and one.action in _TIMED
-        due = _due(one.due, moment) if timed else 0
+        due = due_by(one.due, moment) if timed else 0
         if isinstance(due, str):
             refused.append(due)
             continue
@@ -29,15 +28,3 @@ def goals_of(moment: Moment, output: CognitiveOutput) -> tuple[GoalChanges, ...]
 
 def _change(one: GoalUpdate, due_ms: int) -> GoalChange:
     return GoalChange(one.action, one.goal, one.goal_id, one.priority, due_ms, one.why)
-
-
-def _due(text: str, moment: Moment) -> int | str:
-    """A time in ms, UTC, or the reason why there is none."""
-    try:
-        return when(text.removeprefix("by "), moment.now_ms, moment.zone or "UTC")
-    except InThePast:
-        return "past"
-    except TooFarAhead:
-        return "too_far"
-    except ValueError:
-        return "out_of_range"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from daemon.core.timetable import InThePast, TooFarAhead, when
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -18,3 +20,15 @@ class Moment:
     values: tuple[str, ...] = ()
     moods: tuple[str, ...] = ()
     half_life_minutes: float = 120.0
+
+
+def due_by(text: str, moment: Moment) -> int | str:
+    """A time in ms, UTC, as a thought writes it, or the reason why there is none."""
+    try:
+        return when(text.removeprefix("by "), moment.now_ms, moment.zone or "UTC")
+    except InThePast:
+        return "past"
+    except TooFarAhead:
+        return "too_far"
+    except ValueError:
+        return "out_of_range"

@@ -42,7 +42,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             predictions_made=held.predictions,
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
-        new_percepts=(*_percepts(memory), *_motor(context.cycle.thoughts), *since),
+        new_percepts=(*_percepts(memory), *_motor(context.cycle.thoughts), *_meant(context), *since),
         prediction_errors=tuple(
             PredictionError(predicted=one.what, actual=what_came(one), surprise=one.surprise)
             for one in context.cycle.at_hand.expected.errors
@@ -103,6 +103,14 @@ def _motor(thoughts: LastThoughts) -> tuple[Percept, ...]:
     """What of the last thought did not take effect, and what an admin decided of what was proposed."""
     came = (*left_out(thoughts.previous), *settled_lines(thoughts))
     return tuple(Percept(modality="motor", content=one) for one in came)
+
+
+def _meant(context: ProcessContext) -> tuple[Percept, ...]:
+    """What was meant to be done by now."""
+    return tuple(
+        Percept(modality="temporal", content=one.words, source=f"intention:{one.id}")
+        for one in context.cycle.at_hand.intended
+    )
 
 
 def _temporal(seconds: float) -> Percept:

@@ -11,6 +11,7 @@ from daemon.mind.document_parts import of_identity, of_self, of_values, of_world
 from daemon.mind.expecting import expected_of
 from daemon.mind.feeling_parts import feeling_parts
 from daemon.mind.goal_updates import goals_of
+from daemon.mind.intending import intended_of
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.moment import Moment
 from daemon.mind.remembering_parts import remembering_parts
@@ -21,6 +22,7 @@ PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 _KINDS: Final[tuple[PartsOf, ...]] = (
     expected_of,
     remembering_parts,
+    intended_of,
     feeling_parts,
     of_self,
     of_world,

@@ -33,7 +33,7 @@ from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.sharing import among_souls, said_to_souls
 from daemon.runtime.silence import nod_of
-from daemon.runtime.stream_of_thought import stale_goals_shown, thoughts_of
+from daemon.runtime.stream_of_thought import intentions_come_back, stale_goals_shown, thoughts_of
 from daemon.runtime.visit_notes import note_of_visit
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
@@ -94,6 +94,7 @@ def effect_of_cycle(
             *((InformedOfMemory(),) if cycle.tells else ()),
             *said_to_souls(cycle, parts),
             *(stale_goals_shown(cycle) if parts else ()),
+            *(intentions_come_back(cycle) if parts or motor.thoughts else ()),
         ),
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         visit_note=_note_of_visit(cycle, soul, thinking.run.state),

@@ -5,6 +5,7 @@ from typing import Final
 from daemon.core.perception import Modality
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.goal_changes import StaleShown
+from daemon.memory.mind.intended import IntentionsCameBack
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.motor import Motor
@@ -41,6 +42,12 @@ def stale_goals_shown(cycle: Cycle) -> tuple[StaleShown, ...]:
     stale = tuple(one.id for one in cycle.at_hand.goals if one.stale)
     answered = stale and cycle.newest.modality is Modality.WORDS
     return (StaleShown(cycle.claim.conversation.soul, stale),) if answered else ()
+
+
+def intentions_come_back(cycle: Cycle) -> tuple[IntentionsCameBack, ...]:
+    """What is to be noted where a prompt showed what the soul had meant to do by now: it is told once."""
+    ids = tuple(one.id for one in cycle.at_hand.intended)
+    return (IntentionsCameBack(ids),) if ids and cycle.newest.modality is Modality.WORDS else ()
 
 
 def _of_another_step(cycle: Cycle, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:

@@ -134,3 +134,26 @@ async def test_an_edited_message_takes_the_goal_along(thinker: House) -> None:
         return not await thinker.rows("SELECT id FROM goals")
 
     await thinker.when(gone)
+
+
+async def test_what_it_meant_to_do_comes_back_in_the_first_prompt_after_its_time_and_posts_nothing(
+    thinker: House,
+) -> None:
+    meant = {"type": "intend", "content": "ask how the import went", "when": "in 2h"}
+    untimed = [{"type": "intend", "content": "x", "when": when} for when in ("", "soonish", "2001-01-01T09:00Z")]
+    thinker.model.replies.append(thought("I see.", memory_ops=[meant, *untimed, 7]))
+    await thinker.answered("Ada", "dm", "the import runs now")
+    assert [reason for _, reason in await refused(thinker)][-3:] == ["empty", "out_of_range", "past"]
+    assert HEADING not in await asked(thinker, "still running")
+    calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
+    await thinker.restart(**ALONE)
+    thinker.clock.turn(3 * 3_600)
+    await thinker.idle()
+    assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
+    prompt = await asked(thinker, "hello")
+    assert HEADING in prompt
+    assert "\nask how the import went\n</note-" in prompt
+    given = json.loads((await thinker.one("SELECT input FROM thoughts ORDER BY seq DESC LIMIT 1"))["input"])
+    percepts = CognitiveInput.model_validate(given).new_percepts
+    assert [one.content for one in percepts if one.source.startswith("intention:TH_")] == ["ask how the import went"]
+    assert HEADING not in await asked(thinker, "and again")

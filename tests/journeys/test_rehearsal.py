@@ -52,3 +52,12 @@ async def test_a_thought_that_is_none_is_answered_in_words(house: House) -> None
     said = await house.answered("Ada", "dm", "raw: {]")
     assert "placeholder" in said
     assert [prompt.step for prompt in house.prompts] == ["think", "think", "respond"]
+
+
+async def test_what_it_means_to_do_comes_back_when_it_is_due(house: House) -> None:
+    await house.answered("Ada", "dm", "say: fine\nintend: ask about the import by 2h")
+    house.clock.turn(3 * 3_600)
+    await house.idle()
+    await house.answered("Ada", "dm", "say: hello")
+    assert "you meant to do at" in house.last_prompt()
+    assert "ask about the import" in house.last_prompt()

@@ -59,6 +59,7 @@ def thinks(*said: str) -> CognitiveOutput:
         ("remember: it is red", "memory_ops", {"type": "write_episodic", "content": "it is red"}),
         ("recall: the import", "memory_ops", {"type": "retrieve", "query": "the import"}),
         ("journal: a long day", "memory_ops", {"type": "journal", "content": "a long day"}),
+        ("intend: ask Ben by 2h", "memory_ops", {"type": "intend", "content": "ask Ben", "when": "in 2h"}),
         ("feel: +0.2 -0.1 calm", "emotional_state", {"valence_shift": 0.2, "arousal_shift": -0.1}),
         ("feel: +0.2 -0.1 calm", "emotional_state", {"felt_quality": "calm"}),
         ("self: awake", "self_model_updates", {"current_state": "awake"}),

@@ -21,10 +21,12 @@ from daemon.memory.expectations.predictions import OpenPrediction
 from daemon.memory.knowledge.senses import KnownPicture
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.user_models import UserModel
+from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.documents import HeldPart, MindDocument
 from daemon.memory.mind.documents_at_hand import Documents
 from daemon.memory.mind.goals import Goal
 from daemon.memory.mind.identity import OwnText
+from daemon.memory.mind.intended import Intended
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.reading_tools import ToolsUsed, with_results
 from daemon.mind.recall import as_memory
@@ -91,6 +93,7 @@ SENT = SharedMessage(
     *(None, None, "hello"),
 )
 FOUND = (Passage("a talk", "bees hum", id="TU_7"), Passage("docs/a.md:1", "bees fly", id="LB_1", document="docs/a.md"))
+MEANT = Intended("TH_6-i1", "call", 0, "TH_6")
 AIM = Goal("G1", "the import", 0.5, "U1", 0, "TH_7")
 CYCLE = WHO.model_copy(update={"mind": "cycle"})
 HELD = Documents(
@@ -137,7 +140,7 @@ BY_IDS: Mapping[str, tuple[Callable[[WorkingMemory], WorkingMemory], set[str]]] 
         lambda memory: with_state(memory, SoulState("", 0, "bees", "hives", "why?"), WHO, 0, HERE),
         {"SQ_T1/C1"},
     ),
-    GOALS: (lambda memory: with_goals(memory, [AIM], 0, ""), {"TH_7"}),
+    GOALS: (lambda memory: with_goals(memory, AtHand((AIM,), intended=(MEANT,)), 0, ""), {"TH_6", "TH_7"}),
     EXPECTED: (lambda memory: with_expected(memory, Expected(open=(HOPED,)), WHO, 0, ""), {"TH_8"}),
     SURPRISES: (lambda memory: with_expected(memory, Expected(errors=(CAME,)), WHO, 0, ""), {"TH_9"}),
     IDENTITY: (lambda memory: with_documents(memory, CYCLE, HELD), {"TH_5"}),

@@ -29,7 +29,7 @@ _PREPARE: Final = (
     "UPDATE approvals SET state = 'unknown' WHERE state IN ('approved', 'using')",
     """
     UPDATE intentions SET state = 'cancelled', reason = :reason, settled_ms = :now
-    WHERE state = 'waiting' AND every = '' AND due_ms <= :now
+    WHERE state = 'waiting' AND every = '' AND due_ms <= :now AND slot NOT GLOB 'mind:*'
     """,
     "DELETE FROM presence",
     "DELETE FROM watermarks",

@@ -14,7 +14,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.mind.allowing import PartsOf, allow
 from daemon.memory.queues.approvals import Approval, close_question
-from daemon.memory.queues.intention_rows import Intention, NewIntention
+from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.lapsing import is_being_posted
 from daemon.memory.stream.proposals import OF_THE_MIND, settle_proposal
@@ -32,7 +32,10 @@ class Agenda(AuditedChanges):
         return await self._database.read(lambda transaction: find_conversation(transaction, name))
 
     async def intentions(self, state: str | None, limit: int) -> tuple[Intention, ...]:
-        """Intentions of one state or of all: waiting ones first, the next due first, then the newest."""
+        """Intentions of one state or of all: waiting ones first, the next due first, then the newest.
+
+        What a thought means to do is listed without its words, which stand with the thought.
+        """
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
             waiting = await transaction.rows(
@@ -44,7 +47,8 @@ class Agenda(AuditedChanges):
             return (waiting + await newest(transaction, "intentions", past, "due_ms", limit))[:limit]
 
         rows = await self._database.read(unit)
-        return tuple(map(Intention.from_row, rows))
+        found = map(Intention.from_row, rows)
+        return tuple(replace(one, content="") if one.slot.startswith(IN_MIND) else one for one in found)
 
     async def schedule(self, conversation: ConversationKey, new: NewIntention, most: int) -> Intention:
         """Schedule an intention in a conversation; an empty `behalf` becomes the user who wrote there last.

@@ -11,22 +11,28 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
 from daemon.memory.mind.documents_at_hand import NO_DOCUMENTS, Documents, documents_at_hand
 from daemon.memory.mind.goals import Goal, goals_at_hand
+from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
 
 
 @dataclass(frozen=True, slots=True)
 class AtHand:
-    """What is in force in a conversation: goals and documents that its readers may know of, and what is expected."""
+    """What is in force in a conversation: goals and documents that its readers may know of, and what is expected.
+
+    `intended` is what was meant to be done by now, and came back in no prompt yet.
+    """
 
     goals: tuple[Goal, ...] = ()
     expected: Expected = NOTHING_EXPECTED
     documents: Documents = NO_DOCUMENTS
+    intended: tuple[Intended, ...] = ()
 
     @property
     def thoughts(self) -> tuple[str, ...]:
         """The ids of the thoughts by which it was made: what a thought that is shown it saw."""
         of_goals = (one.thought for one in self.goals if one.thought)
-        return tuple(dict.fromkeys((*of_goals, *self.expected.thoughts, *self.documents.thoughts)))
+        meant = (one.thought for one in self.intended)
+        return tuple(dict.fromkeys((*of_goals, *meant, *self.expected.thoughts, *self.documents.thoughts)))
 
 
 NOTHING_AT_HAND: Final = AtHand()
@@ -55,9 +61,10 @@ class Minds:
         async def unit(transaction: Transaction) -> AtHand:
             goals = await goals_at_hand(transaction, conversation, readers, now)
             expected = await expected_at_hand(transaction, conversation, readers)
+            meant = await intended_now(transaction, conversation, readers, now)
             if speaking is None:
-                return AtHand(goals, expected)
+                return AtHand(goals, expected, intended=meant)
             held = await documents_at_hand(transaction, conversation, readers, speaking, now)
-            return AtHand(goals, expected, held)
+            return AtHand(goals, expected, held, meant)
 
         return await self._database.read(unit)

@@ -31,6 +31,7 @@ from daemon.memory.passport.beside_forms import (
 )
 from daemon.memory.passport.names import PassportKind, as_time, path_of
 from daemon.memory.passport.rendering import PassportFile, with_unknown
+from daemon.memory.queues.intention_rows import IN_MIND
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import json_object
 
@@ -248,7 +249,7 @@ BESIDE: Final = (
         "b.id = :id",
         columns=", c.topic, c.person, c.silence_ms, c.since_ms, c.until_ms, c.fires_left, c.hits",
         joined="LEFT JOIN cues c ON c.intention = b.id",
-        only=f"b.slot <> '{IDLE}'",
+        only=f"b.slot <> '{IDLE}' AND b.slot NOT GLOB '{IN_MIND}*'",
     ),
     BesideTable(
         PassportKind.USER_MODEL, "user_models", _user_model, f"{_SCOPE} AND person = :person AND audience = :audience"

@@ -24,6 +24,7 @@ from daemon.memory.passport.names import as_time, read_time
 from daemon.memory.passport.reading import Loaded, RefusedFile
 from daemon.memory.passport.rendering import session_id
 from daemon.memory.passport.unknown import unknown_in
+from daemon.memory.queues.intention_rows import IN_MIND
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import JSONObject
 
@@ -167,10 +168,14 @@ def _require_whole(form: BesideForm, name: str, key: ConversationKey | None, pla
         raise ValueError("it does not say to which conversation it belongs")
     if isinstance(form, QuestionForm) and not ours.channel:
         raise ValueError("it does not say to which room it belongs")
-    if isinstance(form, IntentionForm) and form.soul_daemon.slot in {"", IDLE}:
+    if isinstance(form, IntentionForm) and _is_no_plan(form.soul_daemon.slot):
         raise ValueError("its slot is none of a plan")
     if own_id(form) != name:
         raise ValueError("its id is not that of what it is about")
+
+
+def _is_no_plan(slot: str) -> bool:
+    return slot in {"", IDLE} or slot.startswith(IN_MIND)
 
 
 def _waited_for(form: IntentionForm) -> tuple[str, str]:

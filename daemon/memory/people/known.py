@@ -151,6 +151,7 @@ class KnownOfPerson(WorkerStore):
             ],
             "messages": await self._all(_MESSAGES.format(heard=heard), values),
             "reminders": await self._all(_REMINDERS, values),
+            "intentions": await self._all(_INTENDED.format(heard=heard.replace("t.audience", "i.audience")), values),
             "records": await self._all(
                 _RECORDS.format(heard=heard.replace("t.audience", "r.audience").replace("c.channel", "r.channel")),
                 values,
@@ -176,6 +177,11 @@ _MESSAGES: Final = f"""
 _REMINDERS: Final = """
     SELECT content AS text, cue AS waits_for, due_ms, every, state FROM intentions
     WHERE behalf = :person AND soul = :soul AND workspace = :workspace AND slot LIKE 'reminder-%' ORDER BY due_ms
+    """
+_INTENDED: Final = """
+    SELECT i.content AS text, i.due_ms, i.state FROM intentions i JOIN conversations c ON c.id = i.conversation
+    WHERE i.behalf = :person AND i.soul = :soul AND i.workspace = :workspace AND i.content <> ''
+      AND i.slot GLOB 'mind:*' AND {heard} ORDER BY i.due_ms, i.id
     """
 _RECORDS: Final = """
     SELECT r.kind, r.text, r.at_ms, r.trust FROM records r

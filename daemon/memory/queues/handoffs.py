@@ -177,11 +177,11 @@ _GIVEN: Final = (
       (q.soul, q.workspace, q.channel, q.audience)
     WHERE c.id = :old ON CONFLICT DO NOTHING
     """,
-    # What waits for words that are said anywhere stays with the soul that hears them.
+    # What waits for words that are said anywhere stays with the soul that hears them, and so does what it has in mind.
     "DELETE FROM intentions WHERE conversation = :new AND slot = 'idle'",
     """
     UPDATE OR IGNORE intentions SET conversation = :new, soul = :soul
-    WHERE conversation = :old AND state = 'waiting' AND cue IN ('', 'silence')
+    WHERE conversation = :old AND state = 'waiting' AND cue IN ('', 'silence') AND slot NOT GLOB 'mind:*'
     """,
     """
     UPDATE cues SET soul = :soul WHERE intention IN

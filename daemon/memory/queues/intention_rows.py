@@ -18,6 +18,12 @@ from daemon.memory.records import read_row
 DIGEST: Final = "digest"
 """The errand of an intention that tells in a channel what was said there since the last time."""
 
+IN_MIND: Final = "mind:"
+"""What the slots begin with of what a thought means to do later: it comes back in a prompt, and posts nothing."""
+
+FOR_PEOPLE: Final = f"slot <> 'idle' AND slot NOT GLOB '{IN_MIND}*'"
+"""A condition in SQL: an intention is none of the soul's own, of which no person has to know."""
+
 DUE_OF: Final = "due_of"
 """In the params of a due event: the id of its intention, where that repeats for a person or is an errand."""
 
@@ -32,6 +38,7 @@ class NewIntention:
     perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
     asked. With a `cue` that is waited for, and `due_ms` counts for nothing. The `errand` says what is done in place of
     bringing it up. `asked_where` is the id of the conversation in which it was asked for, if that is another one.
+    Without an `id` it gets one of its own.
     """
 
     slot: str
@@ -46,6 +53,7 @@ class NewIntention:
     errand: str = ""
     covers_to: str = ""
     asked_where: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,15 @@ async def next_number(transaction: Transaction, behalf: str, workspace: str) -> 
 
 
 async def fire(transaction: Transaction, intention: Intention, now: int) -> None:
-    """Put a due intention into the inbox, once for each slot; one that repeats then waits for its next one."""
+    """Put a due intention into the inbox, once for each slot; one that repeats then waits for its next one.
+
+    What a thought means to do is due from then on, and no more.
+    """
+    if intention.slot.startswith(IN_MIND):
+        await transaction.run(
+            "UPDATE intentions SET state = 'due', fired = 1, settled_ms = :now WHERE id = :id", now=now, id=intention.id
+        )
+        return
     fired, rule = intention.fired + 1, recurrence_of(intention.every)
     own = {DUE_OF: intention.id} if rule is not None or intention.errand else {}
     await store_internal_event(

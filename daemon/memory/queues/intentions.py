@@ -19,7 +19,7 @@ from daemon.memory.notes import Note, note_in_conversation
 from daemon.memory.queues.asking_messages import asked_ms
 from daemon.memory.queues.cues import store_cue
 from daemon.memory.queues.cues_due import end_or_fire
-from daemon.memory.queues.intention_rows import Intention, NewIntention, fire, next_number
+from daemon.memory.queues.intention_rows import FOR_PEOPLE, IN_MIND, Intention, NewIntention, fire, next_number
 from daemon.memory.records import Worker, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore
 
@@ -63,7 +63,7 @@ async def store_intentions(
             )
         else:
             await _cancel(transaction, conversation, (new.slot,), "replaced by a newer one", now)
-        id_ = secrets.token_hex(6)
+        id_ = new.id or secrets.token_hex(6)
         await transaction.insert(
             "intentions",
             id=id_,
@@ -80,7 +80,7 @@ async def store_intentions(
             state="waiting",
             created_ms=now,
             cue=new.cue.kind if new.cue else "",
-            number=await next_number(transaction, new.behalf, conversation.workspace) if new.slot != IDLE else 0,
+            number=0 if _is_its_own(new) else await next_number(transaction, new.behalf, conversation.workspace),
             zone=new.zone,
             errand=new.errand,
             covers_to=new.covers_to,
@@ -161,23 +161,27 @@ class Intentions(WorkerStore):
     async def has_room(self, most: int, behalf: str, planned: int = 0) -> bool:
         """Whether a user may have one intention more beside those planned, of `most` for this soul.
 
-        The daemon's own looks do not count.
+        The soul's own do not count.
         """
         return await self._database.read(
             lambda transaction: _has_room(transaction, self._worker.scope, behalf, most, planned=planned)
         )
 
     async def waiting(self, conversation: ConversationKey) -> tuple[Intention, ...]:
-        """The waiting intentions of a conversation, the next first, without the daemon's own look after a silence."""
+        """The waiting intentions of a conversation, the next first, without the soul's own."""
         rows = await self._database.rows(
-            """
-            SELECT * FROM intentions WHERE conversation = :id AND state = 'waiting' AND slot <> :idle
+            f"""
+            SELECT * FROM intentions WHERE conversation = :id AND state = 'waiting' AND {FOR_PEOPLE}
             ORDER BY due_ms, id
-            """,
+            """,  # noqa: S608 - a constant
             id=str(conversation),
-            idle=IDLE,
         )
         return tuple(map(Intention.from_row, rows))
+
+
+def _is_its_own(new: NewIntention) -> bool:
+    """Whether it is the daemon's look after a silence, or what a thought means to do; no cap of people counts these."""
+    return new.slot == IDLE or new.slot.startswith(IN_MIND)
 
 
 def _first_due(new: NewIntention, now: int) -> int:
@@ -198,7 +202,7 @@ async def _require_room(
     transaction: Transaction, conversation: ConversationKey, new: NewIntention, most: int, *, shared_out: bool
 ) -> None:
     """Raises ValueError when no more may be scheduled; the one that waits in the same slot does not count."""
-    if new.slot == IDLE:
+    if _is_its_own(new):
         return
     scope = {"soul": conversation.soul, "workspace": conversation.workspace}
     but = (str(conversation), new.slot)
@@ -224,11 +228,11 @@ async def _has_room(
 ) -> bool:
     """Whether one more fits beside all that wait and the planned ones; with an empty `behalf` no share is asked."""
     row = await transaction.one(
-        """
+        f"""
         SELECT count(*) AS waiting, coalesce(sum(CASE WHEN behalf = :behalf THEN 1 ELSE 0 END), 0) AS own
         FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-          AND slot <> 'idle' AND NOT (conversation = :conversation AND slot = :slot) -- the literal finds the index
-        """,
+          AND {FOR_PEOPLE} AND NOT (conversation = :conversation AND slot = :slot) -- the literal finds the index
+        """,  # noqa: S608 - a constant
         behalf=behalf,
         conversation=but[0],
         slot=but[1],

@@ -7,7 +7,7 @@ from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.recurrence import recurrence_of
 from daemon.memory.database import Transaction
 from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intention_rows import FOR_PEOPLE, NewIntention
 from daemon.memory.queues.intentions import store_intentions
 from daemon.memory.queues.memory_acts import Asker
 
@@ -17,7 +17,7 @@ Pause = Literal["not_in_channel", "archived", "owner_left"]
 OWN_SLOT: Final = "reminder-"
 """What the slots of people's own reminders begin with."""
 
-_OWN: Final = "behalf = :person AND workspace = :workspace AND slot <> 'idle'"
+_OWN: Final = f"behalf = :person AND workspace = :workspace AND {FOR_PEOPLE}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from daemon.core.spending import Day
 from daemon.memory.database import Database
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.queues.alarms import open_alarms
-from daemon.memory.queues.intention_rows import Intention
-from daemon.memory.queues.intentions import IDLE
+from daemon.memory.queues.intention_rows import FOR_PEOPLE, Intention
 from daemon.memory.queues.presence import SILENT_MS
 from daemon.memory.records import Delivery, Speaks, read_row
 from daemon.memory.spending.costs import CostSum, sums_of_costs
@@ -36,14 +35,13 @@ class House:
 async def next_reminder_ms(database: Database, soul: str, workspace: str, person: str) -> int | None:
     """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""
     row = await database.one(
-        """
+        f"""
         SELECT min(due_ms) AS due FROM intentions WHERE soul = :soul AND workspace = :workspace
-          AND state = 'waiting' AND behalf = :person AND slot <> :idle AND paused = ''
-        """,
+          AND state = 'waiting' AND behalf = :person AND {FOR_PEOPLE} AND paused = ''
+        """,  # noqa: S608 - a constant
         soul=soul,
         workspace=workspace,
         person=person,
-        idle=IDLE,
     )
     return row["due"] if row else None
 
@@ -88,12 +86,11 @@ class OwnThings(WorkerStore):
     async def reminders(self, person: str) -> tuple[Intention, ...]:
         """What a person asked to be reminded of, the next first. Raises StoreError."""
         rows = await self._database.rows(
-            """
+            f"""
             SELECT * FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-              AND behalf = :person AND slot <> :idle ORDER BY due_ms, number
-            """,
+              AND behalf = :person AND {FOR_PEOPLE} ORDER BY due_ms, number
+            """,  # noqa: S608 - a constant
             person=person,
-            idle=IDLE,
             **self._worker.scope,
         )
         return tuple(map(Intention.from_row, rows))

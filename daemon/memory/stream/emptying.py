@@ -2,7 +2,7 @@
 
 Numbers stay, so that the chain of thoughts is whole. A thought saw what its conversation had said by then, what stood
 in its prompt from elsewhere, and the thoughts before it. Its private words stand with its reply as well, and go there.
-What a thought made, as its goals, goes with its words.
+What a thought made, as its goals and intentions, goes with its words.
 """
 
 import json
@@ -39,6 +39,10 @@ _EMPTY: Final = (
     "DELETE FROM thought_sources WHERE thought IN (SELECT value FROM json_each(:ids)) AND source NOT GLOB 'TH_*'",
 )  # what it saw may name a person; which thoughts it perceived stays
 _MADE: Final = (
+    """
+    DELETE FROM intentions WHERE rowid IN (SELECT i.rowid FROM json_each(:ids) t
+      CROSS JOIN intentions i ON i.id > t.value || '-i' AND i.id < t.value || '-j')
+    """,
     "DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids))",
     "UPDATE goals SET why = '', changed_by = '' WHERE changed_by IN (SELECT value FROM json_each(:ids))",
     "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids)) AND audience <> ''",

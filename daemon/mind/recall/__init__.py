@@ -83,7 +83,7 @@ def recall(
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     where = perception.conversation
     memory = with_workflow(with_state(memory, known.own_state, soul, now_ms, where), known.workflow)
-    memory = with_goals(memory, known.at_hand.goals, now_ms, perception.zone)
+    memory = with_goals(memory, known.at_hand, now_ms, perception.zone)
     memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
     memory = with_people(memory, soul, *known.people.values(), workspace=where.workspace)
     memory = with_documents(memory, soul, known.at_hand.documents)

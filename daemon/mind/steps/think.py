@@ -40,7 +40,7 @@ exchanges"), and the check that decides it: reply (of who), mention (of any of w
 tool (its name), sense (its name, words), or none.
 - attention: what to look out for, and what to leave aside.
 - memory_ops: write_episodic or write_semantic for what is worth remembering, one sentence each, significance 1-10; \
-journal for what you keep for yourself; \
+journal for what you keep for yourself; intend for what to think of again here at a later time (when, as due below); \
 retrieve with a query to look into your memory: if you say nothing aloud then, you think again with what it gave.
 - self_model_updates: how you are now, what you became unsure or sure of, what you learned about yourself.
 - world_model_updates: what you now hold about people and things.
