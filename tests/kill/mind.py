@@ -3,7 +3,8 @@
 "remind" calls for a reminder, which is set for a second later. "find out" calls for research, the loop of actions:
 "at length" gets LENGTH numbered words, "as a file" LINES lines of code, and
 "ask" leaves the problem parked until the user answers; "slowly" and "ponder" take so long that another message arrives
-meanwhile, during a choice or after the reply. A whole thought says nothing.
+meanwhile, during a choice or after the reply. A whole thought says nothing; at "look it up" it uses a tool, and says
+so.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Final
 
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.models import JUST_THOUGHT, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 
 LENGTH: Final = 600
@@ -29,7 +30,6 @@ _ALWAYS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     {
         "mental_query": {"holds": True},
         "distil": {"claims": [{"text": "They asked.", "notes": [1, 8]}]},
-        "think": {"calls_for": "nothing", "inner_speech": "No words are needed.", "external_speech": ""},
         "close_episode": {"content": "They asked.", "pending_items": ["answer"], "journal": "It went well."},
     }
 )
@@ -69,6 +69,8 @@ class KilledMind:
         """Holds no connections."""
 
     def _answer(self, prompt: Prompt) -> str:
+        if prompt.step == "think":
+            return json.dumps(_thought(prompt))
         if prompt.json_schema is not None and (made := self._structured(prompt)):
             return json.dumps(made)
         if prompt.step == "respond":  # every reply teaches something
@@ -102,6 +104,17 @@ class KilledMind:
 
 def _newest(prompt: Prompt) -> str:
     return (newest_messages(prompt) or [""])[-1]
+
+
+def _thought(prompt: Prompt) -> dict[str, object]:
+    """A thought without words, or one that uses a tool, and the one after it, which speaks."""
+    silent: dict[str, object] = {"calls_for": "nothing", "inner_speech": "No words are needed.", "external_speech": ""}
+    if "look it up" not in _newest(prompt):
+        return silent
+    word = _newest(prompt).split()[0]
+    if any(JUST_THOUGHT in one.text for one in prompt.messages):
+        return {**silent, "external_speech": f"I looked {word} up."}
+    return {**silent, "tool_calls": [{"tool": "shelf/look_up", "arguments": json.dumps({"word": word})}]}
 
 
 def _wish(prompt: Prompt) -> str:

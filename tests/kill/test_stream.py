@@ -1,36 +1,18 @@
 """However a daemon is killed, the stream of thought of a conversation is one chain, and no answer is thought twice."""
 
-from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
-from daemon.memory.database.driver import sqlite3
 from tests import chance
 from tests.kill.loop import Crowd, kill, nursery, run, until_dead
 from tests.kill.scenes import SCENES, played
-from tests.kill.verdict import judge, until_settled
+from tests.kill.verdict import faults_of, judge, until_settled
 
 KILLS = chance.tries(25, 300)
-_THOUGHTS = "SELECT id, previous, conversation, trace_id FROM thoughts ORDER BY seq"
 _RETRIES = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
-
-
-def faults_of(home: Path) -> list[str]:
-    """Thoughts that name another one than the one before them, and answers with more than one."""
-    with closing(sqlite3.connect(home / "memory.db")) as connection:
-        thoughts = connection.execute(_THOUGHTS).fetchall()
-    faults, last = list[str](), dict[str, str]()
-    for name, previous, conversation, _ in thoughts:
-        if previous != last.get(conversation, ""):
-            faults.append(f"{name} follows {previous}, not {last.get(conversation, '')}")
-        last[conversation] = name
-    thought = Counter((conversation, trace) for _, _, conversation, trace in thoughts)
-    faults += [f"{one} was thought {times} times" for one, times in thought.items() if times > 1]
-    return faults if thoughts else ["nothing was thought"]
 
 
 @pytest.mark.timeout(600)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer
@@ -171,3 +171,20 @@ _WAITING = """
          + (SELECT count(*) FROM jobs WHERE state IN ('ready', 'running'))
          + (SELECT count(*) FROM intentions WHERE state = 'waiting' AND slot <> 'idle')
     """
+
+
+_THOUGHTS: Final = "SELECT id, previous, conversation, trace_id FROM thoughts ORDER BY seq"
+
+
+def faults_of(home: Path, most: int = 1) -> list[str]:
+    """Thoughts that name another one than the one before them, and answers with more than so many."""
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        thoughts = connection.execute(_THOUGHTS).fetchall()
+    faults, last = list[str](), dict[str, str]()
+    for name, previous, conversation, _ in thoughts:
+        if previous != last.get(conversation, ""):
+            faults.append(f"{name} follows {previous}, not {last.get(conversation, '')}")
+        last[conversation] = name
+    thought = Counter((conversation, trace) for _, _, conversation, trace in thoughts)
+    faults += [f"{one} was thought {times} times" for one, times in thought.items() if times > most]
+    return faults if thoughts else ["nothing was thought"]
