@@ -59,6 +59,13 @@ _FILL = (
            CASE WHEN i % 4 = 3 THEN '{{}}' ELSE '' END, :thought FROM n WHERE i % 2 = 1
     """,
     f"""
+    INSERT INTO goals (soul, id, workspace, conversation, audience, readers, behalf, goal, same_words, priority, state,
+                       follow_up, created_ms, touched_ms, why, thought, changed_by)
+    SELECT '{SOUL}', 'G' || i, '{TEAM}', {_CONVERSATION}, {_AUDIENCE}, '{{}}', {_PERSON}, 'a goal', 'a goal', 0.5,
+           CASE WHEN i % 20 = 1 THEN 'open' ELSE 'done' END, 0, {_TIME}, {_TIME}, '', 'TH_' || i, 'TH_' || i
+    FROM n WHERE i % 10 = 1
+    """,
+    f"""
     INSERT INTO transitions (conversation, trace_id, hop, act, origin, target, decided_by, reason, at_ms)
     SELECT {_CONVERSATION}, 't' || i, 0, 'stay', 'engaged', 'engaged', 'rule', 'nothing leads elsewhere', {_TIME}
     FROM n WHERE i % 3 = 1

@@ -9,11 +9,10 @@ import click
 from daemon.cli.database_access import with_database
 from daemon.cli.options import json_option, limit_option, state_option
 from daemon.cli.output import say, say_json, table
-from daemon.cli.thoughts import require_soul
+from daemon.cli.thoughts import conversation_of, require_soul
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment
-from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database
 from daemon.memory.expectations.listing import STATES, ListedPrediction, list_predictions
 
@@ -41,9 +40,7 @@ def command(*, conversation: str, soul: str, state: str | None, limit: int, want
     settings = load_settings()
 
     async def look(database: Database) -> None:
-        where = ""
-        if conversation:
-            where = str(await database.read(lambda transaction: find_conversation(transaction, conversation)))
+        where = await conversation_of(database, conversation)
         await require_soul(settings, database, soul)
         found = await list_predictions(database, soul or settings.name, where, state or "", limit)
         shown = await words_of(database, wanted, "predictions", [one.thought for one in found])

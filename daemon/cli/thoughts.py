@@ -58,10 +58,8 @@ def command(
     settings = load_settings()
 
     async def look(database: Database) -> None:
-        where = ""
-        if conversation:
-            where = str(await database.read(lambda transaction: find_conversation(transaction, conversation)))
-        else:
+        where = await conversation_of(database, conversation)
+        if not where:
             await require_soul(settings, database, soul)
         which = (soul or settings.name, where)
         if follow:
@@ -162,6 +160,13 @@ def _say_words(one: ListedThought, shown: WordsShown) -> None:
     for name, key in (("thought", "inner_speech"), ("said", "external_speech")):
         if output.get(key):
             say(f"    {name}: {output[key]}")
+
+
+async def conversation_of(database: Database, name: str) -> str:
+    """The id of the conversation that an option names, empty where it names none. Raises StoreError."""
+    if not name:
+        return ""
+    return str(await database.read(lambda transaction: find_conversation(transaction, name)))
 
 
 async def require_soul(settings: Settings, database: Database, name: str) -> None:

@@ -16,6 +16,7 @@ from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.state_history import state_path
 from daemon.memory.knowledge.user_models import list_models, model_history
+from daemon.memory.mind.goal_listing import Which, list_goals
 from daemon.memory.people.passing import erase_turns
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
@@ -138,6 +139,7 @@ class Works:
             "soul thoughts": (lambda: list_thoughts(database, SOUL, "", 20), FEW),
             "soul thoughts of a conversation": (lambda: list_thoughts(database, SOUL, str(DM), 20), FEW),
             "soul thoughts goes on": (lambda: list_thoughts(database, SOUL, "", 20, after=1_000), FEW),
+            "soul goals": (lambda: list_goals(database, Which(SOUL, "", "", 20), now), FEW),
             "soul trace finds its conversation": (lambda: agenda.conversation(str(DM)), FEW),
         }
 

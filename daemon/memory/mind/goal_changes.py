@@ -121,6 +121,42 @@ async def store_goal(transaction: Transaction, change: GoalChange, made: StoredT
     return name
 
 
+async def the_same_goals(transaction: Transaction, goal: str, made: StoredThought) -> Sequence[sqlite3.Row]:
+    """The open goals of the same audience that say the same."""
+    return await transaction.rows(
+        """
+        SELECT * FROM goals WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND state = 'open'
+          AND same_words = :words
+        """,
+        soul=made.conversation.soul,
+        workspace=made.conversation.workspace,
+        audience=str(made.audience),
+        words=same_words(goal),
+    )
+
+
+async def close_goal(
+    transaction: Transaction, soul: str, name: str, state: str, *, why: str, changed_by: str, now: int
+) -> bool:
+    """Close an open goal as `done` or `abandoned`; gives whether it was open.
+
+    `changed_by` is the thought whose words `why` holds, empty where no thought closes it.
+    """
+    rows = await transaction.rows(
+        """
+        UPDATE goals SET state = :state, closed_ms = :now, touched_ms = :now, why = :why, changed_by = :changed_by
+        WHERE soul = :soul AND id = :id AND state = 'open' RETURNING seq
+        """,
+        soul=soul,
+        id=name,
+        state=state,
+        now=now,
+        why=why,
+        changed_by=changed_by,
+    )
+    return bool(rows)
+
+
 def same_words(goal: str) -> str:
     """The words of a goal in small letters and without marks: two that are equal there say the same."""
     plain = unicodedata.normalize("NFKC", goal).casefold()
@@ -134,17 +170,7 @@ async def _change(transaction: Transaction, change: GoalChange, thought: StoredT
 
 async def _add(transaction: Transaction, change: GoalChange, thought: StoredThought) -> str:
     where = thought.conversation
-    rows = await transaction.rows(
-        """
-        SELECT * FROM goals WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND state = 'open'
-          AND same_words = :words
-        """,
-        soul=where.soul,
-        workspace=where.workspace,
-        audience=str(thought.audience),
-        words=same_words(change.goal),
-    )
-    for row in rows:
+    for row in await the_same_goals(transaction, change.goal, thought):
         if came_before(row, where, thought.readers):
             return await _touch(transaction, row, thought)
     if not await has_room(transaction, where, thought.audience, thought.now):
@@ -166,16 +192,14 @@ async def _change_known(transaction: Transaction, change: GoalChange, thought: S
         return "unknown"
     if change.action == "reprioritize":
         return await _touch(transaction, row, thought, change)
-    await transaction.run(
-        """
-        UPDATE goals SET state = :state, closed_ms = :now, touched_ms = :now, why = :why, changed_by = :thought
-        WHERE seq = :seq
-        """,
-        seq=row["seq"],
-        state=_CLOSES[change.action],
-        now=thought.now,
+    await close_goal(
+        transaction,
+        where.soul,
+        row["id"],
+        _CLOSES[change.action],
         why=change.why,
-        thought=thought.id,
+        changed_by=thought.id,
+        now=thought.now,
     )
     return ""
 

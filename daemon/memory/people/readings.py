@@ -21,6 +21,9 @@ from daemon.memory.records import Speaks
 ACT: Final = "read words"
 """The act in the audit; its object is the person."""
 
+ADMINS_GOAL: Final = "GO_"
+"""What the name of a goal begins with whose words or reason no thought but an admin wrote; its row's number follows."""
+
 _PASSAGE: Final = "LB_"
 _THOUGHT: Final = "TH_"
 _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
@@ -91,7 +94,7 @@ async def forget_readings(transaction: Transaction, workspace: str, person: str)
 async def _one(transaction: Transaction, name: str) -> Worded | None:
     if name.startswith(_PASSAGE):  # a file of the admin's own
         return Worded(name, "", "", private=False, people=frozenset())
-    for prefix, read in ((MARK, _note), (_THOUGHT, _whole_thought)):
+    for prefix, read in ((MARK, _note), (_THOUGHT, _whole_thought), (ADMINS_GOAL, _goal)):
         if name.startswith(prefix):
             return await read(transaction, name)
     origin = await origin_of(transaction, name)
@@ -139,6 +142,17 @@ async def _whole_thought(transaction: Transaction, name: str) -> Worded | None:
         authors |= await _authors(transaction, one["source"])
     private = Audience.parse(row["audience"]).kind is not AudienceKind.WORKSPACE
     return Worded(name, row["soul"], row["workspace"], private, await _people_of(transaction, authors))
+
+
+async def _goal(transaction: Transaction, name: str) -> Worded | None:
+    """A goal, or its reason, in words of an admin: they are no other person's."""
+    row = await transaction.one(
+        "SELECT soul, workspace, audience FROM goals WHERE seq = :seq", seq=name[len(ADMINS_GOAL) :]
+    )
+    if row is None:
+        return None
+    private = Audience.parse(row["audience"]).kind is not AudienceKind.WORKSPACE
+    return Worded(name, row["soul"], row["workspace"], private, frozenset())
 
 
 async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool) -> Worded | None:

@@ -1,0 +1,200 @@
+"""`soul goals`: what a soul means to do; an admin adds a goal, or closes one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import wraps
+from typing import Any, Final, Literal
+
+import click
+
+from daemon.cli.database_access import os_user, with_database
+from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.output import say, say_json, table
+from daemon.cli.thoughts import conversation_of, require_soul
+from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.timetable import moment, when
+from daemon.memory.admin.goal_admin import AdminsGoals, NewGoal
+from daemon.memory.admin.schedule_admin import find_conversation
+from daemon.memory.database import Database
+from daemon.memory.mind.goal_changes import USUAL_PRIORITY
+from daemon.memory.mind.goal_listing import STATES, ListedGoal, Which, list_goals
+
+_HEADER: Final = ("ID", "STATE", "PRIORITY", "DUE", "TOUCHED", "FOR", "CONVERSATION")
+_NAMES_OF_WORDS: Final = ("words_of", "reason_of")
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the options of a list ask for."""
+
+    conversation: str
+    soul: str
+    state: str | None
+    limit: int
+    wanted: WordsWanted
+    as_json: bool
+
+
+def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a list, which stand behind `soul goals` and `soul goals list`; the command gets a `_Look`."""
+
+    @wraps(function)
+    def with_look(*given: object, **asked: Any) -> object:  # noqa: ANN401 - options of click
+        return function(*given, _Look(**asked))
+
+    command: Callable[..., Any] = with_look
+    for option in (
+        json_option,
+        words_options,
+        limit_option("of the newest goals, oldest first"),
+        state_option("goals", STATES),
+        click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME."),
+        click.option(
+            "--conversation", default="", metavar="C", help="Only of this one: its id, or a unique part of it."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group("goals", invoke_without_command=True)
+@_look_options
+@click.pass_context
+def command(context: click.Context, /, look: _Look) -> None:
+    """Show what a soul means to do, give it a goal, or close one. Times are UTC.
+
+    Without a command it lists them.
+
+    \b
+    JSON keys: id, soul, conversation, audience, behalf, goal, priority, state (open, done, abandoned, stale, proposed),
+    follow_up, due_ms, created_ms, touched_ms, closed_ms, why, thought. `goal` and `why` are empty without --words, for
+    what not the whole workspace may know without --private, and for what was erased. `thought` is empty where an admin
+    added it.
+    """
+    if context.invoked_subcommand is None:
+        _list(look)
+
+
+@command.command("list")
+@_look_options
+def list_(look: _Look) -> None:
+    """List the goals of a soul. One is stale that is open and was touched by nothing for 14 days.
+
+    JSON keys: those of the group.
+    """
+    _list(look)
+
+
+def _list(look: _Look) -> None:
+    settings = load_settings()
+
+    async def read(database: Database) -> None:
+        where = await conversation_of(database, look.conversation)
+        await require_soul(settings, database, look.soul)
+        which = Which(look.soul or settings.name, where, look.state or "", look.limit)
+        found = await list_goals(database, which, SystemClock().now_ms())
+        shown = await _words(database, look.wanted, found)
+        if look.as_json:
+            say_json([_plain(one, shown) for one in found])
+            return
+        _say_all(found, shown)
+
+    with_database(settings, read)
+
+
+@command.command("add")
+@click.argument("conversation", metavar="CONVERSATION")
+@click.argument("text", metavar="GOAL")
+@click.option("--priority", type=click.FloatRange(0, 1), default=USUAL_PRIORITY, show_default=True, help="From 0 to 1.")
+@click.option("--due", default="", metavar="TIME", help="When it falls due: 20m, 3 days, 17:30 (UTC) or an ISO time.")
+@click.option("--on-behalf", "behalf", default="", metavar="USER", help="For whom it is: a Slack id; default: no one.")
+@click.option("--why", default="", help="The reason, which the soul reads.")
+@json_option
+def add(*, conversation: str, text: str, priority: float, due: str, behalf: str, why: str, as_json: bool) -> None:
+    """Give the soul of CONVERSATION a goal there.
+
+    CONVERSATION is an id, or any part of it that is unique. Everybody who reads there may come to know the goal.
+    """
+    clock = SystemClock()
+    due_ms = _due(due, clock.now_ms())
+
+    async def work(database: Database) -> ListedGoal:
+        where = await database.read(lambda transaction: find_conversation(transaction, conversation))
+        new = NewGoal(text, priority, due_ms, behalf, why)
+        return await AdminsGoals(database, clock, os_user()).add(where, new)
+
+    made = with_database(load_settings(), work)
+    if as_json:
+        names = frozenset({made.words_of, made.reason_of})
+        say_json(_plain(made, WordsShown(names, private=0, other=0)))
+        return
+    by = f", due at {moment(made.due_ms)} UTC" if made.due_ms else ""
+    say(f"{made.id} is a goal of {made.soul} in {made.conversation}{by}.")
+
+
+def _closing(name: str, state: Literal["done", "abandoned"], help_: str) -> click.Command:
+    """A command that closes goals as `state`."""
+
+    @click.argument("names", metavar="ID...", nargs=-1, required=True)
+    @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
+    @click.option("--why", default="", help="The reason.")
+    def close(names: tuple[str, ...], soul: str, why: str) -> None:
+        settings = load_settings()
+
+        async def work(database: Database) -> None:
+            await require_soul(settings, database, soul)
+            changes = AdminsGoals(database, SystemClock(), os_user())
+            for one in names:
+                before = await changes.close(soul or settings.name, one, state, why)
+                say(f"{before.id} of {before.soul} is {state}.")
+
+        with_database(settings, work)
+
+    return click.command(name, help=help_)(close)
+
+
+command.add_command(_closing("done", "done", "Say that goals are completed; what was expected of them comes true."))
+command.add_command(_closing("drop", "abandoned", "Give goals up."))
+
+
+def _due(text: str, now_ms: int) -> int:
+    """A time in ms, UTC; 0 without one. Raises click.UsageError."""
+    if not text:
+        return 0
+    try:
+        return when(text, now_ms, "UTC")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--due") from error
+
+
+async def _words(database: Database, wanted: WordsWanted, found: Sequence[ListedGoal]) -> WordsShown:
+    """What may be printed of these goals, on record; reasons count as words of their own only where there are any."""
+    names = [name for one in found for name in (one.words_of, one.reason_of if one.why else one.words_of)]
+    return await words_of(database, wanted, "goals", names)
+
+
+def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
+    """A goal as JSON values; the words as far as they may be shown."""
+    values = asdict(one)
+    for name in _NAMES_OF_WORDS:
+        values.pop(name)
+    return {**values, "goal": shown.of(one.words_of, one.goal), "why": shown.of(one.reason_of, one.why)}
+
+
+def _say_all(found: Sequence[ListedGoal], shown: WordsShown) -> None:
+    if not found:
+        say('There are no goals. A soul has them whose soul.toml says `mind = "cycle"`, or add one: soul goals add.')
+        return
+    table(_HEADER, [_cells(one) for one in found])
+    for one in found:
+        if text := shown.of(one.words_of, one.goal):
+            why = shown.of(one.reason_of, one.why)
+            say(f"{one.id}: {text}{f' ({why})' if why else ''}")
+    shown.say_what_is_missing()
+
+
+def _cells(one: ListedGoal) -> tuple[str, ...]:
+    due = moment(one.due_ms) if one.due_ms else ""
+    return one.id, one.state, f"{one.priority:.2f}", due, moment(one.touched_ms), one.behalf, one.conversation

@@ -1,0 +1,82 @@
+"""An admin gives a soul a goal, or closes one."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from daemon.core.errors import StoreError
+from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Transaction
+from daemon.memory.mind.goal_changes import GoalChange, close_goal, has_room, store_goal, the_same_goals
+from daemon.memory.mind.goal_listing import ListedGoal, goal_named
+from daemon.memory.mind.goals import MOST_OPEN
+from daemon.memory.stream.parts import StoredThought
+
+LONGEST: Final = 600
+"""The most characters of a goal and of a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewGoal:
+    """A goal in words; `due_ms` (UTC) is 0 where it has no time, `behalf` the person (platform id) whom it is for."""
+
+    goal: str
+    priority: float
+    due_ms: int
+    behalf: str
+    why: str
+
+
+class AdminsGoals(AuditedChanges):
+    """Adds and closes goals for the admin `actor`."""
+
+    async def add(self, conversation: ConversationKey, new: NewGoal) -> ListedGoal:
+        """Add a goal for all who read a conversation now. Raises StoreError where the house's checks forbid it."""
+        _require_text("goal", new.goal)
+        _require_length("reason", new.why)
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> ListedGoal:
+            room = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=str(conversation))
+            assert room is not None  # conversations are never deleted
+            audience = Audience.parse(room["audience"])
+            # the admin writes it for whoever reads there, guests as well
+            readers = Readers(audience, members_only=False)
+            made = StoredThought("", conversation, audience, readers, person=new.behalf, now=now)
+            change = GoalChange("add", new.goal.strip(), "", new.priority, new.due_ms, new.why.strip())
+            if known := await the_same_goals(transaction, change.goal, made):
+                raise StoreError(f"{known[0]['id']} says the same and is open", hint="nothing to do")
+            if not await has_room(transaction, conversation, audience, now):
+                hint = "close one with `soul goals done` or `soul goals drop`"
+                raise StoreError(f"{MOST_OPEN} goals are open for {audience}, and no more fit", hint=hint)
+            name = await store_goal(transaction, change, made)
+            await self._record(transaction, "goal.add", f"{conversation.soul} {name}", f"in {conversation}")
+            return await goal_named(transaction, conversation.soul, name, now)
+
+        return await self._database.write(unit)
+
+    async def close(self, soul: str, name: str, state: Literal["done", "abandoned"], why: str) -> ListedGoal:
+        """Close an open goal; returns it as it was. Raises StoreError where there is none."""
+        _require_length("reason", why)
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> ListedGoal:
+            before = await goal_named(transaction, soul, name, now)
+            if before.state not in ("open", "stale"):
+                raise StoreError(f"{before.id} is {before.state} already", hint="nothing to do")
+            await close_goal(transaction, soul, before.id, state, why=why.strip(), changed_by="", now=now)
+            await self._record(transaction, f"goal.{state}", f"{soul} {before.id}")
+            return before
+
+        return await self._database.write(unit)
+
+
+def _require_text(what: str, text: str) -> None:
+    if not text.strip():
+        raise StoreError(f"the {what} is empty", hint="say it in words")
+    _require_length(what, text)
+
+
+def _require_length(what: str, text: str) -> None:
+    if len(text) > LONGEST:
+        raise StoreError(f"the {what} is longer than {LONGEST} characters", hint="say it in fewer words")

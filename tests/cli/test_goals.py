@@ -1,0 +1,170 @@
+"""`soul goals`: the fields that others build on, words where they are asked for, and what an admin adds and closes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.core.clock import SystemClock
+from daemon.memory.mind.goals import STALE_AFTER_MS
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stored_thoughts import add
+
+KEYS = (
+    *("id", "soul", "conversation", "audience", "behalf", "goal", "priority", "state", "follow_up", "due_ms"),
+    *("created_ms", "touched_ms", "closed_ms", "why", "thought"),
+)
+TODAY = SystemClock().now_ms()
+
+
+def aim(path: Path, number: int, **more: object) -> None:
+    audience = "workspace:T1" if number % 2 else "dm:D1"
+    values = {
+        "soul": "minoan",
+        "id": f"G{number}",
+        "workspace": "T1",
+        "conversation": CONVERSATION,
+        "audience": audience,
+        "readers": "{}",
+        "behalf": "U1",
+        "goal": f"read log {number}",
+        "same_words": f"read log {number}",
+        "priority": 0.5,
+        "state": "open",
+        "follow_up": 0,
+        "created_ms": NOW,
+        "touched_ms": TODAY,
+        "why": f"reason {number}",
+        "thought": add(path, number, audience=audience),
+        **more,
+    }
+    values = {"changed_by": values["thought"], **values}
+    with opened(path) as connection:
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO goals ({', '.join(values)}) VALUES ({marks})", values)
+        connection.execute(
+            "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?",
+            (number, number),
+        )
+
+
+@pytest.fixture(autouse=True)
+def path(home: Path) -> Path:
+    found = stock(home / "memory.db")
+    aim(found, 1)
+    aim(found, 2)
+    aim(found, 3, touched_ms=NOW - STALE_AFTER_MS)
+    aim(found, 4, state="done", closed_ms=NOW)
+    return found
+
+
+def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
+    with opened(path) as connection:
+        return [tuple(row) for row in connection.execute(sql)]
+
+
+def printed(*arguments: str) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def listed(*arguments: str) -> list[dict[str, object]]:
+    found = json.loads(printed("goals", *arguments, "--json"))
+    assert isinstance(found, list)
+    return found
+
+
+def test_each_goal_has_the_fields_that_others_build_on() -> None:
+    found = listed()
+    assert [tuple(each) for each in found] == [KEYS] * 4
+    assert [each["id"] for each in found] == ["G1", "G2", "G3", "G4"]
+    assert [each["state"] for each in found] == ["open", "open", "stale", "done"]
+    assert {each["goal"] for each in found} == {each["why"] for each in found} == {""}
+    assert (found[0]["due_ms"], found[0]["follow_up"], found[3]["closed_ms"]) == (None, False, NOW)
+    assert listed("list") == found
+    assert [each["id"] for each in listed("list", "--state", "open", "--limit", "1")] == ["G2"]
+    assert [each["id"] for each in listed("--state", "stale")] == ["G3"]
+    assert all(key in printed("goals", "--help") for key in KEYS)
+
+
+def test_words_are_shown_where_they_are_asked_for_and_each_look_is_recorded(path: Path) -> None:
+    assert [each["goal"] for each in listed("--words")] == ["read log 1", "", "read log 3", ""]
+    every = listed("--words", "--private", "--conversation", CONVERSATION)
+    assert [each["goal"] for each in every] == [f"read log {number}" for number in range(1, 5)]
+    assert [each["why"] for each in every] == [f"reason {number}" for number in range(1, 5)]
+    assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'goals: %'") == 2
+    assert "G1: read log 1 (reason 1)" in printed("goals", "--words")
+    assert "G1" in printed("goals", "list")
+
+
+def test_a_reason_in_words_of_a_private_thought_needs_more_than_its_goal(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
+    found = listed("--words")[0]
+    assert (found["goal"], found["why"]) == ("read log 1", "")
+
+
+def test_an_admin_adds_a_goal_and_closes_it_on_record(path: Path) -> None:
+    made = json.loads(
+        printed(
+            *("goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--priority", "0.9"),
+            *("--on-behalf", "U1", "--why", "they are dry", "--json"),
+        )
+    )
+    assert tuple(made) == KEYS
+    assert (made["id"], made["state"], made["thought"], made["behalf"]) == ("G5", "open", "", "U1")
+    assert (made["goal"], made["why"], made["priority"]) == ("water the plants", "they are dry", 0.9)
+    assert made["due_ms"] > made["created_ms"]
+    assert listed()[-1]["goal"] == ""
+    every = listed("--words", "--private")[-1]
+    assert (every["goal"], every["why"]) == ("water the plants", "they are dry")
+    assert printed("goals", "done", "g5", "--why", "it rained") == "G5 of minoan is done.\n"
+    assert printed("goals", "drop", "G1", "G2") == "G1 of minoan is abandoned.\nG2 of minoan is abandoned.\n"
+    closed = listed("--words", "--private")
+    assert [each["state"] for each in closed] == ["abandoned", "abandoned", "stale", "done", "done"]
+    assert closed[-1]["why"] == "it rained"
+    acts = [act for (act,) in rows(path, "SELECT act FROM audit WHERE act LIKE 'goal.%' ORDER BY seq")]
+    assert acts == ["goal.add", "goal.done", "goal.abandoned", "goal.abandoned"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (("done", "G9"), "minoan has no goal 'G9'"),
+        (("done", "G4"), "G4 is done already"),
+        (("drop", "G1", "--soul", "nemo"), "no soul 'nemo' is known here"),
+        (("drop", "G1", "--why", "x" * 601), "longer than 600 characters"),
+        (("add", "C99", "a goal"), "C99"),
+        (("add", CONVERSATION, " "), "the goal is empty"),
+        (("add", CONVERSATION, "x" * 601), "longer than 600 characters"),
+        (("add", CONVERSATION, "Read log 2!"), "G2 says the same and is open"),
+        (("add", CONVERSATION, "a goal", "--due", "yesterday"), "--due"),
+        (("add", CONVERSATION, "a goal", "--due", "2020-01-01T09:00Z"), "is not in the future"),
+        (("add", CONVERSATION, "a goal", "--priority", "2"), "--priority"),
+        (("list", "--private"), "give --words, too"),
+        (("--soul", "nemo"), "no soul 'nemo' is known here"),
+        (("--state", "gone"), "gone"),
+        (("--conversation", "C99"), "C99"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence_and_changes_nothing(path: Path, wrong: tuple[str, ...], says: str) -> None:
+    before = rows(path, "SELECT * FROM goals ORDER BY seq")
+    result = call("goals", *wrong)
+    assert result.exit_code != 0
+    assert says in result.output
+    assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
+
+
+def test_no_more_goals_are_added_than_may_be_open_for_an_audience(path: Path) -> None:
+    for number in range(11):
+        printed("goals", "add", CONVERSATION, f"goal number {number}")
+    assert "12 goals are open for dm:D1, and no more fit" in call("goals", "add", CONVERSATION, "one more").output
+    assert one(path, "SELECT count(*) FROM goals") == 15
+
+
+def test_a_soul_without_goals_says_so(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("DELETE FROM goals")
+    assert "There are no goals." in printed("goals")
