@@ -9,6 +9,7 @@ import click
 from daemon.app.money import caps_of
 from daemon.cli.checks.mind import souls_of
 from daemon.cli.database_access import with_database
+from daemon.cli.mind_status import minds
 from daemon.cli.output import age, facts, say, say_json
 from daemon.core.alarms import sentence_of
 from daemon.core.clock import SystemClock
@@ -46,7 +47,10 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     alarms [{name, since_ms, seen_ms, posts}] (what is wrong now),
     in_words [{soul, workspace, until_ms}] (souls that can't think whole thoughts for now),
     caps [{soul, cap_usd, spent_usd, reserved_usd, left_usd}] (of today; cap_usd and left_usd null: no cap),
-    cap_person_usd, cap_room_usd (null: no cap).
+    cap_person_usd, cap_room_usd (null: no cap),
+    mind [{soul, mode, enabled, tempo (engaged, waiting, idle, asleep), last_thought_ms (null: none), thoughts_today,
+    skipped {budget, quiet, not_invited, rate, words, breaker}, tokens_hour, tokens_day, budget_hour, budget_day,
+    goals_open, predictions_open, dropped_percepts, calibration {scored, brier, skill}}].
     """
     settings = load_settings()
     now = SystemClock().now_ms()
@@ -57,11 +61,11 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
         context.exit(0 if works else 1)
     path = settings.database_path.absolute()
     changed = [one.name for one in with_database(settings, recorded_tools) if one.changed_ms is not None]
-    caps = _caps(settings, now)
+    caps, held = _caps(settings, now), minds(settings, now, now - now % _DAY_MS)
     if as_json:
         each = {"cap_person_usd": settings.max_usd_a_day_person, "cap_room_usd": settings.max_usd_a_day_room}
         fields = {name: getattr(seen, name) for name in Overview.__dataclass_fields__} | {"changed_tools": changed}
-        fields |= {"caps": caps, **each}
+        fields |= {"caps": caps, **each, "mind": held}
         say_json({"database": str(path), "now_ms": now, "sqlite": sqlite_build().version, **fields})
         return
     for one in seen.daemons:
@@ -80,6 +84,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             "today": _spending(seen.spent),
             **{f"cap of {one.soul}": _left(one) for one in caps if one.cap_usd is not None},
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
+            **{f"thoughts of {one.soul}": one.in_words(now) for one in held if one.last_thought_ms is not None},
             **{f"mind of {one.soul}": _unfit(one, now) for one in seen.in_words},
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),

@@ -5,48 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.memory.mind.goals import STALE_AFTER_MS
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
-from tests.cli.stored_thoughts import add
+from tests.cli.stored_mind import aim
 
 KEYS = (
     *("id", "soul", "conversation", "audience", "behalf", "goal", "priority", "state", "follow_up", "due_ms"),
     *("created_ms", "touched_ms", "closed_ms", "why", "thought"),
 )
-TODAY = SystemClock().now_ms()
-
-
-def aim(path: Path, number: int, **more: object) -> None:
-    audience = "workspace:T1" if number % 2 else "dm:D1"
-    values = {
-        "soul": "minoan",
-        "id": f"G{number}",
-        "workspace": "T1",
-        "conversation": CONVERSATION,
-        "audience": audience,
-        "readers": "{}",
-        "behalf": "U1",
-        "goal": f"read log {number}",
-        "same_words": f"read log {number}",
-        "priority": 0.5,
-        "state": "open",
-        "follow_up": 0,
-        "created_ms": NOW,
-        "touched_ms": TODAY,
-        "why": f"reason {number}",
-        "thought": add(path, number, audience=audience),
-        **more,
-    }
-    values = {"changed_by": values["thought"], **values}
-    with opened(path) as connection:
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO goals ({', '.join(values)}) VALUES ({marks})", values)
-        connection.execute(
-            "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?",
-            (number, number),
-        )
 
 
 @pytest.fixture(autouse=True)

@@ -6,49 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
-from tests.cli.stored_thoughts import add
+from tests.cli.stocked import CONVERSATION, NOW, one, stock
+from tests.cli.stored_mind import CHECK, expect, score
 
 KEYS = (
     *("id", "soul", "conversation", "audience", "what", "confidence", "timeframe", "check", "made_ms", "due_ms"),
     *("state", "scored_by", "surprise", "scored_ms", "thought"),
 )
 FIGURES = ("scored", "hits", "brier", "base_rate", "brier_base", "skill")
-CHECK = {"kind": "reply", "who": "U1"}
-
-
-def expect(path: Path, number: int, **more: object) -> None:
-    thought = add(path, number, audience="workspace:T1" if number % 2 else "dm:D1")
-    values = {
-        "soul": "minoan",
-        "id": f"P{number}",
-        "workspace": "T1",
-        "conversation": CONVERSATION,
-        "audience": "workspace:T1" if number % 2 else "dm:D1",
-        "readers": "{}",
-        "thought": thought,
-        "confidence": 0.75,
-        "kind": "reply",
-        "goal": "",
-        "made_ms": NOW,
-        "due_ms": NOW + 1_000,
-        "state": "open",
-        "what": f"they answer {number}",
-        "timeframe": "soon",
-        "awaited": json.dumps(CHECK),
-        **more,
-    }
-    with opened(path) as connection:
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO predictions ({', '.join(values)}) VALUES ({marks})", values)
-
-
-def score(path: Path, number: int, state: str, surprise: float | None) -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?",
-            (state, surprise, NOW + number, f"P{number}"),
-        )
 
 
 @pytest.fixture

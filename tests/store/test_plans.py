@@ -17,6 +17,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.state_history import state_path
 from daemon.memory.knowledge.user_models import list_models, model_history
 from daemon.memory.mind.goal_listing import Which, list_goals
+from daemon.memory.mind.summary import mind_summary
 from daemon.memory.people.passing import erase_turns
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
@@ -140,6 +141,10 @@ class Works:
             "soul thoughts of a conversation": (lambda: list_thoughts(database, SOUL, str(DM), 20), FEW),
             "soul thoughts goes on": (lambda: list_thoughts(database, SOUL, "", 20, after=1_000), FEW),
             "soul goals": (lambda: list_goals(database, Which(SOUL, "", "", 20), now), FEW),
+            "the mind of soul status": (
+                lambda: database.read(lambda reading: mind_summary(reading, SOUL, now, now - 86_400_000)),
+                20 * FEW,  # a day's thoughts are counted
+            ),
             "soul trace finds its conversation": (lambda: agenda.conversation(str(DM)), FEW),
         }
 

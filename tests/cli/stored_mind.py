@@ -1,0 +1,76 @@
+"""Goals and expectations as rows, for the tests of commands."""
+
+import json
+from pathlib import Path
+
+from daemon.core.clock import SystemClock
+from tests.cli.stocked import CONVERSATION, NOW, opened
+from tests.cli.stored_thoughts import add
+
+TODAY = SystemClock().now_ms()
+CHECK = {"kind": "reply", "who": "U1"}
+
+
+def aim(path: Path, number: int, **more: object) -> None:
+    audience = "workspace:T1" if number % 2 else "dm:D1"
+    values = {
+        "soul": "minoan",
+        "id": f"G{number}",
+        "workspace": "T1",
+        "conversation": CONVERSATION,
+        "audience": audience,
+        "readers": "{}",
+        "behalf": "U1",
+        "goal": f"read log {number}",
+        "same_words": f"read log {number}",
+        "priority": 0.5,
+        "state": "open",
+        "follow_up": 0,
+        "created_ms": NOW,
+        "touched_ms": TODAY,
+        "why": f"reason {number}",
+        "thought": add(path, number, audience=audience),
+        **more,
+    }
+    values = {"changed_by": values["thought"], **values}
+    with opened(path) as connection:
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO goals ({', '.join(values)}) VALUES ({marks})", values)
+        connection.execute(
+            "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?",
+            (number, number),
+        )
+
+
+def expect(path: Path, number: int, **more: object) -> None:
+    thought = add(path, number, audience="workspace:T1" if number % 2 else "dm:D1")
+    values = {
+        "soul": "minoan",
+        "id": f"P{number}",
+        "workspace": "T1",
+        "conversation": CONVERSATION,
+        "audience": "workspace:T1" if number % 2 else "dm:D1",
+        "readers": "{}",
+        "thought": thought,
+        "confidence": 0.75,
+        "kind": "reply",
+        "goal": "",
+        "made_ms": NOW,
+        "due_ms": NOW + 1_000,
+        "state": "open",
+        "what": f"they answer {number}",
+        "timeframe": "soon",
+        "awaited": json.dumps(CHECK),
+        **more,
+    }
+    with opened(path) as connection:
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO predictions ({', '.join(values)}) VALUES ({marks})", values)
+
+
+def score(path: Path, number: int, state: str, surprise: float | None) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?",
+            (state, surprise, NOW + number, f"P{number}"),
+        )
