@@ -48,11 +48,14 @@ def when(text: str, now_ms: int, zone: str = "") -> int:
     """
     words = text.strip().lower()
     seconds = _seconds_of(words.removeprefix("in ").strip())
-    due = (
-        _moment(words.removeprefix("at ").strip(), text, now_ms, zone_of(zone))
-        if seconds is None
-        else now_ms + seconds * 1000
-    )
+    try:
+        due = (
+            _moment(words.removeprefix("at ").strip(), text, now_ms, zone_of(zone))
+            if seconds is None
+            else now_ms + seconds * 1000
+        )
+    except OverflowError as error:  # the first day of the calendar, in a zone where it began before
+        raise InThePast(f"{quoted(text)} is not in the future") from error
     if due <= now_ms:
         raise InThePast(f"{quoted(text)} is not in the future")
     if due > now_ms + FARTHEST_MS:

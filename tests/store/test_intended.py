@@ -164,6 +164,16 @@ async def test_a_person_who_is_forgotten_takes_it_along_and_their_export_holds_i
     assert await soul.kept() == ["for you"]
 
 
+async def test_the_export_says_elsewhere_no_word_of_a_channel_that_is_private_by_now(soul: Meaning) -> None:
+    await soul.thinks("zqsecret", where=OPEN, readers=EVERYBODY)
+    await soul.thinks("hm", where=OPEN_TOO, readers=EVERYBODY)
+    known = KnownOfPerson(soul.thinker.database, soul.clock, WORKER)
+    assert "zqsecret" in str(await known.export("U1", EVERYBODY, OPEN_TOO))
+    private = Audience.parse("channel:C1")
+    await soul.thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
+    assert "zqsecret" not in str((await known.export("U1", EVERYBODY, OPEN_TOO))["intentions"])
+
+
 async def test_it_is_kept_for_as_long_as_the_words_of_its_thought(soul: Meaning) -> None:
     await soul.thinks("later", after=30 * DAY)
     await soul.clock.sleep(7 * DAY)

@@ -173,9 +173,10 @@ async def test_what_lasts_about_a_known_person_is_not_held_here(holder: Holder, 
         "INSERT INTO user_models (soul, workspace, person, audience, version, name, seen_ms, updated_ms)"
         f" VALUES ('{SOUL}', '{TEAM}', 'U2', 'workspace:{TEAM}', 1, 'Bob Byrne', 1, 1)"
     )
-    said = await holder.writes(world(bob__role="boss", carol__role="boss"))
-    assert said == ({"world_model_updates": 1}, [("world_model_updates", "not_present")])
-    assert await holder.words() == ["boss"]
+    named = WorldModelPatch({"<@U2>": {"pay": "low"}, "u2": {"pay": "low"}, "<@U1>": {"pay": "low"}})
+    said = await holder.writes(world(bob__role="boss", carol__role="boss"), named)
+    assert said == ({"world_model_updates": 2}, [("world_model_updates", "not_present")] * 3)
+    assert await holder.words() == ["boss"], "a person is known by their id, too"
 
 
 async def test_an_audience_has_fifty_entities_of_eight_attributes_and_names_keep_their_first_form(

@@ -141,6 +141,15 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
     assert SECRET not in repr(read_thought(answer))
 
 
+@pytest.mark.parametrize("levels", [31, 32, 254, 255, 300, 900])
+def test_arguments_that_could_not_be_read_back_are_refused(levels: int) -> None:
+    nested = "[" * levels + "]" * levels
+    read = read_thought(thought(tool_calls=[{"tool": "t", "arguments": f'{{"a": {nested}}}'}]))
+    assert len(read.output.tool_calls) == (levels < 32)
+    stored = read.output.model_dump_json(exclude_defaults=True)
+    assert CognitiveOutput.model_validate_json(stored) == read.output
+
+
 def test_an_attribute_that_is_not_sound_leaves_the_others_of_its_part() -> None:
     read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
     assert read.output.emotional_state.felt_quality == "calm"

@@ -12,6 +12,7 @@ from daemon.core.reminder_words import time_in
 from daemon.core.timetable import (
     FARTHEST_MS,
     OFTENEST_MS,
+    InThePast,
     moment,
     moment_in,
     next_slot,
@@ -74,6 +75,12 @@ def test_text_that_is_no_time_is_refused_with_a_message(text: str, message: str)
         when(text, NOW)
     assert len(str(refusal.value)) < 160
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "0001-01-01T00:00"])
+def test_the_first_day_of_the_calendar_is_over_in_every_zone(text: str) -> None:
+    with pytest.raises(InThePast):
+        when(text, NOW, "Europe/Berlin")
 
 
 @given(text=st.text() | st.from_regex(r"\A(in |at )?[0-9PTWDHMSwdhms:+\-.Z ]{0,25}\Z"))

@@ -36,7 +36,7 @@ class Present:
     def called(self, name: str) -> PresentPerson | None:
         """The one of that name, or of whose name it is a part; None for nobody, and where it may mean several."""
         words = set(words_of(name))
-        exactly = [one for one in self.people if one.id == name or set(words_of(one.name)) == words]
+        exactly = [one for one in self.people if set(words_of(one.id)) == words or set(words_of(one.name)) == words]
         found = exactly or [one for one in self.people if words and words <= set(words_of(one.name))]
         return found[0] if len(found) == 1 else None
 
@@ -62,13 +62,13 @@ async def who_spoke(transaction: Transaction, conversation: ConversationKey, now
 
 
 async def is_known(transaction: Transaction, thought: StoredThought, name: str) -> bool:
-    """Whether a name is that of a person whom the thought's audience may know of."""
+    """Whether this is the name, or the platform's id, of a person whom the thought's audience may know of."""
     called = set(words_of(name))
     if not called:
         return False
     rows = await transaction.rows(
         """
-        SELECT DISTINCT name FROM user_models WHERE soul = :soul AND workspace = :workspace
+        SELECT DISTINCT name, person FROM user_models WHERE soul = :soul AND workspace = :workspace
           AND audience IN (:everybody, :audience) LIMIT :most
         """,
         soul=thought.conversation.soul,
@@ -77,4 +77,4 @@ async def is_known(transaction: Transaction, thought: StoredThought, name: str) 
         audience=str(thought.audience),
         most=_MOST_PEOPLE,
     )
-    return any(called <= set(words_of(row["name"])) for row in rows)
+    return any(called <= set(words_of(row["name"])) or called == set(words_of(row["person"])) for row in rows)

@@ -151,7 +151,7 @@ class KnownOfPerson(WorkerStore):
             ],
             "messages": await self._all(_MESSAGES.format(heard=heard), values),
             "reminders": await self._all(_REMINDERS, values),
-            "intentions": await self._all(_INTENDED.format(heard=heard.replace("t.audience", "i.audience")), values),
+            "intentions": await self._all(_INTENDED.format(heard=heard), values),
             "records": await self._all(
                 _RECORDS.format(heard=heard.replace("t.audience", "r.audience").replace("c.channel", "r.channel")),
                 values,
@@ -180,6 +180,7 @@ _REMINDERS: Final = """
     """
 _INTENDED: Final = """
     SELECT i.content AS text, i.due_ms, i.state FROM intentions i JOIN conversations c ON c.id = i.conversation
+      JOIN thoughts t ON t.id = substr(i.id, 1, instr(i.id, '-') - 1)
     WHERE i.behalf = :person AND i.soul = :soul AND i.workspace = :workspace AND i.content <> ''
       AND i.slot GLOB 'mind:*' AND {heard} ORDER BY i.due_ms, i.id
     """

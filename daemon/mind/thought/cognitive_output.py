@@ -16,6 +16,8 @@ MOST_OF_A_KIND: Final = 8
 """The most parts of any other list in one thought."""
 LONGEST_ARGUMENTS: Final = 10_000
 """The most characters of a tool's arguments as JSON."""
+DEEPEST_ARGUMENTS: Final = 32
+"""The most objects and lists of a tool's arguments within each other: JSON that is deeper can't be read back."""
 
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Label = Annotated[str, Field(min_length=1, max_length=80)]
@@ -32,6 +34,14 @@ def _need(value: object, name: str) -> None:
     """Raises PydanticCustomError of the type `empty`."""
     if not value:
         raise PydanticCustomError("empty", "{name} is needed here", {"name": name})
+
+
+def _is_deeper(value: JsonValue, levels: int) -> bool:
+    """Whether a JSON value holds more levels of objects and lists than these."""
+    if not isinstance(value, dict | list):
+        return False
+    held = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in held)
 
 
 class PredictionCheck(_Part):
@@ -132,7 +142,7 @@ class ThoughtToolCall(_Part):
             length = len(json.dumps(arguments, allow_nan=False))
         except (ValueError, RecursionError):
             raise PydanticCustomError("finite_number", "a number is not finite") from None
-        if length > LONGEST_ARGUMENTS:
+        if length > LONGEST_ARGUMENTS or _is_deeper(arguments, DEEPEST_ARGUMENTS):
             raise PydanticCustomError("string_too_long", "the arguments are too long")
         return arguments
 
