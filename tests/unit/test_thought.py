@@ -141,6 +141,20 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
     assert SECRET not in repr(read_thought(answer))
 
 
+def test_nul_is_no_part_of_any_words() -> None:
+    ops = [
+        {"type": "journal", "content": "\0"},
+        {"type": "journal", "content": "a\0b \\u0000 \\\0c", "tags": ["\0d\0"]},
+    ]
+    read = read_thought(thought(memory_ops=ops, world_model_updates={"\0": {"a": "b"}}))
+    (kept,) = read.output.memory_ops
+    assert (kept.content, kept.tags) == ("ab \\u0000 \\c", ("d",))
+    assert [(one.field, one.reason) for one in read.refused] == [
+        ("memory_ops", "empty"),
+        ("world_model_updates", "empty"),
+    ]
+
+
 @pytest.mark.parametrize("levels", [31, 32, 254, 255, 300, 900])
 def test_arguments_that_could_not_be_read_back_are_refused(levels: int) -> None:
     nested = "[" * levels + "]" * levels

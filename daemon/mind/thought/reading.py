@@ -40,6 +40,7 @@ _LISTS: Final[Mapping[str, tuple[type[BaseModel], int]]] = {
     "value_updates": (ValueUpdate, MOST_OF_A_KIND),
 }
 _BEFORE: Final = re.compile(r"\s*(?:```[a-z]{0,10}\s*)?")
+_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # its escape, behind whole escapes of backslashes
 _LOOKED_AT: Final = 100  # items of one list: a model that writes more is not read on
 _MOST_REFUSED: Final = 40  # reasons that are kept
 _SPOKEN: Final = ("inner_speech", "external_speech")
@@ -77,7 +78,7 @@ def read_thought(answer: str) -> ThoughtRead:
 
     Raises MalformedReply where the answer is no JSON object, or its speech or inner speech is not sound.
     """
-    reader = _Reader()
+    reader, answer = _Reader(), _without_nul(answer)
     try:
         found, _ = reader.decoder.raw_decode(answer, _begin(answer))
     except (ValueError, RecursionError) as error:  # its message would hold the model's words
@@ -109,6 +110,7 @@ def read_thought_cut(answer: str) -> ThoughtRead:
 
     Raises MalformedReply where it was cut off before its speech began.
     """
+    answer = _without_nul(answer)
     begun = answer[_begin(answer) :].encode("utf-8", "replace")
     try:
         spoken = jiter.from_json(begun, partial_mode="trailing-strings", catch_duplicate_keys=True)
@@ -119,6 +121,11 @@ def read_thought_cut(answer: str) -> ThoughtRead:
         raise MalformedReply("it was cut off before its speech", reply=answer, hint="be much shorter")
     said = {name: spoken.get(name) for name in _SPOKEN}
     return _Reader().thought({**whole, **said}, answer)
+
+
+def _without_nul(answer: str) -> str:
+    """An answer without the one character that no column of words may hold."""
+    return _NUL.sub(r"\1", answer).replace("\0", "")
 
 
 def _ended_behind_speech(answer: str) -> dict[str, object] | None:
