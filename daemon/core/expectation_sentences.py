@@ -1,4 +1,4 @@
-"""What the daemon says about what a soul expects."""
+"""What the daemon says about what a soul expects and means to do."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,6 +10,10 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "expected_no": "Noted: {id} did not come true.",
         "expected_none": "There is no {id} among what I expect here.",
         "expected_over": "{id} is decided already; that stays as it is.",
+        "goal_dropped": "{id} is given up.",
+        "goal_none": "There is no {id} among my goals here.",
+        "goal_over": "{id} is closed already; that stays as it is.",
+        "goal_of_another": "{id} was not made for you: only the person it was made for can have it given up.",
         "expected_by_rule": "{id} is decided by what happens, and not by words.",
     }
 )

@@ -22,6 +22,7 @@ ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "help_reminders": "Remind you, once or again and again, when you ask me to; *my reminders* lists them.",
         "help_own": "Show, correct and forget what I know about you: *what do you know about me*, *pause remembering*, "
         "*forget me*; *why* says where my last answer comes from.",
+        "help_goals": "Give up a goal that I have for you: *drop G1*.",
         "help_sessions": "Say who is working on what in Claude Code: *who is working on what?*",
         "help_souls": "Hand a thread to another soul: *hand this thread to NAME*, with one of these: {souls}.",
         "help_command": "`{command}` works everywhere and shows its answer to you alone: `{usage}`. In a direct "

@@ -60,6 +60,7 @@ class Command(StrEnum):
     RESUME_REMINDER = "resume reminder"
     SHOW_THERE = "show there"
     OUTCOME = "outcome of an expectation"
+    DROP_GOAL = "drop goal"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -135,13 +136,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         Command.HAND: (),
         Command.BIND: (),  # the same name stands in it, see `_BINDING`
         Command.BIND_FOR_ALL: (),
-        Command.UNBIND: (
-            "unbind",
-            "unbind this thread",
-            "unbind the thread",
-            "löse die bindung",
-            "bindung lösen",
-        ),
+        Command.UNBIND: ("unbind", "unbind this thread", "unbind the thread", "löse die bindung", "bindung lösen"),
         Command.PAIR: (),  # a code stands in it, see `_CODE`
         Command.MY_KEYS: ("my keys", "show my keys", "list my keys", "meine schlüssel", "zeig meine schlüssel"),
         Command.END_KEY: ("end key #", "revoke key #", "beende schlüssel #", "schlüssel # beenden"),
@@ -173,6 +168,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             *("schick das auch in den kanal", "sende das auch in den kanal", "zeig das auch im kanal"),
         ),
         Command.OUTCOME: (),  # the id of an expectation stands in it, see `_OUTCOME`
+        Command.DROP_GOAL: (),  # and the id of a goal in this, see `_DROPPING`
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -216,7 +212,7 @@ AS_MESSAGE: Final = frozenset(
     {
         *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.HAND_OVER, Command.ASK, Command.HAND),
         *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
-        *(Command.SHOW_THERE, Command.OUTCOME),
+        *(Command.SHOW_THERE, Command.OUTCOME, Command.DROP_GOAL),
     }
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
@@ -290,6 +286,9 @@ _MOVING: Final = re.compile(
     re.IGNORECASE,
 )
 _OUTCOME: Final = re.compile(r"p([0-9]{1,6}) (?:(yes|ja)|no|nein)", re.IGNORECASE)
+_DROPPING: Final = re.compile(
+    r"(?:please )?drop g([0-9]{1,6})(?: please)?|(?:bitte )?verwirf g([0-9]{1,6})", re.IGNORECASE
+)
 _NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
 _AT_THE_END: Final = " .!?…"
 _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
@@ -372,6 +371,8 @@ def _naming(text: str) -> Phrase | None:
     if (asked := _BINDING.fullmatch(text)) is not None:
         command = Command.BIND_FOR_ALL if asked["all"] or asked["alle"] else Command.BIND
         return Phrase(command, name=asked["name"] or asked["wen"])
+    if (asked := _DROPPING.fullmatch(text)) is not None:
+        return Phrase(Command.DROP_GOAL, int(asked[1] or asked[2]))
     for command, pattern in _NAMING.items():
         if (asked := pattern.fullmatch(text)) is not None:
             return Phrase(command, words=next(filter(None, asked.groups())))

@@ -54,6 +54,7 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
         found.append(Ability("help_reminders"))
     if key_of(newest.author) is None:
         found.append(Ability("help_own"))
+        found += [Ability("help_goals")] if services.soul().mind == "cycle" else []
     return (*found, *await _among_others(cycle))
 
 

@@ -10,6 +10,7 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
 from daemon.memory.mind.documents_at_hand import NO_DOCUMENTS, Documents, documents_at_hand
+from daemon.memory.mind.dropping import NamedGoal, goal_known
 from daemon.memory.mind.goals import Goal, goals_at_hand
 from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
@@ -47,6 +48,11 @@ class Minds:
     async def expectation(self, conversation: ConversationKey, readers: Readers, name: str) -> NamedExpectation | None:
         """What `expectation_named` gives. Raises StoreError."""
         found = partial(expectation_named, conversation=conversation, readers=readers, name=name)
+        return await self._database.read(found)
+
+    async def goal(self, conversation: ConversationKey, readers: Readers, name: str) -> NamedGoal | None:
+        """What `goal_known` gives. Raises StoreError."""
+        found = partial(goal_known, conversation=conversation, readers=readers, name=name)
         return await self._database.read(found)
 
     async def at_hand(

@@ -41,6 +41,7 @@ from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.expectations import heed_outcome
 from daemon.runtime.people.explaining import explain
+from daemon.runtime.people.goals import drop_goal
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
 from daemon.runtime.people.home import heed_home
@@ -194,6 +195,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.RESUME_REMINDER: heed_own_reminders,
     Command.SHOW_THERE: show_there,
     Command.OUTCOME: heed_outcome,
+    Command.DROP_GOAL: drop_goal,
 }
 """What is not about a person's own memory."""
 
