@@ -8,6 +8,7 @@ import pytest
 from daemon.mind.thought import CognitiveInput
 from tests.given import shown
 from tests.journeys.house import House
+from tests.journeys.own_memory import content_of, files_with, shared_files
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 
@@ -102,6 +103,26 @@ async def test_a_person_has_a_goal_given_up_that_was_made_for_them_and_no_one_el
     states = await thinker.rows("SELECT id, state, why FROM goals ORDER BY seq")
     assert [tuple(row) for row in states] == [("G1", "abandoned", ""), ("G2", "open", "")]
     assert "find the slow query" not in await asked(thinker, "and now?")
+
+
+async def test_a_person_gets_what_was_meant_for_them_with_their_export_and_it_goes_with_them(thinker: House) -> None:
+    hers = {"what": "Ada sends zqhers", "confidence": 0.8, "timeframe": "in 2h", "check": {"kind": "none"}}
+    thinker.model.replies.append(
+        thought("I see.", goal_updates=[adding("find zqhers", why="she waits")], predictions=[hers])
+    )
+    await thinker.answered("Ada", "dm", "the import is slow")
+    await asked(thinker, "the docs are old", adding("read zqhis"), person="Ben")
+    await thinker.answered("Ada", "dm", "export my memory")
+    made = json.loads(content_of(thinker, (await shared_files(thinker))[0]["id"]))
+    (goal,), (expected,) = made["goals"], made["expectations"]
+    assert (goal["id"], goal["text"], goal["why"], goal["state"]) == ("G1", "find zqhers", "she waits", "open")
+    assert (expected["id"], expected["text"], expected["state"]) == ("P1", "Ada sends zqhers", "open")
+    await thinker.answered("Ada", "dm", "forget me")
+    assert (await thinker.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    assert [tuple(row) for row in await thinker.rows("SELECT goal FROM goals")] == [("read zqhis",)]
+    (kept,) = await thinker.rows("SELECT what, timeframe, awaited, state FROM predictions")
+    assert tuple(kept) == ("", "", '{"kind":"none"}', "withdrawn")
+    assert list(files_with(thinker.settings.home, "zqhers")) == []
 
 
 async def test_an_order_in_a_goal_stays_fenced(thinker: House) -> None:

@@ -152,6 +152,8 @@ class KnownOfPerson(WorkerStore):
             "messages": await self._all(_MESSAGES.format(heard=heard), values),
             "reminders": await self._all(_REMINDERS, values),
             "intentions": await self._all(_INTENDED.format(heard=heard), values),
+            "goals": await self._all(_GOALS.format(heard=heard), values),
+            "expectations": await self._all(_EXPECTED.format(heard=heard), values),
             "records": await self._all(
                 _RECORDS.format(heard=heard.replace("t.audience", "r.audience").replace("c.channel", "r.channel")),
                 values,
@@ -184,6 +186,19 @@ _INTENDED: Final = """
     WHERE i.behalf = :person AND i.soul = :soul AND i.workspace = :workspace AND i.content <> ''
       AND i.slot GLOB 'mind:*' AND {heard} ORDER BY i.due_ms, i.id
     """
+_GOALS: Final = """
+    SELECT t.id, t.goal AS text, CASE t.changed_by WHEN t.thought THEN t.why ELSE '' END AS why, t.state, t.due_ms,
+      t.created_ms, t.closed_ms FROM goals t
+      JOIN conversations c ON c.id = t.conversation
+    WHERE t.behalf = :person AND t.soul = :soul AND t.workspace = :workspace AND {heard} ORDER BY t.seq
+    """  # the reason of a later change may be of a narrower talk
+_EXPECTED: Final = f"""
+    SELECT t.id, t.what AS text, t.timeframe, t.confidence, t.state, t.made_ms, t.due_ms, t.scored_ms FROM predictions t
+      JOIN conversations c ON c.id = t.conversation JOIN thoughts h ON h.id = t.thought
+    WHERE t.soul = :soul AND t.workspace = :workspace AND t.what <> '' AND {{heard}} AND h.trace_id IN
+      (SELECT trace_id FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker <> 'soul')
+    ORDER BY t.seq
+    """  # noqa: S608 - a constant
 _RECORDS: Final = """
     SELECT r.kind, r.text, r.at_ms, r.trust FROM records r
     WHERE r.person = :person AND r.soul = :soul AND r.workspace = :workspace
