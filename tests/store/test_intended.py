@@ -8,6 +8,7 @@ import pytest
 
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.timetable import FARTHEST_MS
+from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.mind.intended import MOST_WAITING, Intended, IntendedInThought, IntentionsCameBack, ToDo
@@ -129,6 +130,8 @@ async def test_it_takes_no_place_of_a_persons_reminders_and_is_none_of_them(soul
     assert await soul.intentions.waiting(DM) == ()
     assert await OwnThings(database, soul.clock, WORKER).reminders("U1") == ()
     assert await next_reminder_ms(database, SOUL, TEAM, "U1") is None
+    listed = await Agenda(database, soul.clock, "admin").intentions("waiting", 100)
+    assert {one.content for one in listed} == {""}, "an admin sees that it waits, and reads it with its thought"
 
 
 async def test_it_comes_back_before_nobody_else(soul: Meaning) -> None:
