@@ -325,13 +325,13 @@ def phrase_in(text: str, *, alone: bool = False) -> Phrase | None:
     """The phrase that a message is, if it is one and nothing else; `alone`: it was said to the soul alone."""
     if text.lstrip().startswith(_MARK):
         return _marked(text.strip().removeprefix(_MARK))
-    if alone and not _asks(text) and (command := WORDS.get(_levelled(text[:_LONGEST]))) is not None:
+    if alone and not _asks(text) and (command := WORDS.get(levelled(text[:_LONGEST]))) is not None:
         return Phrase(command)
     return _unmarked(text)
 
 
 def _marked(text: str) -> Phrase | None:
-    command = WORDS.get(_levelled(text[:_LONGEST]))
+    command = WORDS.get(levelled(text[:_LONGEST]))
     phrase = Phrase(command) if command is not None else _unmarked(text)
     return replace(phrase, marked=True) if phrase is not None else None
 
@@ -342,12 +342,12 @@ def _unmarked(text: str) -> Phrase | None:
     head, colon, words = text.strip().partition(":")
     if len(head) > _LONGEST:
         return None
-    levelled = _levelled(head)
-    if not colon and levelled not in _BY_PHRASE and (naming := _naming(_plain(head))) is not None:
+    said = levelled(head)
+    if not colon and said not in _BY_PHRASE and (naming := _naming(_plain(head))) is not None:
         return naming
-    numbers = _NUMBER.findall(levelled)
-    command = _BY_PHRASE.get(_NUMBER.sub("#", levelled))
-    if command is None or (colon and command is not Command.WRONG) or (levelled in _ONE_WORD and _asks(head)):
+    numbers = _NUMBER.findall(said)
+    command = _BY_PHRASE.get(_NUMBER.sub("#", said))
+    if command is None or (colon and command is not Command.WRONG) or (said in _ONE_WORD and _asks(head)):
         return None
     return Phrase(command, int(numbers[0]) if numbers else 0, words.strip())
 
@@ -388,7 +388,8 @@ def _asks(text: str) -> bool:
     return "?" in unicodedata.normalize("NFKC", text)
 
 
-def _levelled(text: str) -> str:
+def levelled(text: str) -> str:
+    """A text as phrases are compared: without case, marks of quotation and the last punctuation mark."""
     return _plain(text).casefold()
 
 
@@ -396,4 +397,4 @@ def _plain(text: str) -> str:
     return " ".join(_QUOTES.sub("", unicodedata.normalize("NFKC", text)).split()).strip(_AT_THE_END)
 
 
-_BY_PHRASE: Final = {_levelled(one): command for command, phrases in PHRASES.items() for one in phrases}
+_BY_PHRASE: Final = {levelled(one): command for command, phrases in PHRASES.items() for one in phrases}

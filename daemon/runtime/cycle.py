@@ -20,6 +20,7 @@ from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
+from daemon.runtime.house_lists import list_below
 from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.repeating import bring_up_apart
@@ -62,6 +63,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await _tell_of_memory(cycle, motor)
     if came_up := await line_of(cycle, motor.words):
         motor.show_below(came_up)
+    list_below(cycle, motor)
     await services.names.learn((motor.reply,))
     motor.rewrite(services.names.in_reply)
     motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))
