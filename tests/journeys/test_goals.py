@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from daemon.mind.thought import CognitiveInput
-from tests.given import shown
+from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import content_of, files_with, shared_files
 from tests.journeys.souls import write_soul
@@ -138,6 +138,20 @@ async def test_the_house_lists_what_is_meant_and_expected_below_the_souls_own_an
     assert said == "None of it.\n\nI have no goals that may be known here."
     thinker.model.replies.append(thought("To help you."))
     assert await thinker.answered("Ben", "dm", "what are your goals for the week?") == "To help you."
+
+
+async def test_no_list_in_a_channel_holds_what_was_meant_in_a_direct_message_in_either_mind(thinker: House) -> None:
+    await asked(thinker, "a secret", adding("keep zqsecret safe"))
+    await asked(thinker, "@soul the docs are old", adding("read the docs"), person="Ben", room="general")
+    thinker.model.replies.append(thought("Well."))
+    said = await thinker.answered("Ben", "general", "@soul what are your goals?")
+    assert said == "Well.\n\nWhat I mean to do, as far as it may be known here:\n- G2: read the docs"
+    write_soul(thinker.settings.home, more="subprocesses = []\n")
+    await thinker.restart(**ALONE)
+    thinker.model.replies.extend([tagged("In words."), tagged("Nothing.")])
+    said = await thinker.answered("Ben", "general", "@soul what are your goals?")
+    assert said == "In words.\n\nWhat I mean to do, as far as it may be known here:\n- G2: read the docs"
+    assert await thinker.answered("Ben", "general", "@soul what are you expecting?") == "Nothing."
 
 
 async def test_an_order_in_a_goal_stays_fenced(thinker: House) -> None:
