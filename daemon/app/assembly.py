@@ -12,7 +12,7 @@ from daemon.app.homes import Home, WorkAtHomes, connect_brought, further_homes, 
 from daemon.app.hosting import Hosting
 from daemon.app.known_names import known_names
 from daemon.app.lifecycle import Chore, Daemon
-from daemon.app.money import build_till
+from daemon.app.money import build_till, tick_budget_of
 from daemon.app.vectors import Meanings, build_meanings
 from daemon.channels.brought import BroughtChannel
 from daemon.channels.souls import with_souls
@@ -269,6 +269,7 @@ def _services(
         link_hosts=settings.link_hosts,
         capabilities=_capabilities(settings, channel, store, shared.library, shared.toolbox, clock),
         limits=partial(limits_of, settings),
+        tick_budget=partial(tick_budget_of, settings),
         known=store.known,
         standing=store.standing,
         forgetting=_forgetting(settings, store, clock, emit, bells),

@@ -60,6 +60,7 @@ def build_lanes(
         bell=bell,
         alarm=alarm,
         ring_others=services.bells.ring_for_work,
+        may_tick=lambda: services.tick_budget(services.soul()) is not None,
     )
     on_due = on_due_of(lanes, services.bells)
     due = (store.intentions, store.approvals, asks, store.due_predictions)

@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import get_args
 
+from daemon.app.money import tick_budget_of
 from daemon.cli.checks.mind import souls_of
 from daemon.cli.database_access import with_database
 from daemon.cli.output import age
 from daemon.core.config import Settings
 from daemon.core.errors import SoulError
+from daemon.core.spending import TickBudget, day_at
+from daemon.core.tempo import Skipped
 from daemon.memory.database import Database, Transaction
 from daemon.memory.mind.summary import MindSummary, mind_summary
-
-_SKIPPED: Final = ("budget", "quiet", "not_invited", "rate", "words", "breaker")
-"""Why a soul may not have thought by itself."""
+from daemon.memory.spending.reservations import TickUse, tick_use
+from daemon.soul import Soul
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +51,22 @@ def minds(settings: Settings, now_ms: int, since_ms: int) -> Sequence[MindStatus
     `soul doctor` says what is wrong with the files.
     """
     try:
-        modes = {soul.name: soul.mind for soul in souls_of(settings)}
+        souls = souls_of(settings)
     except SoulError:
         return ()
+
+    today = day_at(now_ms, settings.cap_zone).date
 
     async def look(database: Database) -> Sequence[MindStatus]:
         async def unit(transaction: Transaction) -> Sequence[MindStatus]:
             return [
-                _status(name, mode, await mind_summary(transaction, name, now_ms, since_ms))
-                for name, mode in modes.items()
+                _status(
+                    soul,
+                    tick_budget_of(settings, soul),
+                    await mind_summary(transaction, soul.name, now_ms, since_ms),
+                    await tick_use(transaction, soul.name, today, now_ms),
+                )
+                for soul in souls
             ]
 
         return await database.read(unit)
@@ -65,20 +74,21 @@ def minds(settings: Settings, now_ms: int, since_ms: int) -> Sequence[MindStatus
     return with_database(settings, look)
 
 
-def _status(soul: str, mode: str, found: MindSummary) -> MindStatus:
-    """The state of one mind: it doesn't think by itself, so that nothing is spent or skipped."""
+def _status(soul: Soul, budget: TickBudget | None, found: MindSummary, used: TickUse) -> MindStatus:
+    """The state of one mind; one that doesn't think unasked is asleep."""
+    tempo = "engaged" if found.works else "waiting" if found.ticks_wait else "idle"
     return MindStatus(
-        soul=soul,
-        mode=mode,
-        enabled=False,
-        tempo="asleep",
+        soul=soul.name,
+        mode=soul.mind,
+        enabled=budget is not None,
+        tempo=tempo if budget is not None else "asleep",
         last_thought_ms=found.last_thought_ms,
         thoughts_today=found.thoughts_today,
-        skipped=dict.fromkeys(_SKIPPED, 0),
-        tokens_hour=0,
-        tokens_day=0,
-        budget_hour=0,
-        budget_day=0,
+        skipped={why: found.skipped.get(why, 0) for why in get_args(Skipped)},
+        tokens_hour=used.tokens_hour,
+        tokens_day=used.tokens_day,
+        budget_hour=budget.tokens_hour if budget else 0,
+        budget_day=budget.tokens_day if budget else 0,
         goals_open=found.goals_open,
         predictions_open=found.predictions_open,
         dropped_percepts=0,

@@ -127,6 +127,10 @@ class CapMet(ModelError):
         self.paid_by, self.usd, self.until_ms = paid_by, usd, until_ms
 
 
+class TickBudgetMet(CapMet):
+    """The model was not asked, since an unasked thought might take more than is left for such."""
+
+
 class WrongOpening(MalformedReply):
     """Its reply began in a way that is not the soul's; nothing of it was shown."""
 

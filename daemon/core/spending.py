@@ -37,16 +37,31 @@ class Payer:
 
 
 @dataclass(frozen=True, slots=True)
+class TickBudget:
+    """What a soul may take for unasked thoughts: tokens in an hour and a day, US dollars in a day."""
+
+    tokens_hour: int
+    tokens_day: int
+    usd_day: float
+
+
+NO_TICKS: Final = TickBudget(0, 0, 0.0)
+"""Of a soul whose inner life was switched off meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
 class Charge:
     """What some work is charged to: its trace, the person and the room that it is done for.
 
-    `background`: no person waits for it, so that it leaves a share of each cap to answers.
+    `background`: no person waits for it, so that it leaves a share of each cap to answers. `tick`: it is unasked,
+    so that it keeps to this budget, too.
     """
 
     trace_id: str
     person: str = ""
     room: str = ""
     background: bool = False
+    tick: TickBudget | None = None
 
 
 @dataclass(frozen=True, slots=True)

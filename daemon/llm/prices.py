@@ -58,14 +58,23 @@ def most_of(prompt: Prompt) -> Cost:
     model = parse_model_id(prompt.model)
     if cost_of(Completion(model.full, tokens_in=1, tokens_out=1)).usd == 0.0:
         return Cost(0.0)
+    asked, given = _most_in_and_out(model, prompt)
+    costs = [cost_of(Completion(model.full, asked, tokens_out=given, tokens_written=one)) for one in (0, asked)]
+    return max(costs, key=lambda cost: cost.usd)
+
+
+def most_tokens_of(prompt: Prompt) -> int:
+    """The most tokens that a call can take, in and out and in hidden thinking; as `most_of` counts."""
+    return sum(_most_in_and_out(parse_model_id(prompt.model), prompt))
+
+
+def _most_in_and_out(model: ModelId, prompt: Prompt) -> tuple[int, int]:
     traits = traits_of(model)
     thinks = traits.thinks is Thinks.ALWAYS or (
         traits.thinks is not Thinks.NEVER and prompt.effort in {Effort.MEDIUM, Effort.HIGH}
     )
-    asked = _most_tokens(model, prompt)
     given = traits.limit(prompt.max_output_tokens, thinking=room_for(prompt.effort) if thinks else 0)
-    costs = [cost_of(Completion(model.full, asked, tokens_out=given, tokens_written=one)) for one in (0, asked)]
-    return max(costs, key=lambda cost: cost.usd)
+    return _most_tokens(model, prompt), given
 
 
 def _most_tokens(model: ModelId, prompt: Prompt) -> int:

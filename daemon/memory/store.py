@@ -39,6 +39,7 @@ from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.readings_to_tell import ReadingsToTell
 from daemon.memory.queues.session_titles import SessionTitles
 from daemon.memory.queues.source_events import SourceEvents
+from daemon.memory.queues.ticks import Ticks
 from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.queues.unread_words import UnreadWords
 from daemon.memory.records import Worker
@@ -98,6 +99,7 @@ class Store:
     stream: Stream
     minds: Minds
     due_predictions: DuePredictions
+    ticks: Ticks
 
 
 @asynccontextmanager
@@ -133,10 +135,11 @@ def store_for_soul(store: Store, clock: Clock, *, soul: str, workspace: str, lea
 
 
 def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, presence: Presence) -> Store:
+    conversations = Conversations(database, clock, worker)
     return Store(
         database=database,
         inbox=inbox,
-        conversations=Conversations(database, clock, worker),
+        conversations=conversations,
         commits=Commits(database, clock, worker),
         outbox=Outbox(database, clock, worker),
         titles=SessionTitles(database, clock, worker),
@@ -176,4 +179,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         stream=Stream(database, clock),
         minds=Minds(database, clock),
         due_predictions=DuePredictions(database, clock, worker),
+        ticks=Ticks(database, clock, worker, conversations),
     )

@@ -3,11 +3,11 @@
 from typing import Final
 
 from daemon.core.expectations import Check
+from daemon.core.tempo import SURPRISING
 from daemon.core.timeframes import timeframe
 from daemon.memory.expectations.predictions import NewPrediction, PredictionsMade
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.moment import Moment
-from daemon.mind.recall.expected import SURPRISING
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought.cognitive_output import Prediction
 

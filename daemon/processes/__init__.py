@@ -16,6 +16,7 @@ from daemon.processes.liaising import liaising
 from daemon.processes.poetic import poetic
 from daemon.processes.problem_solving import problem_solving
 from daemon.processes.ready import ready
+from daemon.processes.reflecting import reflecting
 from daemon.processes.returning import returning
 
 PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
@@ -33,5 +34,6 @@ PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
         "liaising": liaising,
         "attending": attending,
         "answering": answering,
+        "reflecting": reflecting,
     }
 )

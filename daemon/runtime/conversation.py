@@ -24,6 +24,7 @@ from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
 from daemon.core.questions import is_news
 from daemon.core.sentences import Sentence
+from daemon.core.tempo import Skipped
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
@@ -45,6 +46,7 @@ from daemon.runtime.reader_doubts import ReadersUnknown
 from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
 from daemon.runtime.stopping import end_stopped, is_stopped, watch_for_stop
+from daemon.runtime.ticking import WordsCame, shown_thinking, unless_words_come
 from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
@@ -199,6 +201,8 @@ class ConversationHandler:
 
     async def _end_failed(self, cycle: Cycle, error: Exception) -> Delivery | None:
         """Say what has to be said in place of the reply that an error prevents."""
+        if cycle.is_tick:
+            return await self._skip_tick(cycle, "budget" if isinstance(error, CapMet) else "breaker", error)
         if isinstance(error, CapMet):
             return await self._end_unanswered(cycle, cap_words(cycle, error), "a cap is met")
         where = {"conversation": str(cycle.claim.conversation), "trace": cycle.trace_id}
@@ -207,6 +211,12 @@ class ConversationHandler:
             return await self._apologise(cycle, Sentence("what_too_slow"))
         self._services.emit("cycle.failed", **where, kind=type(error).__name__, **_as_fields(error))
         return await self._apologise(cycle, *_apology_for(error))
+
+    async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
+        """End an unasked thought that could not be thought."""
+        self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, kind=type(error).__name__)
+        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
+        return await self._commit_words(cycle, "", ())
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
         """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
@@ -219,9 +229,9 @@ class ConversationHandler:
                     watch_for_stop(cycle),
                     watch_other_daemons(cycle.interrupt, claim.conversation, services),
                 ),
-                services.channel.thinking(cycle.newest) as cycle.show_status,
+                shown_thinking(cycle) as cycle.show_status,
             ):
-                delivery = await run_cycle(cycle)
+                delivery = await unless_words_come(cycle, run_cycle(cycle))
         except (ModelUnavailable, TimeoutError):
             if left > self._deadlines.cycle / 2:  # with less time it is the queue that was too slow
                 self._slots.struggled()
@@ -357,7 +367,7 @@ class ConversationHandler:
         """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
-        if isinstance(lost, Superseded | ReadersChanged | Stopped):
+        if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame):
             text_changed = isinstance(lost, Superseded)
             await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:

@@ -10,7 +10,7 @@ from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import LLM, ModelRole
 from daemon.core.ports.telemetry import Emit, LLMCall
-from daemon.core.spending import Charge
+from daemon.core.spending import Charge, TickBudget
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
@@ -79,7 +79,7 @@ class CycleServices:
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
     the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer. `till` pays for
-    model calls.
+    model calls; `tick_budget` is for unasked ones, None where the soul makes none.
     """
 
     llm: LLM
@@ -108,6 +108,7 @@ class CycleServices:
     timing: Timing
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
+    tick_budget: Callable[[Soul], TickBudget | None]
     link_hosts: tuple[str, ...]
     known: KnownOfPerson
     standing: Remembering

@@ -15,7 +15,8 @@ from daemon.core.ports.library import Passage
 from daemon.core.ports.speech import Speech, Task, TaskState
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.sentences import Words
-from daemon.core.spending import Charge
+from daemon.core.spending import NO_TICKS, Charge
+from daemon.core.tempo import REFLECTING
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import SentFile
 from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
@@ -101,7 +102,15 @@ class Cycle:
     @property
     def charge(self) -> Charge:
         """Who is charged for the reply: the person to whom it is addressed, and the room where it is given."""
-        return Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
+        charge = Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
+        if not self.is_tick:
+            return charge
+        return replace(charge, background=True, tick=self.services.tick_budget(self.services.soul()) or NO_TICKS)
+
+    @property
+    def is_tick(self) -> bool:
+        """Whether the soul thinks by itself, unasked."""
+        return self.newest.process == REFLECTING
 
     @property
     def words(self) -> Words:

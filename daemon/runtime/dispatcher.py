@@ -67,8 +67,11 @@ def lanes_of_soul(
     bell: Bell,
     alarm: Bell,
     ring_others: Callable[[], None],
+    may_tick: Callable[[], bool] = lambda: False,
 ) -> tuple[AnyLane, ...]:
     """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts, jobs and titles.
+
+    What it thinks by itself, while it `may_tick`, takes none of those slots.
 
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
     a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something. `ring_others` is
@@ -109,7 +112,19 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    return conversations, overdue, posts, jobs, titles
+    return conversations, overdue, posts, jobs, titles, _ticks(store, handler, may_tick, wakes=(bell, alarm))
+
+
+def _ticks(
+    store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], wakes: tuple[Bell, ...]
+) -> AnyLane:
+    """What the soul thinks by itself, one at a time."""
+
+    async def next_due() -> int | None:
+        return await store.ticks.next_due_ms() if may_tick() else None
+
+    one = asyncio.Semaphore(1)
+    return Lane("ticks", store.ticks.claim_next, next_due, handler.handle, one, wakes=wakes, park=handler.park)
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

@@ -87,7 +87,7 @@ def effect_of_cycle(
         cancelled=motor.cancelled,
         approval=motor.approval,
         cross_post=motor.cross_post,
-        jobs=() if cycle.paused or _unpeopled(cycle) else (*((LOOK,) if cycle.files else ()), *_jobs(thinking, turns)),
+        jobs=() if cycle.paused or cycle.is_tick or _unpeopled(cycle) else _with_look(cycle, _jobs(thinking, turns)),
         acts=(
             *motor.remembered,
             *motor.acts,
@@ -244,6 +244,11 @@ def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
     }
     after_reply = (name for name in soul.subprocesses if name not in (LOOK, *AFTER_A_VISIT))
     return tuple(name for name in after_reply if wanted.get(name, bool(turns)))
+
+
+def _with_look(cycle: Cycle, jobs: tuple[str, ...]) -> tuple[str, ...]:
+    """The jobs, after a look at the files where some came."""
+    return (LOOK, *jobs) if cycle.files else jobs
 
 
 def _wants_depth(thinking: Thinking) -> bool:

@@ -10,12 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.concurrency import Bell
-from daemon.core.errors import CapMet, StoreError
+from daemon.core.errors import CapMet, StoreError, TickBudgetMet
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, Cost, Prompt
 from daemon.core.ports.telemetry import Emit, LLMCall
 from daemon.core.spending import Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
-from daemon.memory.spending.reservations import CapReached, Reservations, Settlements, WantedCall, limits_for
+from daemon.memory.spending.reservations import (
+    BudgetReached,
+    CapReached,
+    Reservations,
+    Settlements,
+    WantedCall,
+    limits_for,
+)
 
 PATIENCE_S: Final = 20.0
 """For how long a call waits for others to be settled; work in the background does not wait, but is tried again."""
@@ -29,12 +36,16 @@ _AGAIN_MS: Final = 300_000  # after which work in the background looks whether o
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The cost of a finished call, the most that one to come can cost, the caps, and the zone of their days."""
+    """The cost of a finished call, the most that one to come can cost, the caps, and the zone of their days.
+
+    `tokens` gives the most tokens that a call to come can take.
+    """
 
     cost: Callable[[Completion], Cost | None]
     most: Callable[[Prompt], Cost]
     caps: Callable[[], Caps]
     zone: str = ""
+    tokens: Callable[[Prompt], int] = lambda _: 0
 
 
 class Till:
@@ -59,11 +70,12 @@ class Till:
     async def reserve(self, charge: Charge, prompt: Prompt) -> str:
         """Set aside what a call can cost; gives the id under which it is settled, empty where no cap concerns it.
 
-        Raises CapMet where a cap leaves no room for it, and StoreError.
+        Raises CapMet where a cap leaves no room for it, TickBudgetMet where the budget of the charge doesn't, and
+        StoreError.
         """
         caps = self.terms.caps().known
-        most = nano_of(self.terms.most(prompt).usd) if caps else 0
-        if not most:
+        most = nano_of(self.terms.most(prompt).usd) if caps or charge.tick else 0
+        if not (most or charge.tick):
             return ""
         limits = {paid_by: nano_of_cap(usd, background=charge.background) for paid_by, usd in caps.items()}
         payer, until = self.payer(charge), self._clock.monotonic() + (0 if charge.background else PATIENCE_S)
@@ -79,16 +91,26 @@ class Till:
                 role=str(prompt.role),
                 step=prompt.step,
                 model=prompt.model,
+                tokens=self.terms.tokens(prompt) if charge.tick else 0,
+                tick=charge.tick,
             )
             reached = await self._reserve(wanted)
             if reached is None:
                 return wanted.id
+            if isinstance(reached, BudgetReached):
+                raise TickBudgetMet(
+                    "the budget for unasked thoughts is used up",
+                    hint="it thinks by itself again later, or raise SOUL_CYCLE_TOKENS_HOUR, _DAY or SOUL_CYCLE_USD_DAY",
+                    paid_by=str(PaidBy.SOUL),
+                    usd=wanted.tick.usd_day if wanted.tick else 0.0,
+                    until_ms=self._clock.now_ms() + _AGAIN_MS,
+                )
             if not reached.may_fit or self._clock.monotonic() >= until:
                 raise self._met(reached, caps[reached.paid_by], charge)
             await self._clock.sleep(pause)
             pause = min(_LONGEST_LOOK_S, pause * 2)
 
-    async def _reserve(self, wanted: WantedCall) -> CapReached | None:
+    async def _reserve(self, wanted: WantedCall) -> CapReached | BudgetReached | None:
         settling = self._settlements.taken()
         try:
             return await self._reservations.reserve(wanted, settling)

@@ -11,13 +11,15 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import Gate
 from daemon.core.ports.telemetry import Emit
 from daemon.core.questions import is_news
+from daemon.core.tempo import REFLECTING
 from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.missed_messages import TAKEN_UP
+from daemon.memory.queues.ticks import NO_LONGER_IDLE
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
 
-IDLE = ("dormant", "exiting")
-"""Processes that only a silence timer enters; a new message cancels them."""
+IDLE = ("dormant", "exiting", REFLECTING)
+"""Processes that only a silence or the soul itself enters; a new message cancels them."""
 
 _TOLD_WITHIN_S = 86_400.0  # a message that is older still is dismissed without a word and without asking the gate
 _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
@@ -102,7 +104,7 @@ def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
     if all(one.modality is Modality.TIME for one in perceptions):
         return {}
     idle = [one for one in perceptions if one.modality is Modality.TIME and one.process in IDLE]
-    return {one.id: Dismissal("no longer idle") for one in idle}
+    return {one.id: Dismissal(NO_LONGER_IDLE) for one in idle}
 
 
 def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None) -> Sequence[InboxMessage]:

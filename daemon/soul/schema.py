@@ -147,6 +147,28 @@ class IsmLimits(SoulSection):
     expert: ProcessName = Field("academic", description="The process that Escalate hands a problem over to.")
 
 
+class InnerLife(SoulSection):
+    """The soul's inner life beside its replies (seed 002): it may only lower what the settings allow."""
+
+    enabled: bool | None = Field(
+        None,
+        description='Whether it thinks unasked about what is due, where its `mind` is "cycle"; unset: as '
+        "in the settings.",
+    )
+    role: Literal["persona", "thinking"] = Field(
+        "persona", description="The model of these thoughts: that which speaks, or that which thinks (cheaper)."
+    )
+    tokens_hour: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Tokens, in and out, for such thoughts in an hour; unset: as in the settings."
+    )
+    tokens_day: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Tokens, in and out, for such thoughts in a day; unset: as in the settings."
+    )
+    usd_day: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        None, description="US dollars for such thoughts in a day; unset: as in the settings."
+    )
+
+
 class Mood(SoulSection):
     """How an emotional state fades to the soul's rest."""
 
@@ -255,6 +277,7 @@ class Soul(SoulSection):
     presence: SpeakingFirst = SpeakingFirst()
     notes: Notes = Notes()
     ism: IsmLimits = IsmLimits()
+    cycle: InnerLife = InnerLife()
     extensions: Extensions = Extensions()
     max_usd_a_day: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="US dollars that it may spend in a day; the lower of this and SOUL_MAX_USD_A_DAY counts."

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.mind.goals import STALE_AFTER_MS
+from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
 from tests.cli.stored_mind import aim

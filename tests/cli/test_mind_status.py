@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from daemon.core.clock import SystemClock
-from daemon.memory.mind.goals import STALE_AFTER_MS
+from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, opened, stock
 from tests.cli.stored_mind import aim, expect, score

@@ -9,7 +9,7 @@ from daemon.mind.thought import CognitiveInput
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
-from tests.journeys.thinking import thought
+from tests.journeys.thinking import expecting, thought
 
 EXPECTS, SURPRISED = "## What you expect", "## What came otherwise than you expected"
 HOUR, DAY = 3_600, 86_400
@@ -24,12 +24,6 @@ async def thinker(empty_house: House) -> House:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(**ALONE)
     return empty_house
-
-
-def expecting(what: str, sure: float, until: str, **check: object) -> dict[str, object]:
-    """An expectation, as a model writes it."""
-    blank = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
-    return {"what": what, "confidence": sure, "timeframe": until, "check": {**blank, **check}}
 
 
 async def asked(house: House, words: str, *expected: dict[str, object], **parts: object) -> str:

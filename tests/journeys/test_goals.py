@@ -10,7 +10,7 @@ from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import content_of, files_with, shared_files
 from tests.journeys.souls import write_soul
-from tests.journeys.thinking import thought
+from tests.journeys.thinking import adding, thought
 
 HEADING = "## What you mean to do"
 DAY = 86_400
@@ -24,11 +24,6 @@ async def thinker(empty_house: House) -> House:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(**ALONE)
     return empty_house
-
-
-def adding(goal: str, **more: object) -> dict[str, object]:
-    """A goal to be added, as a model writes it."""
-    return {"action": "add", "goal": goal, **more}
 
 
 async def asked(house: House, words: str, *updates: dict[str, object], person: str = "Ada", room: str = "dm") -> str:

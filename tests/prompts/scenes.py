@@ -270,6 +270,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
     "returning": ProcessScene("returning", visit=LONG_AWAY),
     "dormant": ProcessScene("dormant", SILENCE),
     "exiting": ProcessScene("exiting", SILENCE),
+    "reflecting": ProcessScene("reflecting", SILENCE),
     "academic": ProcessScene("academic"),
     "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=["no\nThe cause."])),
     "poetic": ProcessScene("poetic", _POEM),

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from daemon.core.ports.telemetry import LLMCall
-from daemon.core.spending import Caps, PaidBy, Payer, day_at, nano_of, nano_of_cap
+from daemon.core.spending import Caps, PaidBy, Payer, TickBudget, day_at, nano_of, nano_of_cap
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence, ProcessIdentity
 from daemon.memory.records import Worker
@@ -18,6 +18,7 @@ from daemon.memory.spending.forgetting import forget_payer
 from daemon.memory.spending.llm_calls import store_calls
 from daemon.memory.spending.reservations import (
     FORGOTTEN_MS,
+    BudgetReached,
     CapReached,
     Reservations,
     Settlements,
@@ -236,3 +237,29 @@ def test_costs_are_rounded_up_and_caps_down_and_a_part_is_kept_for_answers() -> 
 def test_of_two_caps_of_a_soul_the_lower_one_counts() -> None:
     assert Caps(5.0).with_own(2.0).soul == Caps(2.0).with_own(5.0).soul == Caps().with_own(2.0).soul == 2.0
     assert Caps(5.0, 1.0, 0.0).with_own(None).known == {PaidBy.SOUL: 5.0, PaidBy.PERSON: 1.0, PaidBy.ROOM: 0.0}
+
+
+def unasked(id_: str, tokens: int, budget: TickBudget, nano: int = 0) -> WantedCall:
+    """A call for an unasked thought."""
+    return replace(wanted(id_, nano), tokens=tokens, tick=budget)
+
+
+async def test_unasked_thoughts_keep_to_their_budgets_over_daemons_hours_and_deaths(
+    till: Reservations, other: Reservations, path: Path, clock: FakeClock
+) -> None:
+    budget = TickBudget(tokens_hour=100, tokens_day=150, usd_day=100e-9)
+    assert await till.reserve(unasked("a", 60, budget), nothing()) is None
+    assert isinstance(await other.reserve(unasked("b", 60, budget), nothing()), BudgetReached)
+    await till.settle(
+        Settlements(calls=[replace(ended("a", 0.0), tokens_in=20, tokens_out=10, started_ms=clock.now_ms())])
+    )
+    assert await other.reserve(unasked("c", 60, budget), nothing()) is None
+    assert await till.reserve(wanted("words", 10, soul=100), nothing()) is None, "words have no such budget"
+    await clock.sleep(2 * FORGOTTEN_MS / 1000)
+    assert await till.settle_forgotten() == 2
+    assert look(path, "SELECT tokens_in, outcome FROM llm_calls WHERE tick = 1 ORDER BY seq DESC LIMIT 1") == [
+        (60, "lost")
+    ]
+    assert isinstance(await till.reserve(unasked("d", 61, budget), nothing()), BudgetReached), "the day has 60 left"
+    assert isinstance(await till.reserve(unasked("e", 1, budget, nano=101), nothing()), BudgetReached)
+    assert await till.reserve(unasked("f", 60, budget, nano=100), nothing()) is None

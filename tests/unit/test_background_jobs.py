@@ -125,6 +125,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         conversations = Stumbling(database, clock, WORKER)
         conversations.stumbled = asyncio.Event()
         house = CycleServices(
+            tick_budget=lambda _: None,
             llm=ScriptedLLM("Three looms."),
             channel=channel,
             clock=clock,

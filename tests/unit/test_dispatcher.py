@@ -26,7 +26,7 @@ from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, StillClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
 
-LANES = 5
+LANES = 6
 """How many loops look for work. A test that turns the clock waits until all sleep, or one may sleep on for ever."""
 
 

@@ -25,7 +25,7 @@ def test_every_field_of_every_section_is_explained() -> None:
     shapes = [one for one in vars(shape).values() if isinstance(one, type) and issubclass(one, BaseModel)]
     fields = {name for one in shapes for name in one.model_fields}
     sections = {name for name, field in shape.Soul.model_fields.items() if f"### `[{name}]`" in rows}
-    assert {"models", "budgets", "verbs", "mood", "presence", "notes", "ism", "extensions"} == sections
+    assert {"models", "budgets", "verbs", "mood", "presence", "notes", "ism", "cycle", "extensions"} == sections
     for name in fields - sections - TEXTS:
         assert any(row.startswith(f"| `{name}` | ") for row in rows), name
 

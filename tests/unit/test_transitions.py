@@ -89,11 +89,11 @@ def test_a_process_the_soul_does_not_use_and_an_unknown_one_are_refused() -> Non
     assert "no process" in why_refused("engaged", "sleeping", situation())
 
 
-def test_from_dormant_only_exiting_is_entered_and_from_any_state_what_a_program_reports() -> None:
+def test_from_dormant_only_exiting_and_a_thought_are_entered_and_from_any_state_what_a_program_reports() -> None:
     for target in TABLE:
-        expected = target in ("exiting", "attending")
+        expected = target in ("exiting", "attending", "reflecting")
         assert (why_refused("dormant", target, situation(visit=FIRST)) == "") is expected
-        assert (why_refused("exiting", target, situation(visit=FIRST)) == "") is (target == "attending")
+        assert (why_refused("exiting", target, situation(visit=FIRST)) == "") is (target in ("attending", "reflecting"))
 
 
 @pytest.mark.parametrize(

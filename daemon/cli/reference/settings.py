@@ -24,6 +24,7 @@ SECTIONS = {
     "souls": "Further souls",
     "http": "The HTTP API",
     "shared_contexts": "Shared state",
+    "cycle_enabled": "Thinking unasked",
     "otlp_url": "Traces",
 }
 _HEADER = """\

@@ -2,10 +2,10 @@
 
 from pydantic import Field, SecretStr
 
-from daemon.core.config.fields import SettingsFields
+from daemon.core.config.mind_fields import MindFields
 
 
-class OutwardFields(SettingsFields):
+class OutwardFields(MindFields):
     """The last fields of `Settings`."""
 
     # Speech

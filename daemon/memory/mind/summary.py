@@ -1,22 +1,31 @@
 """What is counted of a soul's mind: thoughts, goals, expectations. Figures alone, without a word of anybody."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.calibration import Sums
+from daemon.core.tempo import STALE_AFTER_MS
 from daemon.memory.database import Transaction
 from daemon.memory.expectations.expected import sums_of
-from daemon.memory.mind.goals import STALE_AFTER_MS
+from daemon.memory.queues.ticks import day_of
 
 
 @dataclass(frozen=True, slots=True)
 class MindSummary:
-    """One soul's figures in all its workspaces; `last_thought_ms` (UTC) is None where it never thought."""
+    """One soul's figures in all its workspaces; `last_thought_ms` (UTC) is None where it never thought.
+
+    `skipped` says how often it did not think unasked today (UTC), by the reason; `ticks_wait`: there is something to
+    think about so, now or later; `works`: something waits to be answered, or is.
+    """
 
     last_thought_ms: int | None
     thoughts_today: int
     goals_open: int
     predictions_open: int
     foresight: Sums
+    skipped: Mapping[str, int]
+    ticks_wait: bool
+    works: bool
 
 
 async def mind_summary(transaction: Transaction, soul: str, now_ms: int, since_ms: int) -> MindSummary:
@@ -35,4 +44,27 @@ async def mind_summary(transaction: Transaction, soul: str, now_ms: int, since_m
     )
     assert row is not None  # a row without a table
     foresight = await sums_of(transaction, soul)
-    return MindSummary(row["last"], row["today"], row["goals"], row["predictions"], foresight)
+    skipped = await transaction.rows(
+        "SELECT reason, n FROM tick_counts WHERE soul = :soul AND day = :day AND reason <> ''",
+        soul=soul,
+        day=day_of(now_ms),
+    )
+    state = await transaction.one(
+        """
+        SELECT EXISTS (SELECT 1 FROM ticks WHERE soul = :soul AND due_ms IS NOT NULL)
+            OR EXISTS (SELECT 1 FROM goals WHERE soul = :soul AND state = 'open' AND due_ms > woken_ms) AS ticks_wait,
+          EXISTS (SELECT 1 FROM conversations WHERE soul = :soul AND waiting_ms IS NOT NULL) AS works
+        """,
+        soul=soul,
+    )
+    assert state is not None  # a row without a table
+    return MindSummary(
+        row["last"],
+        row["today"],
+        row["goals"],
+        row["predictions"],
+        foresight,
+        {one["reason"]: one["n"] for one in skipped},
+        bool(state["ticks_wait"]),
+        bool(state["works"]),
+    )

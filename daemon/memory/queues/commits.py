@@ -25,6 +25,7 @@ from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
+from daemon.memory.queues.ticks import settle_ticks
 from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
@@ -72,6 +73,7 @@ class Commits(WorkerStore):
             await settle(transaction, effect.claim.conversation, came, effect.given, now)
             if effect.thoughts is not None:
                 await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)
+            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now)
             await self._store_posts(transaction, effect, now)
             await end_unanswered_step(transaction, effect, now)
             await note_title(transaction, effect, now)

@@ -1,6 +1,6 @@
 """Claims on conversations, with a lease and a fence, and the drafts that users see before a commit."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from daemon.core.fencing import Nonce
@@ -46,22 +46,31 @@ class Conversations(WorkerStore):
         This includes a conversation whose lease lapsed, with its draft, and a draft whose messages are gone. A paused
         message holds up its whole conversation, so that a newer one can't overtake it. None when nothing waits.
         """
-        now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Claim | None:
-            id_ = await next_conversation(transaction, self._worker.scope, now, dms_only=dms_only)
-            return await self._claim(transaction, id_, now) if id_ else None
+        async def choose(transaction: Transaction, now: int) -> str | None:
+            return await next_conversation(transaction, self._worker.scope, now, dms_only=dms_only)
 
-        return await self._database.write(unit)
+        return await self.claim_chosen(choose)
 
     async def claim_overdue(self, deadline: float) -> Claim | None:
         """Claim a conversation in which a live message waited longer than `deadline` seconds, or one too many of
         a user; None when there is none.
         """
+
+        async def choose(transaction: Transaction, now: int) -> str | None:
+            return await next_overdue(transaction, self._worker.scope, now, self._late_ms(now, deadline))
+
+        return await self.claim_chosen(choose)
+
+    async def claim_chosen(self, choose: Callable[[Transaction, int], Awaitable[str | None]]) -> Claim | None:
+        """Claim the conversation that `choose` gives, by its id, in one transaction with it; None where it gives none.
+
+        It is given the present, in ms.
+        """
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Claim | None:
-            id_ = await next_overdue(transaction, self._worker.scope, now, self._late_ms(now, deadline))
+            id_ = await choose(transaction, now)
             return await self._claim(transaction, id_, now) if id_ else None
 
         return await self._database.write(unit)

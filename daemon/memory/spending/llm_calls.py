@@ -27,7 +27,7 @@ async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> Non
     await store_habits(transaction, calls)
 
 
-async def store_call(transaction: Transaction, call: LLMCall) -> None:
-    """Add one call to the ledger."""
+async def store_call(transaction: Transaction, call: LLMCall, *, tick: bool = False) -> None:
+    """Add one call to the ledger; `tick`: it was unasked."""
     columns = {name: getattr(call, name) for name in _COLUMNS}
-    await transaction.insert("llm_calls", **columns, **asdict(call.payer))
+    await transaction.insert("llm_calls", **columns, **asdict(call.payer), tick=int(tick))

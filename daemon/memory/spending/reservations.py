@@ -3,12 +3,13 @@
 A cap is held against what was spent and all that is reserved. What a dead daemon had reserved counts as spent.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from daemon.core.ports.telemetry import LLMCall
-from daemon.core.spending import NANO, PaidBy, Payer
+from daemon.core.spending import NANO, PaidBy, Payer, TickBudget, nano_of_cap
 from daemon.memory.database import Transaction
 from daemon.memory.spending.llm_calls import store_call
 from daemon.memory.worker_store import WorkerStore
@@ -24,7 +25,8 @@ LOST: Final = "lost"
 class WantedCall:
     """A call that is to be paid: its id, payer and day, what it can cost in nano-dollars, and the caps that it meets.
 
-    `limits` are nano-dollars for the day, by whose cap it is.
+    `limits` are nano-dollars for the day, by whose cap it is. One for a `tick` keeps to that budget as well, with the
+    most `tokens` that it can take.
     """
 
     id: str
@@ -36,6 +38,12 @@ class WantedCall:
     role: str
     step: str
     model: str
+    tokens: int = 0
+    tick: TickBudget | None = None
+
+
+class BudgetReached:
+    """What is left for unasked thoughts doesn't suffice for a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +83,17 @@ class Reservations(WorkerStore):
         """Who pays for what is done for no person: the worker's soul."""
         return Payer(**self._worker.scope)
 
-    async def reserve(self, wanted: WantedCall, settled: Settlements) -> CapReached | None:
-        """Settle what is to be settled, then reserve what a call can cost; the cap under which it doesn't fit, if any.
+    async def reserve(self, wanted: WantedCall, settled: Settlements) -> CapReached | BudgetReached | None:
+        """Settle what is to be settled, then reserve what a call can cost; the limit in which it doesn't fit, if any.
 
         Raises StoreError, and has then settled and reserved nothing.
         """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> CapReached | None:
+        async def unit(transaction: Transaction) -> CapReached | BudgetReached | None:
             await _settle(transaction, settled)
+            if wanted.tick is not None and not await _within(transaction, wanted, wanted.tick, now):
+                return BudgetReached()
             for paid_by, limit in wanted.limits.items():
                 spent, reserved = await _counted(transaction, wanted, paid_by)
                 if spent + reserved + wanted.nano > limit:
@@ -100,6 +110,8 @@ class Reservations(WorkerStore):
                 model=wanted.model,
                 nano=wanted.nano,
                 made_ms=now,
+                tick=int(wanted.tick is not None),
+                tokens=wanted.tokens,
             )
             return None
 
@@ -136,9 +148,9 @@ async def settle_lost(transaction: Transaction, where: str, which: str) -> None:
     await transaction.run(
         f"""
         INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd, cost_bound,
-                               started_ms, first_ms, latency_ms, outcome, soul, workspace, person, room, day)
-        SELECT trace_id, role, step, model, 0, 0, 0, nano / {NANO}.0, 1, made_ms, NULL, 0, '{LOST}', soul, workspace,
-               person, room, day
+                               started_ms, first_ms, latency_ms, outcome, soul, workspace, person, room, day, tick)
+        SELECT trace_id, role, step, model, tokens, 0, 0, nano / {NANO}.0, 1, made_ms, NULL, 0, '{LOST}', soul,
+               workspace, person, room, day, tick
         FROM reservations WHERE {where}
         """,  # noqa: S608 - literals of this package
         which=which,
@@ -149,13 +161,55 @@ async def settle_lost(transaction: Transaction, where: str, which: str) -> None:
 async def _settle(transaction: Transaction, settled: Settlements) -> None:
     for call in settled.calls:
         row = await transaction.one(
-            "DELETE FROM reservations WHERE id = :id RETURNING day, person", id=call.reservation
+            "DELETE FROM reservations WHERE id = :id RETURNING day, person, tick", id=call.reservation
         )
         if row is not None:  # else it was settled before, perhaps as lost; the person may be forgotten by now
             payer = replace(call.payer, person=row["person"])
-            await store_call(transaction, replace(call, payer=payer, day=row["day"]))
+            await store_call(transaction, replace(call, payer=payer, day=row["day"]), tick=bool(row["tick"]))
     for unused in settled.unused:
         await transaction.run("DELETE FROM reservations WHERE id = :id", id=unused)
+
+
+@dataclass(frozen=True, slots=True)
+class TickUse:
+    """What unasked thoughts took of late, with what is reserved for one: tokens, and nano-dollars."""
+
+    tokens_hour: int
+    tokens_day: int
+    nano_day: int
+
+
+async def tick_use(transaction: Transaction, soul: str, day: str, now: int) -> TickUse:
+    """What a soul took for them within the last hour and on a day; whole calls count."""
+    row = await transaction.one(
+        f"""
+        WITH used AS (
+          SELECT started_ms AS at_ms, day, tokens_in + tokens_out AS tokens, coalesce(cost_usd, 0) * {NANO} AS nano
+          FROM llm_calls WHERE tick = 1 AND soul = :soul AND started_ms > :since
+          UNION ALL
+          SELECT made_ms, day, tokens, nano FROM reservations WHERE tick = 1 AND soul = :soul
+        )
+        SELECT coalesce(sum(CASE WHEN at_ms > :hour THEN tokens END), 0) AS hour,
+               coalesce(sum(CASE WHEN day = :day THEN tokens END), 0) AS day,
+               coalesce(sum(CASE WHEN day = :day THEN nano END), 0) AS nano
+        FROM used
+        """,  # noqa: S608 - a constant
+        since=now - 2 * 24 * FORGOTTEN_MS,  # a day is never longer, wherever it is reckoned
+        hour=now - FORGOTTEN_MS,
+        day=day,
+        soul=soul,
+    )
+    return TickUse(0, 0, 0) if row is None else TickUse(int(row["hour"]), int(row["day"]), math.ceil(row["nano"]))
+
+
+async def _within(transaction: Transaction, wanted: WantedCall, budget: TickBudget, now: int) -> bool:
+    """Whether an unasked call fits into what is left."""
+    used = await tick_use(transaction, wanted.payer.soul, wanted.day, now)
+    return (
+        used.tokens_hour + wanted.tokens <= budget.tokens_hour
+        and used.tokens_day + wanted.tokens <= budget.tokens_day
+        and used.nano_day + wanted.nano <= nano_of_cap(budget.usd_day, background=False)
+    )
 
 
 async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy) -> tuple[int, int]:

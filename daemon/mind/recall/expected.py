@@ -5,14 +5,12 @@ from typing import Final
 from daemon.core.expectations import Outcome
 from daemon.core.lineage import saw
 from daemon.core.reminder_words import time_in
+from daemon.core.tempo import SURPRISING
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.expectations.expected import Expected, ScoredPrediction
 from daemon.memory.expectations.predictions import OpenPrediction
 from daemon.soul import Soul
 from daemon.soul_engine import EXPECTED, SURPRISES
-
-SURPRISING: Final = 0.5
-"""From this surprise on, from 0 to 1, what came otherwise than expected weighs."""
 
 _ACTUAL: Final = {Outcome.HIT: "it came true", Outcome.MISS: "it did not come true"}
 

@@ -73,6 +73,11 @@ _PLACEHOLDER: Final = json.dumps(
     )
 )
 
+_NOTHING: Final = json.dumps(bare_thought(calls_for="nothing", epistemic_mode=PLAINLY_STATED.epistemic_mode))
+
+LONGEST_ALONE: Final = 1_536
+"""Tokens of a thought that nobody reads."""
+
 LONGEST_ANSWER: Final = 6_144
 """Tokens: a reply of the length that `respond` allows, and a thought around it."""
 
@@ -130,13 +135,15 @@ def think(
     may_look: bool = False,
     may_be_silent: Callable[[], bool] = lambda: False,
     tools: Sequence[str] = (),
+    alone: bool = False,
 ) -> Step[Considered]:
     """One whole thought in one streamed call; only its speech is visible and remembered.
 
     `wishes` are the words that `calls_for` may hold besides `nothing`, each with its meaning; they have to stay the
     same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
     judged one by one, see `daemon.mind.thought.reading`. A thought without words to say is malformed, unless it
-    `may_look` into memory or use one of the `tools`, and does, or `may_be_silent` here.
+    `may_look` into memory or use one of the `tools`, and does, or `may_be_silent` here. One that is thought `alone` is
+    short, and its model is the one that the soul names for such thoughts.
     """
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
@@ -157,13 +164,13 @@ def think(
             soul, read_thought(answer), answer, may_look=may_look, may_be_silent=may_be_silent
         ),
         remember=lambda thought: (_spoken(soul, thought),) if thought.reply else (),
-        role=ModelRole.PERSONA,
+        role=ModelRole(soul.cycle.role) if alone else ModelRole.PERSONA,
         json_schema=WIRE_SCHEMA,
-        placeholder=_PLACEHOLDER,
+        placeholder=_NOTHING if alone else _PLACEHOLDER,
         standing=True,
         cue=_CUE,
         visible=lambda: spoken_text(soul),
-        max_output_tokens=LONGEST_ANSWER,
+        max_output_tokens=LONGEST_ALONE if alone else LONGEST_ANSWER,
         form=AnswerForm.COGNITION,
         read_cut=lambda answer: replace(_considered(soul, read_thought_cut(answer), answer), cut=True),
         sees=True,

@@ -85,6 +85,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
         "attending": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
         "answering": Entry(SPOKEN, _allowed),
         "dormant": Entry(SPOKEN, _allowed),
+        "reflecting": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
         "exiting": Entry(SPOKEN | {"dormant"}, _allowed),
     }
 )

@@ -1,0 +1,25 @@
+"""Settings about a mind that goes on beside its replies."""
+
+from pydantic import Field
+
+from daemon.core.config.fields import SettingsFields
+
+
+class MindFields(SettingsFields):
+    """Further fields of `Settings`."""
+
+    # Thinking unasked
+    cycle_enabled: bool = Field(
+        False,
+        description='Whether souls with mind = "cycle" think unasked about what is due (docs/MIND.md); '
+        "soul.toml can override it. Nothing of such a thought is posted.",
+    )
+    cycle_tokens_hour: int = Field(
+        20_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts within an hour."
+    )
+    cycle_tokens_day: int = Field(
+        100_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts in a day."
+    )
+    cycle_usd_day: float = Field(
+        1.0, ge=0, description="US dollars that each soul may spend on such thoughts in a day."
+    )

@@ -1,0 +1,37 @@
+"""When a soul thinks unasked (seed 002, *Tempo*): pure rules."""
+
+from typing import Final, Literal
+
+TickKind = Literal["due", "surprise"]
+"""What it thinks about: a goal that is due, or what came otherwise than expected."""
+
+Skipped = Literal["budget", "quiet", "not_invited", "rate", "words", "breaker"]
+"""Why a counted tick was not thought: nothing left to spend, words came first, or the model failed, among others."""
+
+REFLECTING: Final = "reflecting"
+"""The mental process that a tick visits."""
+
+OCCASION: Final = "occasion"
+"""The parameter of a tick's perception that names its kind."""
+
+SURPRISING: Final = 0.5
+"""From this surprise on, from 0 to 1, what came otherwise than expected weighs."""
+
+STALE_AFTER_MS: Final = 14 * 86_400_000
+"""How long a goal stays untouched until it is stale."""
+
+FIRST_PAUSE_MS: Final = 3_600_000
+LONGEST_PAUSE_MS: Final = 86_400_000
+AGAIN_MS: Final = 1_800_000
+"""After which a soul without anything left to spend looks whether it may think again."""
+
+
+def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_before: str) -> int | None:
+    """For how long (ms) a tick waits before it is thought about again; None drops it.
+
+    `open_`: the matter is as it was, since the thought neither closed its goal nor gave it another time. `said` is a
+    digest of the thought: the same twice drops the matter. What came otherwise than expected is thought about once.
+    """
+    if kind != "due" or not open_ or (said and said == said_before):
+        return None
+    return min(LONGEST_PAUSE_MS, pause_ms * 2) if pause_ms else FIRST_PAUSE_MS

@@ -1,0 +1,245 @@
+"""What a soul thinks about unasked: goals that are due, and what came otherwise than expected.
+
+A tick becomes a perception in its conversation's inbox, so that it has the claim, the fence and the commit of all
+others. Nothing of it is posted. One is under way at once for each soul, over all daemons, and none while anything else
+waits to be answered.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, get_args
+
+from daemon.core.perception import ConversationKey, Modality
+from daemon.core.ports.clock import Clock
+from daemon.core.tempo import (
+    AGAIN_MS,
+    OCCASION,
+    REFLECTING,
+    STALE_AFTER_MS,
+    SURPRISING,
+    Skipped,
+    TickKind,
+    next_pause,
+)
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
+from daemon.memory.worker_store import WorkerStore
+
+NO_LONGER_IDLE: Final = "no longer idle"
+"""Why a silence or a tick is dismissed where something else came first."""
+
+_AT_ONCE: Final = 100  # noted in one transaction, which has to be short
+_SCOPE: Final = "soul = :soul AND workspace = :workspace"
+_ALL_WAIT: Final = f"EXISTS (SELECT 1 FROM conversations WHERE {_SCOPE} AND waiting_ms IS NOT NULL)"  # noqa: S608 - a constant
+_GOALS: Final = f"{_SCOPE} AND state = 'open' AND due_ms > woken_ms"
+_SURPRISES: Final = f"{_SCOPE} AND shown = 0 AND woken = 0 AND surprise >= {SURPRISING}"
+
+
+class Ticks(WorkerStore):
+    """The ticks of one worker's soul. Each call may raise StoreError."""
+
+    def __init__(self, database: Database, clock: Clock, worker: Worker, conversations: Conversations) -> None:
+        super().__init__(database, clock, worker)
+        self._conversations = conversations
+
+    async def next_due_ms(self) -> int | None:
+        """When the soul has something to think about next; None without anything, and while something else waits."""
+        return await self._due_ms(
+            f"""
+            SELECT min(at_ms) AS due FROM (
+              SELECT min(due_ms) AS at_ms FROM ticks WHERE {_SCOPE} AND due_ms IS NOT NULL
+              UNION ALL SELECT min(due_ms) FROM goals WHERE {_GOALS}
+              UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES})
+            WHERE NOT {_ALL_WAIT}
+            """  # noqa: S608 - constants
+        )
+
+    async def claim_next(self) -> Claim | None:
+        """Claim the conversation in which something is to be thought about, with a perception of it; None without any.
+
+        All that is due there by now is one thought's.
+        """
+
+        async def choose(transaction: Transaction, now: int) -> str | None:
+            if await transaction.one(f"SELECT 1 WHERE {_ALL_WAIT}", **self._worker.scope):
+                return None
+            await self._note(transaction, now)
+            rows = await transaction.rows(
+                f"""
+                SELECT DISTINCT conversation FROM ticks WHERE {_SCOPE} AND due_ms <= :now ORDER BY due_ms LIMIT :most
+                """,  # noqa: S608 - a constant
+                now=now,
+                most=_AT_ONCE,
+                **self._worker.scope,
+            )
+            for row in rows:
+                if await _put_into_inbox(transaction, row["conversation"], now):
+                    return str(row["conversation"])
+            return None
+
+        return await self._conversations.claim_chosen(choose)
+
+    async def _note(self, transaction: Transaction, now: int) -> None:
+        """Note as ticks what has fallen due since, once for each due time and each surprise."""
+        scope = self._worker.scope
+        goals = await transaction.rows(
+            f"""
+            SELECT id, conversation, due_ms > :stale AS in_force FROM goals WHERE {_GOALS} AND due_ms <= :now
+            ORDER BY due_ms LIMIT :most
+            """,  # noqa: S608 - constants
+            now=now,
+            stale=now - STALE_AFTER_MS,
+            most=_AT_ONCE,
+            **scope,
+        )
+        for row in goals:
+            await transaction.run(
+                "UPDATE goals SET woken_ms = due_ms WHERE soul = :soul AND id = :id", soul=scope["soul"], id=row["id"]
+            )
+            if row["in_force"]:  # a soul whose inner life begins today doesn't begin with what is long stale
+                await self._wait(transaction, row["conversation"], "due", row["id"], now)
+        surprises = await transaction.rows(
+            f"SELECT seq, conversation FROM predictions WHERE {_SURPRISES} ORDER BY scored_ms LIMIT :most",  # noqa: S608
+            most=_AT_ONCE,
+            **scope,
+        )
+        for row in surprises:
+            await transaction.run("UPDATE predictions SET woken = 1 WHERE seq = :seq", seq=row["seq"])
+            await self._wait(transaction, row["conversation"], "surprise", "", now)
+
+    async def _wait(self, transaction: Transaction, conversation: str, kind: TickKind, about: str, now: int) -> None:
+        await transaction.insert(
+            "ticks",
+            """
+            ON CONFLICT (conversation, kind, about) DO UPDATE SET due_ms = excluded.due_ms, pause_ms = 0, said = ''
+            """,
+            **self._worker.scope,
+            conversation=conversation,
+            kind=kind,
+            about=about,
+            due_ms=now,
+        )
+
+
+async def settle_ticks(
+    transaction: Transaction,
+    claimed: Sequence[InboxMessage],
+    dismissed: Mapping[str, Dismissal],
+    now: int,
+) -> None:
+    """In the commit of a cycle, after its thoughts were stored: when its ticks are thought about again, if ever."""
+    for message in claimed:
+        if message.perception.process != REFLECTING:
+            continue
+        where = message.perception.conversation
+        rows = await transaction.rows("SELECT * FROM ticks WHERE inbox = :id AND inbox <> ''", id=message.id)
+        skipped = _why_skipped(dismissed[message.id]) if message.id in dismissed else ""
+        said = "" if skipped else await _digest(transaction, message)
+        for row in rows:
+            pause = await _pause(transaction, row, skipped, said, now)
+            await transaction.run(
+                "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
+                due=None if pause is None else now + pause,
+                pause=row["pause_ms"] if skipped == "budget" else pause or 0,
+                said=said or row["said"],
+                seq=row["seq"],
+            )
+        if skipped == "budget":  # nothing else fits either: one look suffices for all
+            await transaction.run(
+                f"UPDATE ticks SET due_ms = :later WHERE {_SCOPE} AND due_ms < :later",  # noqa: S608 - a constant
+                later=now + AGAIN_MS,
+                soul=where.soul,
+                workspace=where.workspace,
+            )
+        await _count(transaction, where, skipped, now)
+
+
+async def _put_into_inbox(transaction: Transaction, conversation: str, now: int) -> bool:
+    """Make one perception of all that is due in a conversation; False where there is no person to think with."""
+    where = {"id": conversation, "now": now}
+    ticks = await transaction.rows(
+        """
+        UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now
+          AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about
+                                          AND g.state = 'open' AND g.due_ms <= :now))
+        RETURNING seq, kind
+        """,
+        **where,
+    )
+    await transaction.run("UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now", **where)
+    person = await transaction.one(
+        "SELECT author FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
+        id=conversation,
+    )
+    room = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=conversation)
+    if not ticks or person is None or room is None:
+        return False
+    first = min(int(row["seq"]) for row in ticks)
+    id_ = await store_internal_event(
+        transaction,
+        name=f"tick {first} {now}",
+        conversation=ConversationKey.parse(conversation),
+        modality=Modality.TIME,
+        author=person["author"],
+        place=room["place"],
+        audience=room["audience"],
+        params={OCCASION: "due" if any(row["kind"] == "due" for row in ticks) else "surprise"},
+        now=now,
+        process=REFLECTING,
+    )
+    for row in ticks:
+        await transaction.run("UPDATE ticks SET inbox = :inbox WHERE seq = :seq", inbox=id_, seq=row["seq"])
+    return True
+
+
+async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
+    if skipped == "words":
+        return None  # the thought that answers them was given it
+    if skipped == "budget":
+        return AGAIN_MS
+    goal = await transaction.one(
+        "SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND state = 'open' AND due_ms <= :now",
+        soul=row["soul"],
+        id=row["about"],
+        now=now,
+    )
+    return next_pause(row["kind"], row["pause_ms"], open_=goal is not None, said=said, said_before=row["said"])
+
+
+async def _digest(transaction: Transaction, message: InboxMessage) -> str:
+    """What the tick's last thought held, as a digest; empty where it stored none."""
+    row = await transaction.one(
+        "SELECT output, at_ms FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1",
+        id=str(message.perception.conversation),
+    )
+    if row is None or row["at_ms"] < message.received_ms:
+        return ""
+    return hashlib.sha256(row["output"].encode()).hexdigest()[:16]
+
+
+def _why_skipped(dismissal: Dismissal) -> Skipped:
+    """The reason on record; whom the gate turns away is not thought with."""
+    reasons: tuple[Skipped, ...] = get_args(Skipped)
+    if dismissal.reason == NO_LONGER_IDLE:
+        return "words"
+    return next((one for one in reasons if one == dismissal.reason), "breaker" if dismissal.stale else "not_invited")
+
+
+async def _count(transaction: Transaction, key: ConversationKey, reason: str, now: int) -> None:
+    await transaction.insert(
+        "tick_counts",
+        "ON CONFLICT (soul, day, reason) DO UPDATE SET n = n + 1",
+        soul=key.soul,
+        day=day_of(now),
+        reason=reason,
+        n=1,
+    )
+
+
+def day_of(now_ms: int) -> str:
+    """The day (UTC) of a moment, under which ticks are counted."""
+    return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()

@@ -1,0 +1,67 @@
+"""A whole thought that is unasked and unread (seed 002): it is silent whatever it says."""
+
+from dataclasses import replace
+from typing import Final
+
+from daemon.core.errors import MalformedReply
+from daemon.core.working_memory import WorkingMemory
+from daemon.memory.stream.new_thought import NewThought
+from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.mental_process import ProcessContext
+from daemon.mind.reading_tools import reading_tools_of, with_results
+from daemon.mind.silence import Silence
+from daemon.mind.steps.think import Considered, think
+from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
+from daemon.mind.thought import CognitiveOutput, Refused
+from daemon.mind.thought.occasion import occasion_of
+from daemon.mind.thought_input import given_to
+from daemon.soul_engine import with_stance
+
+_SPEECH: Final = "external_speech"
+
+
+async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
+    """Think, and look something up `MOST_LOOKS` times at most; gives the memory, to which nothing was added.
+
+    An answer that can't be read leaves a degraded thought, which changes nothing. Raises ModelError.
+    """
+    context.motor.keep_silence(Silence.UNSEEN)
+    reading = await reading_tools_of(context)
+    context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
+    for look in range(MOST_LOOKS + 1):
+        may_look = look < MOST_LOOKS
+        asked = think(context.soul, may_look=may_look, may_be_silent=lambda: True, tools=reading.described, alone=True)
+        shown = with_stance(context.memory, stance)
+        try:
+            _, considered = await context.mind.run(shown, with_soul_creativity(context.soul, asked))
+        except MalformedReply as fault:
+            context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
+            context.motor.think(_degraded(context))
+            break
+        thought = _unsaid(considered)
+        used = await reading.use(context, thought.output, looks=may_look)
+        take_effect(context, thought, used, shown)
+        if look == MOST_LOOKS or not thought.looks:
+            break
+        context = replace(context, memory=await look_again(context, thought, used))
+    return context.memory
+
+
+def _unsaid(thought: Considered) -> Considered:
+    """The thought without its speech, which nobody invited."""
+    output = thought.output
+    if not output.external_speech:
+        return thought
+    refused = (*thought.read.refused, Refused(_SPEECH, "not_invited"))
+    return Considered(replace(thought.read, output=output.model_copy(update={_SPEECH: None}), refused=refused))
+
+
+def _degraded(context: ProcessContext) -> NewThought:
+    return NewThought(
+        occasion_of(context.perception),
+        context.state.process,
+        given_to(context).model_dump_json(exclude_defaults=True),
+        CognitiveOutput(inner_speech="").model_dump_json(exclude_defaults=True),
+        degraded=True,
+        surprise=context.cycle.at_hand.expected.surprise,
+    )

@@ -1,0 +1,181 @@
+"""A soul thinks by itself about what is due and what surprised it: within its budget, after all words, and silently."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.given import shown
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import adding, expecting, thought
+from tests.models import after as until
+
+HOUR, DAY = 3_600, 86_400
+ALONE: dict[str, Any] = {
+    "name": "tess",
+    "visit_silence": 60 * DAY,
+    "dormant_after": 90 * DAY,
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 1_000_000,
+    "cycle_tokens_day": 10_000_000,
+}
+"""No silence is so long that the soul itself thinks of it, and no budget is met."""
+COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
+
+
+@pytest.fixture
+async def thinker(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts, also by itself."""
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE)
+    return empty_house
+
+
+async def spoken_to(house: House, words: str, **parts: object) -> None:
+    """Say something that the soul answers by a thought with these parts."""
+    house.model.replies.append(thought("I see.", **parts))
+    await house.answered("Ada", "dm", words)
+
+
+async def counted(house: House) -> dict[str, int]:
+    """How many ticks were thought (''), and how many were not, by the reason."""
+    return {row["reason"]: row["n"] for row in await house.rows(COUNTS)}
+
+
+async def after(house: House, seconds: float, ticks: int) -> None:
+    """Let time pass until so many ticks were counted in all."""
+    house.clock.turn(seconds)
+
+    async def enough() -> bool:
+        return sum((await counted(house)).values()) >= ticks
+
+    await house.when(enough)
+
+
+async def goal(house: House) -> str:
+    """The state of the newest goal."""
+    return str((await house.one("SELECT state FROM goals ORDER BY seq DESC LIMIT 1"))["state"])
+
+
+async def test_a_goal_that_is_due_is_thought_about_once_and_nothing_is_posted(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    posts = len(await thinker.posting_calls())
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought("It ran, everybody!", goal_updates=[done], inner_speech="it is done"))
+    await after(thinker, 2 * HOUR + 1, 1)
+    prompt = shown(thinker.prompts[-1])
+    assert "Nobody has said anything just now" in prompt
+    assert 'about="your goal G1, due since 20' in prompt
+    row = await thinker.one("SELECT occasion, process, spoke, refused, output FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert tuple(row)[:4] == ("due", "reflecting", 0, '[["external_speech", "not_invited"]]')
+    assert "everybody" not in row["output"]
+    assert await goal(thinker) == "done"
+    calls = len(thinker.prompts)
+    for _ in range(4):
+        thinker.clock.turn(8 * HOUR)
+        await thinker.idle()
+    assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
+    assert await counted(thinker) == {"": 1}
+    await spoken_to(thinker, "hello again")
+    state = await thinker.one("SELECT process FROM conversations WHERE place = 'dm'")
+    assert state["process"] != "reflecting"
+
+
+async def test_a_goal_that_stays_open_is_thought_about_again_ever_later_and_the_same_twice_ends_it(
+    thinker: House,
+) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    for number, pause in enumerate((2 * HOUR, HOUR, 2 * HOUR, 4 * HOUR), 1):
+        thinker.model.replies.append(thought(None, inner_speech=f"not yet, {number}"))
+        await after(thinker, pause + 1, number)
+    thinker.model.replies.append(thought(None, inner_speech="not yet, 4"))
+    await after(thinker, 8 * HOUR + 1, 5)
+    calls = len(thinker.prompts)
+    thinker.clock.turn(3 * DAY)
+    await thinker.idle()
+    assert (len(thinker.prompts), await counted(thinker)) == (calls, {"": 5})
+    assert await goal(thinker) == "open"
+
+
+async def test_a_surprise_wakes_it_and_stands_first_in_the_thought(thinker: House) -> None:
+    held = expecting("Ada says that the import works", 0.9, "in 2h", kind="mention", words=["works"])
+    await spoken_to(thinker, "let us see", predictions=[held])
+    thinker.model.replies.append(thought(None, inner_speech="odd"))
+    await after(thinker, 2 * HOUR + 5, 1)
+    row = await thinker.one("SELECT occasion, surprise FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert tuple(row) == ("surprise", pytest.approx(0.9))
+    assert "## What came otherwise than you expected" in shown(thinker.prompts[-1])
+    calls = len(thinker.prompts)
+    thinker.clock.turn(2 * DAY)
+    await thinker.idle()
+    assert len(thinker.prompts) == calls
+
+
+async def test_without_a_budget_no_model_is_asked_and_the_reason_is_on_record(empty_house: House) -> None:
+    more = 'mind = "cycle"\nsubprocesses = []\n\n[cycle]\ntokens_hour = 100\n'
+    write_soul(empty_house.settings.home, more=more)
+    await empty_house.start(**ALONE)
+    await spoken_to(empty_house, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    calls = len(empty_house.prompts)
+    await after(empty_house, 2 * HOUR + 1, 1)
+    assert (len(empty_house.prompts), await counted(empty_house)) == (calls, {"budget": 1})
+    assert not await empty_house.rows("SELECT 1 FROM reservations")
+
+
+async def test_a_model_that_keeps_no_form_leaves_a_degraded_thought_and_fails_nothing(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    posts = len(await thinker.posting_calls())
+    thinker.model.replies += ["I am no JSON", "nor am I"]
+    await after(thinker, 2 * HOUR + 1, 1)
+    row = await thinker.one("SELECT degraded, occasion FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert tuple(row) == (1, "due")
+    assert len(await thinker.posting_calls()) == posts
+
+
+async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    never = asyncio.Event()
+    thinker.model.steps["think"].append(until(never, thought(None)))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.when(lambda: _asked(thinker, 2))
+    await spoken_to(thinker, "and the import?")
+    prompt = shown([one for one in thinker.prompts if one.step == "think"][-1])
+    assert "Nobody has said anything just now" not in prompt
+    assert "due since" in prompt
+    assert await counted(thinker) == {"words": 1}
+
+
+async def test_with_the_cycle_off_nothing_is_woken(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n\n[cycle]\nenabled = false\n')
+    await empty_house.start(**ALONE)
+    await spoken_to(empty_house, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    calls = len(empty_house.prompts)
+    empty_house.clock.turn(DAY)
+    await empty_house.idle()
+    assert (len(empty_house.prompts), await counted(empty_house)) == (calls, {})
+    assert not await empty_house.rows("SELECT 1 FROM ticks")
+
+
+async def _asked(house: House, calls: int) -> bool:
+    return len(house.prompts) >= calls
+
+
+async def test_a_day_with_hundreds_of_goals_that_are_not_due_costs_no_call(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 40h")])
+    await thinker.change(
+        """
+        INSERT INTO goals (soul, id, workspace, conversation, audience, readers, behalf, goal, same_words, priority,
+          state, follow_up, due_ms, created_ms, touched_ms, why, thought, changed_by)
+        WITH RECURSIVE n (k) AS (SELECT 2 UNION ALL SELECT k + 1 FROM n WHERE k < 500)
+        SELECT soul, 'G' || k, workspace, conversation, audience, readers, behalf, goal || k, same_words || k, priority,
+          state, 0, due_ms + k, created_ms, touched_ms, why, thought, changed_by FROM goals, n WHERE id = 'G1'
+        """
+    )
+    await thinker.idle()
+    calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
+    for _ in range(24):
+        thinker.clock.turn(HOUR)
+        await thinker.idle()
+    assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
+    assert await counted(thinker) == {}
