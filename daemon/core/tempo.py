@@ -1,9 +1,20 @@
 """When a soul thinks unasked (seed 002, *Tempo*): pure rules."""
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-TickKind = Literal["due", "surprise"]
-"""What it thinks about: a goal that is due, or what came otherwise than expected."""
+TickKind = Literal["due", "surprise", "wake"]
+"""What it thinks about: a goal that is due, what came otherwise than expected, or what it wished to come back to."""
+
+KINDS: Final[tuple[TickKind, ...]] = get_args(TickKind)
+"""All kinds; the first of those that are due names the occasion."""
+
+SOONEST_WAKE_S: Final = 2.0
+LATEST_WAKE_S: Final = 86_400.0
+MOST_WAKES: Final = 8
+"""How often in a day a soul may wake by its own wish."""
+
+MOST_FRUITLESS: Final = 2
+"""After so many wakes in a row to no effect there are none until a person has written."""
 
 Skipped = Literal["budget", "quiet", "not_invited", "rate", "words", "breaker"]
 """Why a counted tick was not thought: nothing left to spend, words came first, or the model failed, among others."""
@@ -30,7 +41,7 @@ def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_be
     """For how long (ms) a tick waits before it is thought about again; None drops it.
 
     `open_`: the matter is as it was, since the thought neither closed its goal nor gave it another time. `said` is a
-    digest of the thought: the same twice drops the matter. What came otherwise than expected is thought about once.
+    digest of the thought: the same twice drops the matter. All else is thought about once.
     """
     if kind != "due" or not open_ or (said and said == said_before):
         return None

@@ -133,7 +133,7 @@ class CurrentCycle:
     `put_to_session` takes a question or task for one of them as if it were typed: it gives what is said of it and,
     where it goes, what is to be stored; None where no session may be asked from here. `thoughts` are the last ones of a
     soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what
-    becomes of it when such a thought says nothing.
+    becomes of it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well.
     """
 
     limits: Limits | None
@@ -153,6 +153,7 @@ class CurrentCycle:
     at_hand: AtHand = NOTHING_AT_HAND
     look_again: Callable[[WorkingMemory, Sequence[str]], Awaitable[WorkingMemory]] = _nothing_more
     silence: Callable[[], Silence] = _never_silent
+    thinks_unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ class Moment:
 
     `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values` are those of the soul's
     soul.toml, `moods` those that it knows, none where that was checked before; half of one is gone after
-    `half_life_minutes`.
+    `half_life_minutes`. `wakes`: the soul may think by itself.
     """
 
     now_ms: int
@@ -20,6 +20,7 @@ class Moment:
     values: tuple[str, ...] = ()
     moods: tuple[str, ...] = ()
     half_life_minutes: float = 120.0
+    wakes: bool = True
 
 
 def due_by(text: str, moment: Moment) -> int | str:

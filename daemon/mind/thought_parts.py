@@ -16,6 +16,7 @@ from daemon.mind.mental_process import ProcessContext
 from daemon.mind.moment import Moment
 from daemon.mind.remembering_parts import remembering_parts
 from daemon.mind.thought import CognitiveOutput
+from daemon.mind.waking import wishes_to_wake
 
 PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 
@@ -29,6 +30,7 @@ _KINDS: Final[tuple[PartsOf, ...]] = (
     goals_of,
     of_values,
     of_identity,
+    wishes_to_wake,
 )
 
 
@@ -42,6 +44,7 @@ def moment_of(context: ProcessContext) -> Moment:
         soul.values,
         soul.emotional_states,
         soul.mood.half_life_minutes,
+        wakes=context.cycle.thinks_unasked,
     )
 
 

@@ -132,6 +132,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         put_to_session=way_to_sessions(cycle, at_work),
         look_again=looked_again,
         silence=partial(silence_of, cycle, soul),
+        thinks_unasked=services.tick_budget(soul) is not None,
     )
 
 

@@ -179,3 +179,35 @@ async def test_a_day_with_hundreds_of_goals_that_are_not_due_costs_no_call(think
         await thinker.idle()
     assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
     assert await counted(thinker) == {}
+
+
+async def test_it_wakes_by_its_own_wish_and_no_more_after_two_to_no_effect(thinker: House) -> None:
+    wish = {"seconds": 600, "why": "to see"}
+    await spoken_to(thinker, "the import runs", cycle_rate=wish)
+    for number in (1, 2):
+        thinker.model.replies.append(thought(None, inner_speech=f"still running {number}", cycle_rate=wish))
+        await after(thinker, 601, number)
+    row = await thinker.one("SELECT occasion, refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert tuple(row) == ("wake", '[["cycle_rate", "rate"]]')
+    calls = len(thinker.prompts)
+    thinker.clock.turn(HOUR)
+    await thinker.idle()
+    assert len(thinker.prompts) == calls
+    await spoken_to(thinker, "and now?", cycle_rate={"seconds": 1, "why": "at once"})
+    row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert row["refused"] == '[["cycle_rate", "out_of_range"]]'
+    await spoken_to(thinker, "go on", cycle_rate=wish)
+    thinker.model.replies.append(thought(None, inner_speech="done"))
+    await after(thinker, 601, 3)
+
+
+async def test_eight_wakes_a_day_are_the_most(thinker: House) -> None:
+    thinker.clock.turn(DAY - thinker.clock.now_ms() / 1_000 % DAY + HOUR)  # no midnight comes between
+    wish = {"seconds": 60, "why": "to see"}
+    await spoken_to(thinker, "the import runs", cycle_rate=wish)
+    for number in range(1, 9):
+        note = {"type": "journal", "content": f"line {number}", "significance": 3}
+        thinker.model.replies.append(thought(None, inner_speech=f"{number}", memory_ops=[note], cycle_rate=wish))
+        await after(thinker, 61, number)
+    row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert row["refused"] == '[["cycle_rate", "rate"]]'

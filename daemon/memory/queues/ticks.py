@@ -14,6 +14,7 @@ from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
     AGAIN_MS,
+    KINDS,
     OCCASION,
     REFLECTING,
     STALE_AFTER_MS,
@@ -164,6 +165,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int)
     ticks = await transaction.rows(
         """
         UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now
+          AND (kind <> 'wake' OR due_ms > :now - 86400000) -- an old wish of a soul whose inner life was off meanwhile
           AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about
                                           AND g.state = 'open' AND g.due_ms <= :now))
         RETURNING seq, kind
@@ -187,7 +189,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int)
         author=person["author"],
         place=room["place"],
         audience=room["audience"],
-        params={OCCASION: "due" if any(row["kind"] == "due" for row in ticks) else "surprise"},
+        params={OCCASION: next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks))},
         now=now,
         process=REFLECTING,
     )

@@ -10,21 +10,22 @@ CHANGES: tuple[str, ...] = (
     # Goals in force are counted without those that are long stale.
     "CREATE INDEX goals_fresh ON goals (soul, max(touched_ms, coalesce(due_ms, 0))) WHERE state = 'open'",
     "CREATE INDEX thoughts_by_time ON thoughts (soul, at_ms)",
-    # What a soul has to think about unasked: `about` names it (a goal such as G1, '' for all that was
-    # otherwise than expected). At `due_ms` it is thought about; NULL: no more, or in the row `inbox` of the inbox now.
-    # `said` is a digest of what it thought last, `pause_ms` the time that it waited before. No row holds words.
+    # What a soul has to think about unasked: `about` names it (a goal such as G1, '' for all that was otherwise than
+    # expected, or for its own wish). At `due_ms` it is thought about; NULL: no more, or in the row `inbox` of the inbox
+    # now. `said` is a digest of what it thought last, `pause_ms` the time that it waited before. No row holds words.
     """
     CREATE TABLE ticks (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
       soul TEXT NOT NULL,
       workspace TEXT NOT NULL,
       conversation TEXT NOT NULL,
-      kind TEXT NOT NULL CHECK (kind IN ('due', 'surprise')),
+      kind TEXT NOT NULL CHECK (kind IN ('due', 'surprise', 'wake')),
       about TEXT NOT NULL,
       due_ms INTEGER,
       pause_ms INTEGER NOT NULL DEFAULT 0,
       said TEXT NOT NULL DEFAULT '',
       inbox TEXT NOT NULL DEFAULT '',
+      fruitless INTEGER NOT NULL DEFAULT 0,     -- how often in a row it woke by its own wish to no effect
       UNIQUE (conversation, kind, about)
     ) STRICT
     """,
