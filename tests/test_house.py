@@ -261,6 +261,11 @@ def test_the_locks_hold_a_version_and_hashes_of_all_that_is_installed_and_name_n
     assert lock.keys() == {"uv"}
 
 
+def test_the_lock_holds_all_that_its_packages_need() -> None:
+    checked = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_the_scripts_install_nothing_but_what_the_locks_hold() -> None:
     commands = [
         line
@@ -270,7 +275,7 @@ def test_the_scripts_install_nothing_but_what_the_locks_hold() -> None:
         if re.search(r"\bpip install\b", line)
     ]
     assert len(commands) == 2
-    assert "--require-hashes --only-binary :all:" in commands[0]
+    assert "--no-deps --require-hashes --only-binary :all:" in commands[0]
     assert "--no-index --no-deps --no-build-isolation -e ." in commands[1]
 
 
