@@ -43,7 +43,14 @@ def test_the_newest_step_matches_the_schema_version() -> None:
 
 @pytest.mark.parametrize(
     ("schema", "digest"),
-    [(4, "6b54ca931ae93bcf"), (5, "38cdf34b4e482ce1"), (9, "20fac504b48d7e5b"), (10, "dd4134f5ef46432b")],
+    [
+        (4, "6b54ca931ae93bcf"),
+        (5, "38cdf34b4e482ce1"),
+        (9, "20fac504b48d7e5b"),
+        (10, "dd4134f5ef46432b"),
+        (11, "ffdd4e9a8f74b611"),
+        (12, "4508a83a48b8d4f4"),
+    ],
 )
 def test_a_step_that_files_have_taken_is_never_changed(
     path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, digest: str
