@@ -19,6 +19,7 @@ from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
+from daemon.core.initiative import QuietHours
 from daemon.core.limits import Limits
 from daemon.core.notes import NoteBudget
 from daemon.core.ports.channel import Channel
@@ -270,6 +271,7 @@ def _services(
         capabilities=_capabilities(settings, channel, store, shared.library, shared.toolbox, clock),
         limits=partial(limits_of, settings),
         tick_budget=partial(tick_budget_of, settings),
+        quiet_hours=QuietHours.parse(settings.quiet_hours),
         known=store.known,
         standing=store.standing,
         forgetting=_forgetting(settings, store, clock, emit, bells),

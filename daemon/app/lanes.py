@@ -61,6 +61,7 @@ def build_lanes(
         alarm=alarm,
         ring_others=services.bells.ring_for_work,
         may_tick=lambda: services.tick_budget(services.soul()) is not None,
+        quiet=services.quiet_hours,
     )
     on_due = on_due_of(lanes, services.bells)
     due = (store.intentions, store.approvals, asks, store.due_predictions)

@@ -1,4 +1,4 @@
-"""What the daemon says about what a soul expects and means to do."""
+"""What the daemon says about what a soul expects, means to do and promised."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,6 +18,9 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "goal_none": "There is no {id} among my goals here.",
         "goal_over": "{id} is closed already; that stays as it is.",
         "goal_of_another": "{id} was not made for you: only the person it was made for can have it given up.",
+        "promised": "I'll come back to “{what}” by {when}; write `not now` if you'd rather not.",
+        "promise_kept": "I said that I'd come back to “{what}”. There is nothing new that I could say about it yet.",
+        "promises_declined": "All right, I won't come back to {what}.",
         "expected_by_rule": "{id} is decided by what happens, and not by words.",
     }
 )

@@ -16,8 +16,19 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.pairing import LETTERS
 from daemon.core.perception import Perception, Place
+from daemon.core.phrase_patterns import (
+    BINDING,
+    CODE,
+    DROPPING,
+    HANDING_OVER,
+    MOVING,
+    NUMBER,
+    OUTCOME,
+    REMEMBER,
+    TO_SESSION,
+    WORKING_ON,
+)
 
 
 class Command(StrEnum):
@@ -61,6 +72,7 @@ class Command(StrEnum):
     SHOW_THERE = "show there"
     OUTCOME = "outcome of an expectation"
     DROP_GOAL = "drop goal"
+    NOT_NOW = "not now"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -117,7 +129,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         Command.FORGET_ME_SURELY: ("yes, forget me", "yes forget me", "ja, vergiss mich", "ja vergiss mich"),
         Command.PAUSE: ("pause remembering", "stop remembering", "merk dir nichts", "merke dir nichts mehr"),
         Command.RESUME: ("resume remembering", "merk dir wieder etwas", "merke dir wieder etwas"),
-        Command.REMEMBER: (),  # it goes on with their own words, see `_REMEMBER`
+        Command.REMEMBER: (),  # it goes on with their own words, see `REMEMBER`
         Command.SESSIONS: (
             "sessions",
             "who is working on what",
@@ -132,12 +144,12 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         ),
         Command.WORKS_ON: (),  # a name stands in it, see `_NAMING`
         Command.HAND_OVER: (),  # and in this
-        Command.ASK: (),  # the name of a session stands in it, and words follow, see `_TO_SESSION`
+        Command.ASK: (),  # the name of a session stands in it, and words follow, see `TO_SESSION`
         Command.HAND: (),
-        Command.BIND: (),  # the same name stands in it, see `_BINDING`
+        Command.BIND: (),  # the same name stands in it, see `BINDING`
         Command.BIND_FOR_ALL: (),
         Command.UNBIND: ("unbind", "unbind this thread", "unbind the thread", "löse die bindung", "bindung lösen"),
-        Command.PAIR: (),  # a code stands in it, see `_CODE`
+        Command.PAIR: (),  # a code stands in it, see `CODE`
         Command.MY_KEYS: ("my keys", "show my keys", "list my keys", "meine schlüssel", "zeig meine schlüssel"),
         Command.END_KEY: ("end key #", "revoke key #", "beende schlüssel #", "schlüssel # beenden"),
         Command.END_KEYS: (
@@ -161,14 +173,15 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "erinnerung # löschen",
         ),
         Command.RESUME_REMINDER: ("resume reminder #", "erinnerung # fortsetzen", "setze erinnerung # fort"),
-        Command.MOVE_REMINDER: (),  # a time stands in it, see `_MOVING`
+        Command.MOVE_REMINDER: (),  # a time stands in it, see `MOVING`
         Command.SHOW_THERE: (
             *("also send that to the channel", "also send this to the channel", "also show that in the channel"),
             *("send that to the channel too", "send this to the channel too", "show that in the channel too"),
             *("schick das auch in den kanal", "sende das auch in den kanal", "zeig das auch im kanal"),
         ),
-        Command.OUTCOME: (),  # the id of an expectation stands in it, see `_OUTCOME`
-        Command.DROP_GOAL: (),  # and the id of a goal in this, see `_DROPPING`
+        Command.OUTCOME: (),  # the id of an expectation stands in it, see `OUTCOME`
+        Command.DROP_GOAL: (),  # and the id of a goal in this, see `DROPPING`
+        Command.NOT_NOW: ("not now", "not now please", "nicht jetzt", "jetzt nicht", "bitte nicht jetzt"),
         Command.EXPORT: (
             "export my memory",
             "export my memories",
@@ -212,7 +225,7 @@ AS_MESSAGE: Final = frozenset(
     {
         *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.HAND_OVER, Command.ASK, Command.HAND),
         *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
-        *(Command.SHOW_THERE, Command.OUTCOME, Command.DROP_GOAL),
+        *(Command.SHOW_THERE, Command.OUTCOME, Command.DROP_GOAL, Command.NOT_NOW),
     }
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
@@ -237,59 +250,7 @@ _MARK: Final = "!"
 _ALONE: Final = (Place.DM, Place.TERMINAL)
 _ONE_WORD: Final = ("why", "warum", "wieso", "weshalb")  # with a question mark they are a question to the soul
 _LONGEST: Final = 80  # characters of a phrase before its colon
-_REMEMBER: Final = re.compile(
-    r"(?:please |bitte )?(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir(?:,? dass|:))"
-    r"\s+(?P<words>[^\n?]{3,500})",
-    re.IGNORECASE,
-)
-_NO_NAME: Final = (
-    "you|we|i|he|she|it|they|this|that|the|a|an|my|your|our|his|her|"
-    "du|wir|ich|er|sie|es|ihr|man|das|die|der|den|ein|eine|mein|dein"
-)
-_NAME: Final = rf"(?!(?:{_NO_NAME})\b)[^\s,;()]+(?: [^\s,;()]+){{0,2}}?"
-_NAMING: Final = {
-    Command.WORKS_ON: re.compile(
-        rf"(?:what is|whats) (?P<name>{_NAME}) working on(?: now| right now| at the moment)?"
-        rf"|(?:woran|an was) arbeitet (?P<wer>{_NAME})(?: gerade| jetzt| im moment)?",
-        re.IGNORECASE,
-    ),
-    Command.HAND_OVER: re.compile(
-        rf"(?:please )?hand (?:this|the) (?:thread|conversation) (?:over |back )?to (?P<name>{_NAME})(?: please)?"
-        rf"|(?:bitte )?(?:übergib|gib) (?:diesen|den) thread (?:zurück |weiter )?an (?P<wer>{_NAME})(?: ab| weiter)?"
-        rf"|(?:bitte )?übergib (?:dieses|das) gespräch an (?P<wem>{_NAME})",
-        re.IGNORECASE,
-    ),
-}
-_SIGN: Final = (  # a letter or digit, or what belongs to letters and is no \w, as the vowel signs of Hindi
-    r"(?:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
-)
-_SESSION: Final = rf"(?P<name>{_SIGN}+(?:-{_SIGN}+)+)"
-_BINDING: Final = re.compile(
-    rf"(?:please )?bind {_SESSION} here(?P<all> for (?:everybody|everyone|all))?(?: please)?"
-    rf"|(?:bitte )?(?:binde|verbinde) {_SESSION.replace('name', 'wen')} hier(?P<alle> für alle)?(?: an)?(?: bitte)?",
-    re.IGNORECASE,
-)
-_TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself: why?* is a question to the soul
-    r"(?:please |bitte )?(?:(?P<ask>ask|frage?)|hand|gib|übergib)\s+[`*_\"]?"
-    rf"{_SESSION}[`*_\"]?\s*:"
-    r"\s*(?P<words>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_CODE: Final = re.compile(  # one of other letters must look like one: *pair programs* is talk
-    rf"(?:please |bitte )?(?:pair|kopple)(?: code)? (?:(?P<code>[{LETTERS}]{{4}}[- ]?[{LETTERS}]{{4}})"
-    r"|(?-i:(?P<odd>[A-Z0-9]{4}-[A-Z0-9]{4})))",
-    re.IGNORECASE,
-)
-_MOVING: Final = re.compile(
-    r"(?:please |bitte )?(?:move|change) reminder #?(?P<one>[0-9]{1,4}) to (?P<to>\S.{0,40})"
-    r"|(?:bitte )?(?:verschiebe|verlege) erinnerung #?(?P<eine>[0-9]{1,4}) auf (?P<auf>\S.{0,40})",
-    re.IGNORECASE,
-)
-_OUTCOME: Final = re.compile(r"p([0-9]{1,6}) (?:(yes|ja)|no|nein)", re.IGNORECASE)
-_DROPPING: Final = re.compile(
-    r"(?:please )?drop g([0-9]{1,6})(?: please)?|(?:bitte )?verwirf g([0-9]{1,6})", re.IGNORECASE
-)
-_NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
+_NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
 _AT_THE_END: Final = " .!?…"
 _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 
@@ -345,8 +306,8 @@ def _unmarked(text: str) -> Phrase | None:
     said = levelled(head)
     if not colon and said not in _BY_PHRASE and (naming := _naming(_plain(head))) is not None:
         return naming
-    numbers = _NUMBER.findall(said)
-    command = _BY_PHRASE.get(_NUMBER.sub("#", said))
+    numbers = NUMBER.findall(said)
+    command = _BY_PHRASE.get(NUMBER.sub("#", said))
     if command is None or (colon and command is not Command.WRONG) or (said in _ONE_WORD and _asks(head)):
         return None
     return Phrase(command, int(numbers[0]) if numbers else 0, words.strip())
@@ -354,24 +315,24 @@ def _unmarked(text: str) -> Phrase | None:
 
 def _with_words(text: str) -> Phrase | None:
     """A phrase in which the person's own words stand."""
-    if len(text) <= _LONGEST and (asked := _MOVING.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := MOVING.fullmatch(_plain(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
-    if len(text) <= _LONGEST and (asked := _OUTCOME.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := OUTCOME.fullmatch(_plain(text))) is not None:
         return Phrase(Command.OUTCOME, int(asked[1]), "yes" if asked[2] else "no")
-    if (asked := _REMEMBER.fullmatch(text)) is not None:
+    if (asked := REMEMBER.fullmatch(text)) is not None:
         return Phrase(Command.REMEMBER, words=asked["words"])
-    if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
+    if (asked := TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
         return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
-    if len(text) <= _LONGEST and (asked := _CODE.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := CODE.fullmatch(_plain(text))) is not None:
         return Phrase(Command.PAIR, words=_as_shown(asked["code"] or asked["odd"]))
     return None
 
 
 def _naming(text: str) -> Phrase | None:
-    if (asked := _BINDING.fullmatch(text)) is not None:
+    if (asked := BINDING.fullmatch(text)) is not None:
         command = Command.BIND_FOR_ALL if asked["all"] or asked["alle"] else Command.BIND
         return Phrase(command, name=asked["name"] or asked["wen"])
-    if (asked := _DROPPING.fullmatch(text)) is not None:
+    if (asked := DROPPING.fullmatch(text)) is not None:
         return Phrase(Command.DROP_GOAL, int(asked[1] or asked[2]))
     for command, pattern in _NAMING.items():
         if (asked := pattern.fullmatch(text)) is not None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from daemon.core.ports.models import JUST_THOUGHT, Prompt
+from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer, quoted
 
 _SURE: Final = 0.7  # of what is expected, where the line doesn't say
@@ -26,6 +26,7 @@ _FEELS: Final = re.compile(r"(?P<valence>[+-]?\d*\.?\d+)\s+(?P<arousal>[+-]?\d*\
 _WORLD: Final = re.compile(r"(?P<entity>\S+)\s+(?P<attribute>\S+)\s+(?P<value>\S.*)")
 _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
+_HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)[^"]*">\n(?P<goal>.*?)\n</note-', re.DOTALL)
 _SECONDS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -41,6 +42,8 @@ def rehearsal_answer(prompt: Prompt) -> str:
     if message.startswith(_RAW):
         return message.removeprefix(_RAW).strip()
     thought = Rehearsed(json.loads(prompt.placeholder), fields)
+    if thought.keep_promises(prompt):
+        return json.dumps(thought.parts, ensure_ascii=False)
     obeyed = [word for line in message.splitlines() if (word := thought.obey(line.strip()))]
     looked = any(JUST_THOUGHT in each.text for each in prompt.messages)
     looks = not looked and bool({"recall", "use"}.intersection(obeyed))
@@ -99,6 +102,15 @@ class Rehearsed:
         """Add a goal, such as "look at the import by 2h"."""
         what, due = _by(rest)
         return self.add("goal_updates", action="add", goal=what, due=due, follow_up=follow_up, why=_WHY)
+
+    def keep_promises(self, prompt: Prompt) -> bool:
+        """Say what was promised by now, and be done with it; gives whether anything was."""
+        asked = [each.text for each in prompt.messages if PROMISED_HERE in each.text]
+        held = [found for text in asked for found in _HELD.finditer(text[text.rindex(PROMISED_HERE) :])]
+        for found in held:
+            self.say_more("external_speech", f"You wanted: {found['goal']}")
+            self.add("goal_updates", action="complete", goal_id=found["id"], why=_WHY)
+        return bool(held)
 
     def intend(self, rest: str) -> bool:
         """Mean to do something later, such as "look at the import by 2h"."""

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import ChannelRefused
+from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.phrases import Phrase
@@ -134,6 +135,8 @@ class CurrentCycle:
     where it goes, what is to be stored; None where no session may be asked from here. `thoughts` are the last ones of a
     soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what
     becomes of it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well.
+    `promises` is how many things more it may promise the person here, None where it may promise nothing; in `quiet`
+    hours it says nothing unasked.
     """
 
     limits: Limits | None
@@ -154,6 +157,8 @@ class CurrentCycle:
     look_again: Callable[[WorkingMemory, Sequence[str]], Awaitable[WorkingMemory]] = _nothing_more
     silence: Callable[[], Silence] = _never_silent
     thinks_unasked: bool = False
+    promises: int | None = None
+    quiet: QuietHours = NEVER_QUIET
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.timetable import InThePast, TooFarAhead, when
 
 
@@ -12,6 +13,8 @@ class Moment:
     `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values` are those of the soul's
     soul.toml, `moods` those that it knows, none where that was checked before; half of one is gone after
     `half_life_minutes`. `wakes`: the soul may think by itself.
+    `promises` is how many things more it may promise the person whom it answers to come back to, None where it may
+    promise nothing here; in `quiet` hours it says nothing unasked.
     """
 
     now_ms: int
@@ -21,6 +24,8 @@ class Moment:
     moods: tuple[str, ...] = ()
     half_life_minutes: float = 120.0
     wakes: bool = True
+    promises: int | None = None
+    quiet: QuietHours = NEVER_QUIET
 
 
 def due_by(text: str, moment: Moment) -> int | str:

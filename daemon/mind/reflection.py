@@ -1,4 +1,4 @@
-"""A whole thought that is unasked and unread (seed 002): it is silent whatever it says."""
+"""A whole thought that is unasked (seed 002): it is silent whatever it says, unless words were promised."""
 
 from dataclasses import replace
 from typing import Final
@@ -8,6 +8,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.promising import promised_by_now, said_for_it, with_promises
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.silence import Silence
 from daemon.mind.steps.think import Considered, think
@@ -23,9 +24,12 @@ _SPEECH: Final = "external_speech"
 async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     """Think, and look something up `MOST_LOOKS` times at most; gives the memory, to which nothing was added.
 
-    An answer that can't be read leaves a degraded thought, which changes nothing. Raises ModelError.
+    An answer that can't be read leaves a degraded thought, which changes nothing. Where words were promised by now,
+    what it says is said, and else the house says a sentence. Raises ModelError.
     """
     context.motor.keep_silence(Silence.UNSEEN)
+    if promised := promised_by_now(context.perception, context.cycle.at_hand):
+        context = replace(context, memory=with_promises(context.memory, promised))
     reading = await reading_tools_of(context)
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
@@ -38,12 +42,15 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
             context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
             context.motor.think(_degraded(context))
             break
-        thought = _unsaid(considered)
+        thought = considered if promised else _unsaid(considered)
+        context.motor.settle(thought.reply)
         used = await reading.use(context, thought.output, looks=may_look)
         take_effect(context, thought, used, shown)
-        if look == MOST_LOOKS or not thought.looks:
+        if look == MOST_LOOKS or thought.reply or not thought.looks:
             break
         context = replace(context, memory=await look_again(context, thought, used))
+    if promised and not context.motor.reply:
+        context.motor.settle(said_for_it(context.motor.words, promised))
     return context.memory
 
 

@@ -1,4 +1,4 @@
-"""The soul thinks by itself, about what is due or came otherwise than expected; nothing of it is said."""
+"""The soul thinks by itself, about what is due or came otherwise than expected; only what was promised is said."""
 
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay
 from daemon.mind.reflection import reflect

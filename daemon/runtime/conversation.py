@@ -28,6 +28,7 @@ from daemon.core.tempo import Skipped
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
+from daemon.memory.queues.promises import TooManyPromises
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
@@ -42,6 +43,7 @@ from daemon.runtime.other_daemons import watch_other_daemons
 from daemon.runtime.out_of_money import cap_words
 from daemon.runtime.passing_on import pass_on
 from daemon.runtime.people.repeating import pause_refused
+from daemon.runtime.promises import words_for_promises
 from daemon.runtime.reader_doubts import ReadersUnknown
 from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
@@ -216,7 +218,7 @@ class ConversationHandler:
         """End an unasked thought that could not be thought."""
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, kind=type(error).__name__)
         cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
-        return await self._commit_words(cycle, "", ())
+        return await self._commit_words(cycle, await words_for_promises(cycle), ())
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
         """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
@@ -329,7 +331,7 @@ class ConversationHandler:
         newest, words = cycle.newest, cycle.words
         if newest.modality is Modality.EVENT or (newest.modality is Modality.TIME and not newest.content.strip()):
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
-            return await self._commit_words(cycle, "", ())
+            return await self._commit_words(cycle, await words_for_promises(cycle), ())
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         line = await line_of(cycle, words)
         came_up = f"\n\n{line}" if line else ""
@@ -367,7 +369,7 @@ class ConversationHandler:
         """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
-        if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame):
+        if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame | TooManyPromises):
             text_changed = isinstance(lost, Superseded)
             await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:

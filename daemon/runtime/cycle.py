@@ -24,6 +24,7 @@ from daemon.runtime.house_lists import list_below
 from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.repeating import bring_up_apart
+from daemon.runtime.promises import tell_of_promises
 from daemon.runtime.recalling import process_context, rules_of_reply
 from daemon.runtime.sharing import tell_others, with_notes_heard
 from daemon.runtime.shown_work import ShownSpeech, shown_solving
@@ -64,6 +65,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     if came_up := await line_of(cycle, motor.words):
         motor.show_below(came_up)
     list_below(cycle, motor)
+    tell_of_promises(cycle, motor)
     await services.names.learn((motor.reply,))
     motor.rewrite(services.names.in_reply)
     motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))

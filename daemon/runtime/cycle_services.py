@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from daemon.core.initiative import QuietHours
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience
 from daemon.core.ports.channel import Channel
@@ -79,7 +80,8 @@ class CycleServices:
     `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
     the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer. `till` pays for
-    model calls; `tick_budget` is for unasked ones, None where the soul makes none.
+    model calls; `tick_budget` is for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is
+    said unasked.
     """
 
     llm: LLM
@@ -109,6 +111,7 @@ class CycleServices:
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
     tick_budget: Callable[[Soul], TickBudget | None]
+    quiet_hours: QuietHours
     link_hosts: tuple[str, ...]
     known: KnownOfPerson
     standing: Remembering

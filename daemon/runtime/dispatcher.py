@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
+from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.last_line import LastLine
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
@@ -68,10 +69,12 @@ def lanes_of_soul(
     alarm: Bell,
     ring_others: Callable[[], None],
     may_tick: Callable[[], bool] = lambda: False,
+    quiet: QuietHours = NEVER_QUIET,
 ) -> tuple[AnyLane, ...]:
     """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts, jobs and titles.
 
-    What it thinks by itself, while it `may_tick`, takes none of those slots.
+    What it thinks by itself, while it `may_tick`, takes none of those slots; in people's `quiet` hours it keeps no
+    promise.
 
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
     a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something. `ring_others` is
@@ -112,19 +115,21 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    return conversations, overdue, posts, jobs, titles, _ticks(store, handler, may_tick, wakes=(bell, alarm))
+    ticks = Lane(
+        "ticks",
+        lambda: store.ticks.claim_next(quiet),
+        lambda: _when_allowed(store.ticks.next_due_ms, may_tick),
+        handler.handle,
+        asyncio.Semaphore(1),
+        wakes=(bell, alarm),
+        after=send,
+        park=handler.park,
+    )
+    return conversations, overdue, posts, jobs, titles, ticks
 
 
-def _ticks(
-    store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], wakes: tuple[Bell, ...]
-) -> AnyLane:
-    """What the soul thinks by itself, one at a time."""
-
-    async def next_due() -> int | None:
-        return await store.ticks.next_due_ms() if may_tick() else None
-
-    one = asyncio.Semaphore(1)
-    return Lane("ticks", store.ticks.claim_next, next_due, handler.handle, one, wakes=wakes, park=handler.park)
+async def _when_allowed(next_due: Callable[[], Awaitable[int | None]], may_tick: Callable[[], bool]) -> int | None:
+    return await next_due() if may_tick() else None
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

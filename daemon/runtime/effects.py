@@ -31,6 +31,7 @@ from daemon.processes.subprocesses import AFTER_A_VISIT
 from daemon.runtime.away import away_note, away_turn
 from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.promises import acts_of_promises, promises_kept
 from daemon.runtime.sharing import among_souls, said_to_souls
 from daemon.runtime.silence import nod_of
 from daemon.runtime.stream_of_thought import intentions_come_back, stale_goals_shown, thoughts_of
@@ -95,6 +96,7 @@ def effect_of_cycle(
             *said_to_souls(cycle, parts),
             *(stale_goals_shown(cycle) if parts else ()),
             *(intentions_come_back(cycle) if parts or motor.thoughts else ()),
+            *acts_of_promises(cycle, motor, parts),
         ),
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         visit_note=_note_of_visit(cycle, soul, thinking.run.state),
@@ -146,7 +148,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         nonce=cycle.nonce,
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
         dates=dict(cycle.dates),
-        acts=said_to_souls(cycle, parts),
+        acts=(*said_to_souls(cycle, parts), *promises_kept(cycle, parts)),
         used_tools=frozenset(cycle.used_tools),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
         cap_shown_day=cycle.cap_shown_day,

@@ -36,6 +36,7 @@ from daemon.runtime.following_links import follow_links
 from daemon.runtime.looking_beside import look_beside
 from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
+from daemon.runtime.promises import room_for_promises
 from daemon.runtime.sensing import sense_files
 from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.runtime.silence import silence_of
@@ -133,6 +134,8 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         look_again=looked_again,
         silence=partial(silence_of, cycle, soul),
         thinks_unasked=services.tick_budget(soul) is not None,
+        promises=await room_for_promises(cycle, soul),
+        quiet=services.quiet_hours,
     )
 
 

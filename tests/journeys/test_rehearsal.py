@@ -61,3 +61,13 @@ async def test_what_it_means_to_do_comes_back_when_it_is_due(house: House) -> No
     await house.answered("Ada", "dm", "say: hello")
     assert "you meant to do at" in house.last_prompt()
     assert "ask about the import" in house.last_prompt()
+
+
+async def test_it_keeps_what_it_promised_when_it_is_due(house: House) -> None:
+    await house.restart(name="tess", cycle_enabled=True, cycle_tokens_hour=100_000, quiet_hours="")
+    assert "I'll come back to “the import”" in await house.answered(
+        "Ada", "dm", "say: fine\nfollow up: the import by 2h"
+    )
+    house.clock.turn(2 * 3_600 + 1)
+    await house.reply("D0ADA", "You wanted: the import")
+    assert (await house.one("SELECT state FROM goals"))["state"] == "done"

@@ -11,6 +11,7 @@ import pytest
 
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
+from daemon.core.initiative import NEVER_QUIET
 from daemon.core.last_line import FAULTS
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, ConversationKey
@@ -126,6 +127,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         conversations.stumbled = asyncio.Event()
         house = CycleServices(
             tick_budget=lambda _: None,
+            quiet_hours=NEVER_QUIET,
             llm=ScriptedLLM("Three looms."),
             channel=channel,
             clock=clock,

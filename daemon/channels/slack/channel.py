@@ -303,7 +303,7 @@ class SlackChannel:
         reader = self._reader
         scopes = reader.identity.scopes if reader is not None else frozenset[str]()
         command = command_of(conversation.soul) if not scopes or COMMANDS_SCOPE in scopes else ""
-        return Offers(not scopes or FILES_SCOPE in scopes, command, nods=MARKS_SCOPE in scopes)
+        return Offers(not scopes or FILES_SCOPE in scopes, command, nods=MARKS_SCOPE in scopes, unasked=True)
 
     def waits_for(self, command: str) -> bool:
         """See `Channel.waits_for`."""

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from daemon.core.config.fields import SettingsFields
+from daemon.core.initiative import QUIET_HOURS
 
 
 class MindFields(SettingsFields):
@@ -12,7 +13,7 @@ class MindFields(SettingsFields):
     cycle_enabled: bool = Field(
         False,
         description='Whether souls with mind = "cycle" think unasked about what is due (docs/MIND.md); '
-        "soul.toml can override it. Nothing of such a thought is posted.",
+        "soul.toml can override it. Of such thoughts only what was promised is posted.",
     )
     cycle_tokens_hour: int = Field(
         20_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts within an hour."
@@ -22,4 +23,9 @@ class MindFields(SettingsFields):
     )
     cycle_usd_day: float = Field(
         1.0, ge=0, description="US dollars that each soul may spend on such thoughts in a day."
+    )
+    quiet_hours: str = Field(
+        "20:00-08:00",
+        pattern=rf"^({QUIET_HOURS})$",
+        description="When a soul says nothing unasked, on each person's own clock; empty: at no time.",
     )

@@ -66,12 +66,14 @@ class Room:
 class Offers:
     """What a channel has for people beside words.
 
-    Whether it opens `files` that they send, the slash `command`, and whether it `nods`: shows a reaction at a message.
+    Whether it opens `files` that they send, the slash `command`, whether it `nods`: shows a reaction at a message,
+    and whether it shows them what is said `unasked`, later.
     """
 
     files: bool = False
     command: str = ""
     nods: bool = False
+    unasked: bool = False
 
 
 class Channel(Gate, Protocol):

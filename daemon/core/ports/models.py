@@ -65,6 +65,9 @@ class Message:
 REPLY_MARK: Final = "{reply}"
 """Where the placeholder model's own words go in a `placeholder` in JSON."""
 
+PROMISED_HERE: Final = "You promised them here to come back to this"
+"""What a prompt says of what was promised by now, by which the rehearsal model knows it."""
+
 JUST_THOUGHT: Final = "your thought a moment ago"
 """Whose words those are that a soul thought before it looked something up, about the same message."""
 

@@ -1,6 +1,6 @@
 """What a soul has in mind before some readers beside its thoughts, read at once for a message."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -14,6 +14,7 @@ from daemon.memory.mind.dropping import NamedGoal, goal_known
 from daemon.memory.mind.goals import Goal, goals_at_hand
 from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
+from daemon.memory.queues.promises import promised_here, promises_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,14 @@ class Minds:
         """What `goal_known` gives. Raises StoreError."""
         found = partial(goal_known, conversation=conversation, readers=readers, name=name)
         return await self._database.read(found)
+
+    async def promises_to(self, soul: str, workspace: str, person: str) -> int:
+        """What `promises_to` gives. Raises StoreError."""
+        return await self._database.read(partial(promises_to, soul=soul, workspace=workspace, person=person))
+
+    async def promised_here(self, conversation: ConversationKey, person: str) -> Sequence[str]:
+        """What `promised_here` gives. Raises StoreError."""
+        return await self._database.read(partial(promised_here, conversation=conversation, person=person))
 
     async def at_hand(
         self, conversation: ConversationKey, readers: Readers, speaking: Collection[str] | None = None

@@ -13,6 +13,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.id_series import next_number
 from daemon.memory.mind.goals import IN_FORCE, MOST_OPEN
 from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.queues.promises import promise
 from daemon.memory.records import as_json, conversation_columns
 from daemon.memory.stream.parts import PartsTaken, StoredThought
 from daemon.memory.stream.readable import came_before
@@ -28,7 +29,10 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class GoalChange:
-    """One change: a new goal in words, or another state, priority or time of the goal `id`; 0 and None leave it."""
+    """One change: a new goal in words, or another state, priority or time of the goal `id`; 0 and None leave it.
+
+    A new one is `promised` where the reply of the same commit says that words about it will come by `due_ms`.
+    """
 
     action: Literal["add", "complete", "reprioritize", "abandon"]
     goal: str = ""
@@ -36,6 +40,7 @@ class GoalChange:
     priority: float | None = None
     due_ms: int = 0
     why: str = ""
+    promised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class GoalChanges:
         return len(self.changes) + len(self.refused)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """Carry out what the house's checks let it. Raises StoreError."""
+        """Carry out what the house's checks let it. Raises StoreError, TooManyPromises."""
         reasons = [await _change(transaction, one, thought) for one in self.changes]
         return PartsTaken(reasons.count(""), (*self.refused, *filter(None, reasons)))
 
@@ -171,11 +176,17 @@ async def _change(transaction: Transaction, change: GoalChange, thought: StoredT
 async def _add(transaction: Transaction, change: GoalChange, thought: StoredThought) -> str:
     where = thought.conversation
     for row in await the_same_goals(transaction, change.goal, thought):
-        if came_before(row, where, thought.readers):
-            return await _touch(transaction, row, thought)
-    if not await has_room(transaction, where, thought.audience, thought.now):
+        if came_before(row, where, thought.readers) and (not change.promised or _is_theirs(row, thought)):
+            refused = await _touch(transaction, row, thought)
+            if change.promised:
+                await promise(transaction, where, row["id"], thought.person, change.due_ms)
+            return refused
+    # what people were told is kept: the bound on promises was looked at before, and is looked at again
+    if not (change.promised or await has_room(transaction, where, thought.audience, thought.now)):
         return "too_many"
-    await store_goal(transaction, change, thought)
+    name = await store_goal(transaction, change, thought)
+    if change.promised:
+        await promise(transaction, where, name, thought.person, change.due_ms)
     return ""
 
 
@@ -222,8 +233,9 @@ async def _touch(
     if change is not None:
         await transaction.run(
             """
-            UPDATE goals SET priority = coalesce(:priority, priority), due_ms = coalesce(:due, due_ms), why = :why,
-              changed_by = :thought WHERE seq = :seq
+            UPDATE goals SET priority = coalesce(:priority, priority), why = :why, changed_by = :thought,
+              due_ms = CASE WHEN follow_up = 1 AND kept_ms IS NULL THEN due_ms ELSE coalesce(:due, due_ms) END
+            WHERE seq = :seq -- the time of a promise stands: its person was told it
             """,
             seq=row["seq"],
             priority=change.priority,
@@ -232,6 +244,11 @@ async def _touch(
             thought=thought.id,
         )
     return ""
+
+
+def _is_theirs(row: sqlite3.Row, thought: StoredThought) -> bool:
+    """Whether a goal was made here for the person who is answered."""
+    return bool(row["behalf"] == thought.person and row["conversation"] == str(thought.conversation))
 
 
 def _may_touch(row: sqlite3.Row, thought: StoredThought) -> bool:

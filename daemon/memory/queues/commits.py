@@ -73,13 +73,13 @@ class Commits(WorkerStore):
             await settle(transaction, effect.claim.conversation, came, effect.given, now)
             if effect.thoughts is not None:
                 await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)
-            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now)
             await self._store_posts(transaction, effect, now)
             await end_unanswered_step(transaction, effect, now)
             await note_title(transaction, effect, now)
             if effect.asker is not None:
                 for act in effect.acts:
                     await act.perform(transaction, effect.asker, now)
+            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now)
             ended = await note_visit(transaction, effect.claim.conversation, effect.visit_note, len(effect.turns), now)
             for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):
                 turn, lull = effect.claim.version + 1, effect.lulls.get(kind, 0)

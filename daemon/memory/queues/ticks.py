@@ -1,8 +1,8 @@
 """What a soul thinks about unasked: goals that are due, and what came otherwise than expected.
 
 A tick becomes a perception in its conversation's inbox, so that it has the claim, the fence and the commit of all
-others. Nothing of it is posted. One is under way at once for each soul, over all daemons, and none while anything else
-waits to be answered.
+others. Nothing of it is posted but words that were promised. One is under way at once for each soul, over all daemons,
+and none while anything else waits to be answered.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, get_args
 
+from daemon.core.initiative import PROMISED, QuietHours
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
@@ -27,12 +28,14 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.promises import Due, is_promised, promises_due
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
 from daemon.memory.worker_store import WorkerStore
 
 NO_LONGER_IDLE: Final = "no longer idle"
 """Why a silence or a tick is dismissed where something else came first."""
 
+_AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
 _AT_ONCE: Final = 100  # noted in one transaction, which has to be short
 _SCOPE: Final = "soul = :soul AND workspace = :workspace"
 _ALL_WAIT: Final = f"EXISTS (SELECT 1 FROM conversations WHERE {_SCOPE} AND waiting_ms IS NOT NULL)"  # noqa: S608 - a constant
@@ -59,10 +62,11 @@ class Ticks(WorkerStore):
             """  # noqa: S608 - constants
         )
 
-    async def claim_next(self) -> Claim | None:
+    async def claim_next(self, quiet: QuietHours) -> Claim | None:
         """Claim the conversation in which something is to be thought about, with a perception of it; None without any.
 
-        All that is due there by now is one thought's.
+        All that is due there by now is one thought's. What was promised to a person waits until their `quiet` hours are
+        over.
         """
 
         async def choose(transaction: Transaction, now: int) -> str | None:
@@ -78,7 +82,7 @@ class Ticks(WorkerStore):
                 **self._worker.scope,
             )
             for row in rows:
-                if await _put_into_inbox(transaction, row["conversation"], now):
+                if await _put_into_inbox(transaction, row["conversation"], now, quiet):
                     return str(row["conversation"])
             return None
 
@@ -89,7 +93,8 @@ class Ticks(WorkerStore):
         scope = self._worker.scope
         goals = await transaction.rows(
             f"""
-            SELECT id, conversation, due_ms > :stale AS in_force FROM goals WHERE {_GOALS} AND due_ms <= :now
+            SELECT id, conversation, due_ms > :stale OR (follow_up = 1 AND told_in <> '') AS in_force FROM goals
+            WHERE {_GOALS} AND due_ms <= :now
             ORDER BY due_ms LIMIT :most
             """,  # noqa: S608 - constants
             now=now,
@@ -132,7 +137,7 @@ async def settle_ticks(
     dismissed: Mapping[str, Dismissal],
     now: int,
 ) -> None:
-    """In the commit of a cycle, after its thoughts were stored: when its ticks are thought about again, if ever."""
+    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
     for message in claimed:
         if message.perception.process != REFLECTING:
             continue
@@ -159,9 +164,16 @@ async def settle_ticks(
         await _count(transaction, where, skipped, now)
 
 
-async def _put_into_inbox(transaction: Transaction, conversation: str, now: int) -> bool:
-    """Make one perception of all that is due in a conversation; False where there is no person to think with."""
+async def _put_into_inbox(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> bool:
+    """Make one perception of all that is due in a conversation; False where there is no person to think with.
+
+    Where words were promised whose time isn't quite there, all of it waits.
+    """
     where = {"id": conversation, "now": now}
+    promised = await promises_due(transaction, conversation, now, quiet)
+    if promised is not None and promised.later_ms:
+        await _put_off(transaction, conversation, promised, now)
+        return False
     ticks = await transaction.rows(
         """
         UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now
@@ -180,16 +192,20 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int)
     room = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=conversation)
     if not ticks or person is None or room is None:
         return False
+    author = person["author"] if promised is None else promised.person
     first = min(int(row["seq"]) for row in ticks)
     id_ = await store_internal_event(
         transaction,
         name=f"tick {first} {now}",
         conversation=ConversationKey.parse(conversation),
         modality=Modality.TIME,
-        author=person["author"],
+        author=author,
         place=room["place"],
         audience=room["audience"],
-        params={OCCASION: next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks))},
+        params={
+            OCCASION: next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks)),
+            **({} if promised is None else {PROMISED: list(promised.goals)}),
+        },
         now=now,
         process=REFLECTING,
     )
@@ -198,7 +214,20 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int)
     return True
 
 
+async def _put_off(transaction: Transaction, conversation: str, promised: Due, now: int) -> None:
+    await transaction.run(
+        "UPDATE ticks SET due_ms = :later WHERE conversation = :id AND due_ms <= :now",
+        later=promised.later_ms,
+        id=conversation,
+        now=now,
+    )
+    if promised.why:
+        await _count(transaction, ConversationKey.parse(conversation), promised.why, now)
+
+
 async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
+    if skipped in _AGAIN_AFTER_MS and await is_promised(transaction, row["soul"], row["about"], now):
+        return _AGAIN_AFTER_MS[skipped]
     if skipped == "words":
         return None  # the thought that answers them was given it
     if skipped == "budget":

@@ -45,7 +45,8 @@ retrieve with a query to look into your memory: if you say nothing aloud then, y
 - self_model_updates: how you are now, what you became unsure or sure of, what you learned about yourself.
 - world_model_updates: what you now hold about people and things.
 - goal_updates: goals of yours that you add, complete, reprioritize or abandon (by goal_id, as G1), each with why; due \
-as "in 2h", "17:30" or an ISO time.
+as "in 2h", "17:30" or an ISO time; follow_up if you come back to them about it by then: a line \
+below your reply says so.
 - tool_calls: {tools}
 - emotional_state: how it feels, and how far that moved you, each -1 to 1; mood is one of: {moods}.
 - growth_reflection: whether this moment is worth learning from.

@@ -51,6 +51,7 @@ from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
 from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
+from daemon.runtime.people.promises import decline_promises, is_promised_something
 from daemon.runtime.people.room_way import show_way, tell_way
 from daemon.runtime.people.showing_there import show_there
 
@@ -123,6 +124,8 @@ async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
         return not is_soul and await asks_for_sessions(cycle, phrase)
     if phrase.command in (Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL):
         return await means_session(cycle, phrase)
+    if phrase.command is Command.NOT_NOW:
+        return await is_promised_something(cycle)
     return phrase.command is not Command.REMEMBER or _may_note(cycle, phrase)
 
 
@@ -196,6 +199,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.SHOW_THERE: show_there,
     Command.OUTCOME: heed_outcome,
     Command.DROP_GOAL: drop_goal,
+    Command.NOT_NOW: decline_promises,
 }
 """What is not about a person's own memory."""
 

@@ -1,0 +1,172 @@
+"""What a soul promised to come back to: a goal of which its person was told that words about it will come.
+
+A promise is open from the post that tells of it until words about it are posted, its goal is closed, or its person
+declines it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from daemon.core.errors import LostLease
+from daemon.core.initiative import MOST_PROMISED, QuietHours
+from daemon.core.perception import ConversationKey
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import as_json
+
+_OPEN: Final = "state = 'open' AND follow_up = 1 AND kept_ms IS NULL"
+_LOOK_AGAIN_MS: Final = 60_000  # while the post that tells of a promise is still on its way
+
+
+class TooManyPromises(LostLease):
+    """Another conversation promised its person something meanwhile; nothing was written, and a new cycle is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Promises in one conversation whose time has come: the ids of their goals, and the person they were made to.
+
+    `later_ms` is the moment (ms, UTC) for which they have to wait, 0 where they needn't, and `why` the reason.
+    """
+
+    person: str = ""
+    goals: tuple[str, ...] = ()
+    later_ms: int = 0
+    why: Literal["", "quiet"] = ""
+
+
+async def promises_to(transaction: Transaction, workspace: str, soul: str, person: str) -> int:
+    """How many promises to a person (platform id) are open."""
+    row = await transaction.one(
+        f"""
+        SELECT count(*) AS n FROM goals
+        WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {_OPEN}
+        """,  # noqa: S608 - a constant
+        person=person,
+        workspace=workspace,
+        soul=soul,
+    )
+    return int(row["n"]) if row else 0
+
+
+async def promise(transaction: Transaction, conversation: ConversationKey, name: str, person: str, due_ms: int) -> None:
+    """Make a goal a promise that is told in this commit. Raises TooManyPromises."""
+    soul = conversation.soul
+    await transaction.run(
+        """
+        UPDATE goals SET follow_up = 1, told_in = '', kept_ms = NULL, due_ms = :due WHERE soul = :soul AND id = :name
+        """,
+        due=due_ms,
+        soul=soul,
+        name=name,
+    )
+    if await promises_to(transaction, conversation.workspace, soul, person) > MOST_PROMISED:
+        raise TooManyPromises("too much is promised to this person by now", hint="nothing to do: it is thought anew")
+
+
+async def promises_due(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> Due | None:
+    """The promises in a conversation whose time has come, all to one person; None without any.
+
+    One counts from when its person can have read of it; one of which no post told is none.
+    """
+    rows = await transaction.rows(
+        f"""
+        SELECT goals.id, goals.behalf, goals.workspace, coalesce(outbox.state, 'sent') AS told FROM goals
+        LEFT JOIN outbox ON outbox.id = goals.told_in
+        WHERE goals.conversation = :conversation AND goals.{_OPEN} AND told_in <> '' AND due_ms <= :now
+          AND coalesce(outbox.state, 'sent') IN ('sent', 'pending', 'sending')
+        ORDER BY due_ms, goals.seq
+        """,  # noqa: S608 - a constant
+        conversation=conversation,
+        now=now,
+    )
+    if not rows:
+        return None
+    person = rows[0]["behalf"]
+    theirs = [row for row in rows if row["behalf"] == person]
+    told = tuple(row["id"] for row in theirs if row["told"] == "sent")
+    if not told:
+        return Due(person, later_ms=now + _LOOK_AGAIN_MS)
+    later = quiet.over(now, await zone_in(transaction, rows[0]["workspace"], person))
+    return Due(person, told, later, "quiet") if later > now else Due(person, told)
+
+
+async def is_promised(transaction: Transaction, soul: str, name: str, now: int) -> bool:
+    """Whether words about a goal were promised by now and are still owed."""
+    row = await transaction.one(
+        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {_OPEN} AND told_in <> '' AND due_ms <= :now",  # noqa: S608
+        soul=soul,
+        name=name,
+        now=now,
+    )
+    return row is not None
+
+
+async def promised_here(transaction: Transaction, conversation: ConversationKey, person: str) -> Sequence[str]:
+    """What is promised to a person in a conversation, in the words of the goals; the oldest first."""
+    rows = await transaction.rows(
+        f"""
+        SELECT goal FROM goals WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND told_in <> ''
+        ORDER BY seq
+        """,  # noqa: S608 - a constant
+        conversation=str(conversation),
+        person=person,
+    )
+    return [row["goal"] for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class PromisesTold:
+    """The post with this key tells of what was promised in the same commit."""
+
+    post: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await transaction.run(
+            f"""
+            UPDATE goals SET told_in = :post
+            WHERE conversation = :conversation AND {_OPEN} AND told_in = '' AND touched_ms = :now
+            """,  # noqa: S608 - a constant
+            post=self.post,
+            conversation=str(asker.conversation),
+            now=now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PromisesKept:
+    """Words about these goals are posted with the same commit, so that nothing more is owed."""
+
+    goals: tuple[str, ...]
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await transaction.run(
+            """
+            UPDATE goals SET kept_ms = :now
+            WHERE soul = :soul AND workspace = :workspace AND id IN (SELECT value FROM json_each(:goals))
+            """,
+            now=now,
+            goals=as_json(list(self.goals)),
+            **asker.scope,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PromisesDeclined:
+    """Their person doesn't want to hear of what was promised to them in this conversation."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await transaction.run(
+            f"""
+            UPDATE goals SET follow_up = 0, touched_ms = :now
+            WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND told_in <> ''
+            """,  # noqa: S608 - a constant
+            now=now,
+            conversation=str(asker.conversation),
+            person=asker.person,
+        )

@@ -1,0 +1,45 @@
+"""What a soul promised to come back to, once its time has come."""
+
+from typing import Final
+
+from daemon.core.initiative import PROMISED
+from daemon.core.perception import Perception
+from daemon.core.ports.models import PROMISED_HERE
+from daemon.core.sentences import Words
+from daemon.core.text import one_line, shortened
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.mind.at_hand import AtHand
+from daemon.memory.mind.goals import Goal
+from daemon.soul_engine.perceiving import NOTE
+
+_LONGEST: Final = 200  # characters of a goal in a line of the house
+
+_OPENING: Final = f"""\
+({PROMISED_HERE}, and its time has come. What you write in external_speech is posted here \
+now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, they are \
+told so in your name. What you promised:)"""
+
+
+def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
+    """The goals about which words are owed now, as far as those who read may still know of them."""
+    names = perception.params.get(PROMISED)
+    owed = {str(one) for one in names} if isinstance(names, list) else frozenset()
+    return tuple(one for one in at_hand.goals if one.id in owed)
+
+
+def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...]) -> WorkingMemory:
+    """The memory with what was promised, as data."""
+    memory = memory.with_memory(Memory(Role.SYSTEM, _OPENING))
+    for one in promised:
+        memory = memory.with_memory(Memory(Role.USER, one.goal, name=f"your goal {one.id}", metadata={"kind": NOTE}))
+    return memory
+
+
+def said_for_it(words: Words, promised: tuple[Goal, ...]) -> str:
+    """What the house says where the soul says nothing about what it promised; empty where nothing was."""
+    return "\n".join(words.say("promise_kept", what=in_short(one.goal)) for one in promised)
+
+
+def in_short(goal: str) -> str:
+    """A goal as a line of the house names it."""
+    return shortened(one_line(goal), _LONGEST)

@@ -1,0 +1,65 @@
+"""What a soul promises to come back to: told below the reply that promises it, and kept in words."""
+
+from collections.abc import Iterator
+
+from daemon.core.initiative import MOST_PROMISED, PROMISED
+from daemon.core.perception import Modality, Place
+from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
+from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.promises import PromisesKept, PromisesTold
+from daemon.memory.records import Speaks
+from daemon.mind.motor import Motor
+from daemon.mind.promising import in_short, promised_by_now, said_for_it
+from daemon.runtime.cycle_state import Cycle
+from daemon.soul import Soul
+
+
+async def room_for_promises(cycle: Cycle, soul: Soul) -> int | None:
+    """How many things more the soul may promise the person who is answered; None where it may promise nothing.
+
+    It does so where it thinks by itself, to people, in a conversation that it can go on with. Raises StoreError.
+    """
+    newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
+    if services.tick_budget(soul) is None or newest.modality is not Modality.WORDS or newest.bot:
+        return None
+    theirs = Speaks.of(newest.author) is Speaks.PERSON and newest.author not in cycle.paused
+    goes_on = where.posted_in or newest.place is Place.DM
+    if not (theirs and goes_on and services.channel.offers(where).unasked):
+        return None
+    return max(0, MOST_PROMISED - await services.minds.promises_to(where.soul, where.workspace, newest.author))
+
+
+def tell_of_promises(cycle: Cycle, motor: Motor) -> None:
+    """Say below a reply what the soul promises with it, and how to decline it."""
+    alone = cycle.newest.place is Place.DM
+    for one in _promised(motor):
+        when = motor.time(one.due_ms, cycle.newest.zone, alone=alone)
+        motor.show_below(motor.words.say("promised", what=in_short(one.goal), when=when))
+
+
+def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
+    """What is stored of promises with a reply of these parts."""
+    told = (PromisesTold(cycle.claim.key(len(parts) - 1)),) if parts and any(_promised(motor)) else ()
+    return (*told, *promises_kept(cycle, parts))
+
+
+def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
+    """What is stored where these parts are words that were promised."""
+    due = promised_by_now(cycle.newest, cycle.at_hand) if parts and cycle.is_tick else ()
+    return (PromisesKept(tuple(one.id for one in due)),) if due else ()
+
+
+async def words_for_promises(cycle: Cycle) -> str:
+    """What the house says where the soul can't think about what it promised; empty where nothing is due.
+
+    Raises StoreError.
+    """
+    if not cycle.is_tick or PROMISED not in cycle.newest.params:
+        return ""
+    cycle.at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
+    return said_for_it(cycle.words, promised_by_now(cycle.newest, cycle.at_hand))
+
+
+def _promised(motor: Motor) -> Iterator[GoalChange]:
+    parts = (part for thought in motor.thoughts for part in thought.parts if isinstance(part, GoalChanges))
+    return (one for part in parts for one in part.changes if one.promised)

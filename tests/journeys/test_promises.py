@@ -1,0 +1,202 @@
+"""What a soul promises to come back to: told below its reply, kept when it is due, and declined by a phrase."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from daemon.core.errors import ModelUnavailable
+from tests.given import shown
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import adding, thought
+from tests.models import after as until
+
+HOUR, DAY = 3_600, 86_400
+ALONE: dict[str, Any] = {
+    "name": "tess",
+    "visit_silence": 60 * DAY,
+    "dormant_after": 90 * DAY,
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 1_000_000,
+    "cycle_tokens_day": 10_000_000,
+    "quiet_hours": "",
+}
+"""No silence is so long that the soul itself thinks of it, no budget is met, and it is never quiet."""
+
+
+@pytest.fixture
+async def thinker(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts, also by itself."""
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE)
+    return empty_house
+
+
+def promising(goal: str, due: str = "in 2h") -> dict[str, object]:
+    """A goal about which words are promised, as a model writes it."""
+    return adding(goal, due=due, follow_up=True)
+
+
+async def promised(house: House, goal: str, due: str = "in 2h", *, room: str = "dm", person: str = "Ada") -> str:
+    """Say something that the soul answers with a promise; gives the reply."""
+    house.model.replies.append(thought("I will look.", goal_updates=[promising(goal, due)]))
+    return await house.answered(person, room, f"the {goal}, please")
+
+
+async def said_after(house: House, seconds: float, containing: str, room: str = "D0ADA") -> None:
+    """Let time pass until words are posted."""
+    house.clock.turn(seconds)
+    await house.reply(room, containing)
+
+
+async def posts(house: House) -> int:
+    """How many calls put words into the workspace."""
+    return len(await house.posting_calls())
+
+
+async def quiet_after(house: House, seconds: float) -> None:
+    """Let time pass in which nothing is posted."""
+    before = await posts(house)
+    house.clock.turn(seconds)
+    await house.idle()
+    assert await posts(house) == before
+
+
+async def test_a_promise_is_told_below_the_reply_and_kept_once_when_it_is_due(thinker: House) -> None:
+    reply = await promised(thinker, "import")
+    assert reply.startswith("I will look.")
+    assert "I'll come back to “import” by " in reply
+    assert "`not now`" in reply
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought("The import ran.", goal_updates=[done]))
+    await said_after(thinker, 2 * HOUR + 1, "The import ran.")
+    prompt = shown(thinker.prompts[-1])
+    assert "You promised them here to come back to this" in prompt
+    assert 'about="your goal G1">\nimport\n</note-' in prompt
+    row = await thinker.one("SELECT occasion, spoke, refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert tuple(row) == ("due", 1, "[]")
+    await quiet_after(thinker, 3 * DAY)
+    assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
+
+
+async def test_a_soul_that_then_says_nothing_is_spoken_for(thinker: House) -> None:
+    await promised(thinker, "import")
+    thinker.model.replies.append(thought(None, inner_speech="no idea"))
+    await said_after(thinker, 2 * HOUR + 1, "There is nothing new that I could say about it yet.")
+    thinker.model.replies += [thought("and again", inner_speech=f"{number}") for number in range(6)]
+    await quiet_after(thinker, 2 * DAY)
+
+
+@pytest.mark.parametrize("trouble", ["budget", "model", "form"])
+async def test_a_promise_is_kept_without_budget_or_model(empty_house: House, trouble: str) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE | ({"cycle_tokens_hour": 100} if trouble == "budget" else {}))
+    await promised(empty_house, "import")
+    down: list[Any] = [ModelUnavailable("it is down", hint="wait")] * 4
+    empty_house.model.replies += {"budget": [], "model": down, "form": ["I am no JSON", "nor am I"]}[trouble]
+    await said_after(empty_house, 2 * HOUR + 1, "I said that I'd come back to “import”.")
+    await quiet_after(empty_house, DAY)
+
+
+async def test_what_is_done_before_its_time_stays_silent(thinker: House) -> None:
+    await promised(thinker, "import")
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought("It ran already.", goal_updates=[done]))
+    await thinker.answered("Ada", "dm", "any news?")
+    await quiet_after(thinker, DAY)
+
+
+async def test_not_now_declines_it_without_a_call_and_is_talk_where_nothing_is_promised(thinker: House) -> None:
+    await promised(thinker, "import")
+    calls = len(thinker.prompts)
+    assert "I won't come back to “import”" in await thinker.answered("Ada", "dm", "not now")
+    assert len(thinker.prompts) == calls
+    thinker.model.replies.append(thought(None))
+    await quiet_after(thinker, DAY)
+    thinker.model.replies.append(thought("All right."))
+    assert await thinker.answered("Ada", "dm", "not now") == "All right."
+
+
+async def test_in_quiet_hours_nothing_is_said_and_a_promise_is_dated_past_them(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE | {"quiet_hours": "20:00-08:00"})
+    empty_house.clock.turn(DAY - empty_house.clock.now_ms() / 1_000 % DAY + 19 * HOUR)  # 19:00 UTC
+    reply = await promised(empty_house, "import", "in 3h")
+    zone = (await empty_house.rows("SELECT zone FROM person_zones"))[0]["zone"]
+    assert "08:00" in reply, zone
+    await empty_house.restart(**ALONE | {"quiet_hours": "20:00-08:00"})
+    await quiet_after(empty_house, 6 * HOUR)
+    calls = len(empty_house.prompts)
+    assert calls == 1
+    empty_house.model.replies.append(thought("The import ran."))
+    await said_after(empty_house, 14 * HOUR, "The import ran.")
+
+
+async def test_three_are_the_most_and_a_fourth_is_kept_as_a_goal(thinker: House) -> None:
+    for what in ("import", "report", "docs"):
+        await promised(thinker, what, "in 40h")
+    assert "come back" not in await promised(thinker, "plan", "in 40h")
+    row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert row["refused"] == '[["goal_updates", "too_many"]]'
+    assert (await thinker.one("SELECT sum(follow_up) AS n FROM goals"))["n"] == 3
+
+
+async def test_with_the_cycle_off_nothing_is_promised(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n\n[cycle]\nenabled = false\n')
+    await empty_house.start(**ALONE)
+    assert await promised(empty_house, "import") == "I will look."
+
+
+async def test_words_that_come_meanwhile_are_answered_first_and_the_promise_is_kept_then(thinker: House) -> None:
+    await promised(thinker, "import")
+    never = asyncio.Event()
+    thinker.model.steps["think"].append(until(never, thought(None)))
+    thinker.clock.turn(2 * HOUR + 1)
+
+    async def thinking() -> bool:
+        return len(thinker.prompts) == 2
+
+    await thinker.when(thinking)
+    thinker.model.replies += [thought("Here I am."), thought("The import ran.")]
+    await thinker.answered("Ada", "dm", "hello?")
+    await thinker.reply("D0ADA", "The import ran.")
+    assert sum("come back" in one or "The import ran" in one for one in await thinker.replies("D0ADA")) == 2
+
+
+async def test_in_a_channel_it_is_kept_in_its_thread_and_nowhere_else(thinker: House) -> None:
+    thinker.model.replies.append(thought("I will look.", goal_updates=[promising("import")]))
+    ts = await thinker.say("Ada", "general", "@soul the import, please")
+    await thinker.reply("general", "I'll come back to “import”")
+    thinker.model.replies.append(thought("The import ran."))
+    await said_after(thinker, 2 * HOUR + 1, "The import ran.", "general")
+    kept = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
+    assert {one.get("thread_ts") for one in kept} == {ts}
+
+
+async def test_what_no_post_told_is_no_promise(thinker: House) -> None:
+    await promised(thinker, "import")
+    await thinker.change("UPDATE outbox SET state = 'dead'")
+    thinker.model.replies.append(thought("The import ran."))
+    before = await posts(thinker)
+    thinker.clock.turn(2 * HOUR + 1)
+
+    async def counted() -> bool:
+        return bool(await thinker.rows("SELECT 1 FROM tick_counts"))
+
+    await thinker.when(counted)
+    assert await posts(thinker) == before
+    row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert row["refused"] == '[["external_speech", "not_invited"]]'
+
+
+async def test_it_is_kept_once_over_a_restart_by_two_daemons(thinker: House) -> None:
+    await promised(thinker, "import")
+    await thinker.stop()
+    thinker.clock.turn(9 * HOUR)
+    thinker.model.replies += [thought("The import ran."), thought("It ran, as said."), thought("And again.")]
+    await thinker.start(**ALONE)
+    await thinker.start(**ALONE)
+    await thinker.reply("D0ADA", "ran")
+    await quiet_after(thinker, 10)
+    assert sum("ran" in one for one in await thinker.replies("D0ADA")) == 1
