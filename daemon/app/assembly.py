@@ -241,7 +241,6 @@ def _services(
     at_work: SoulAtWork,
 ) -> CycleServices:
     """What the cycles of one soul in one workspace work with; `channel` and `store` are its own there."""
-    eyes, bells, homes = shared.eyes, shared.bells, shared.homes
     return CycleServices(
         llm=llm,
         channel=channel,
@@ -262,8 +261,8 @@ def _services(
         stream=store.stream,
         minds=store.minds,
         zones=store.zones,
-        senses=eyes.senses,
-        file_sensing=eyes.sensing,
+        senses=shared.eyes.senses,
+        file_sensing=shared.eyes.sensing,
         model_habits=store.model_habits,
         triage=Triage(SourceGate(channel, store.events), clock, emit, stale_after=settings.stale_after),
         timing=_timing(settings),
@@ -274,19 +273,19 @@ def _services(
         quiet_hours=QuietHours.parse(settings.quiet_hours),
         known=store.known,
         standing=store.standing,
-        forgetting=_forgetting(settings, store, clock, emit, bells),
+        forgetting=_forgetting(settings, store, clock, emit, shared.bells),
         tells_of_memory=settings.tell_of_memory,
         surfacing=shared.surfacing,
         reasons=shared.reasons,
         cues=store.cues,
         contexts=store.contexts,
         shared_keys=settings.shared_contexts,
-        bells=bells,
-        wake=partial(wake_all, bells, [home.bell for home in homes]),
+        bells=shared.bells,
+        wake=partial(wake_all, shared.bells, [home.bell for home in shared.homes]),
         pairings=store.pairings,
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
         at_work=at_work,
-        notes=SoulNotes(store.notes, clock, soul().name, souls_in(homes), NoteBudget(settings.pair_hourly)),
+        notes=SoulNotes(store.notes, clock, soul().name, souls_in(shared.homes), NoteBudget(settings.pair_hourly)),
         events=store.events,
     )
 

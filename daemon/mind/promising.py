@@ -16,8 +16,8 @@ _LONGEST: Final = 200  # characters of a goal in a line of the house
 
 _OPENING: Final = f"""\
 ({PROMISED_HERE}, and its time has come. What you write in external_speech is posted here \
-now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, they are \
-told so in your name. What you promised:)"""
+now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, your \
+house says so in your name. What you promised:)"""
 
 
 def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
@@ -115,21 +115,18 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    ticks = Lane(
-        "ticks",
-        lambda: store.ticks.claim_next(quiet),
-        lambda: _when_allowed(store.ticks.next_due_ms, may_tick),
-        handler.handle,
-        asyncio.Semaphore(1),
-        wakes=(bell, alarm),
-        after=send,
-        park=handler.park,
-    )
-    return conversations, overdue, posts, jobs, titles, ticks
+    ticks = _ticks(store, handler, may_tick, quiet)
+    return conversations, overdue, posts, jobs, titles, replace(ticks, wakes=(bell, alarm), after=send)
 
 
-async def _when_allowed(next_due: Callable[[], Awaitable[int | None]], may_tick: Callable[[], bool]) -> int | None:
-    return await next_due() if may_tick() else None
+def _ticks(store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], quiet: QuietHours) -> AnyLane:
+    """What the soul thinks by itself, one at a time."""
+
+    async def next_due() -> int | None:
+        return await store.ticks.next_due_ms() if may_tick() else None
+
+    one = asyncio.Semaphore(1)
+    return Lane("ticks", lambda: store.ticks.claim_next(quiet), next_due, handler.handle, one, park=handler.park)
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

@@ -1,4 +1,4 @@
-"""What a soul promises to come back to: told below the reply that promises it, and kept in words."""
+"""What a soul promises to come back to: said below the reply that promises it, and kept in words."""
 
 from collections.abc import Iterator
 
@@ -39,8 +39,8 @@ def tell_of_promises(cycle: Cycle, motor: Motor) -> None:
 
 def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
     """What is stored of promises with a reply of these parts."""
-    told = (PromisesTold(cycle.claim.key(len(parts) - 1)),) if parts and any(_promised(motor)) else ()
-    return (*told, *promises_kept(cycle, parts))
+    said = (PromisesTold(cycle.claim.key(len(parts) - 1)),) if parts and any(_promised(motor)) else ()
+    return (*said, *promises_kept(cycle, parts))
 
 
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:

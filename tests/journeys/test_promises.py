@@ -1,4 +1,4 @@
-"""What a soul promises to come back to: told below its reply, kept when it is due, and declined by a phrase."""
+"""What a soul promises to come back to: said below its reply, kept when it is due, and declined by a phrase."""
 
 import asyncio
 from typing import Any
@@ -63,7 +63,7 @@ async def quiet_after(house: House, seconds: float) -> None:
     assert await posts(house) == before
 
 
-async def test_a_promise_is_told_below_the_reply_and_kept_once_when_it_is_due(thinker: House) -> None:
+async def test_a_promise_stands_below_the_reply_and_kept_once_when_it_is_due(thinker: House) -> None:
     reply = await promised(thinker, "import")
     assert reply.startswith("I will look.")
     assert "I'll come back to “import” by " in reply
@@ -174,7 +174,7 @@ async def test_in_a_channel_it_is_kept_in_its_thread_and_nowhere_else(thinker: H
     assert {one.get("thread_ts") for one in kept} == {ts}
 
 
-async def test_what_no_post_told_is_no_promise(thinker: House) -> None:
+async def test_what_no_post_says_is_no_promise(thinker: House) -> None:
     await promised(thinker, "import")
     await thinker.change("UPDATE outbox SET state = 'dead'")
     thinker.model.replies.append(thought("The import ran."))

@@ -181,7 +181,7 @@ async def _add(transaction: Transaction, change: GoalChange, thought: StoredThou
             if change.promised:
                 await promise(transaction, where, row["id"], thought.person, change.due_ms)
             return refused
-    # what people were told is kept: the bound on promises was looked at before, and is looked at again
+    # what people have read is kept: the bound on promises was looked at before, and is looked at again
     if not (change.promised or await has_room(transaction, where, thought.audience, thought.now)):
         return "too_many"
     name = await store_goal(transaction, change, thought)
@@ -235,7 +235,7 @@ async def _touch(
             """
             UPDATE goals SET priority = coalesce(:priority, priority), why = :why, changed_by = :thought,
               due_ms = CASE WHEN follow_up = 1 AND kept_ms IS NULL THEN due_ms ELSE coalesce(:due, due_ms) END
-            WHERE seq = :seq -- the time of a promise stands: its person was told it
+            WHERE seq = :seq -- the time of a promise stands: its person has read it
             """,
             seq=row["seq"],
             priority=change.priority,

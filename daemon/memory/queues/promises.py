@@ -1,6 +1,6 @@
-"""What a soul promised to come back to: a goal of which its person was told that words about it will come.
+"""What a soul promised to come back to: a goal of which its person has read that words about it will come.
 
-A promise is open from the post that tells of it until words about it are posted, its goal is closed, or its person
+A promise is open from the post that speaks of it until words about it are posted, its goal is closed, or its person
 declines it.
 """
 
@@ -17,7 +17,7 @@ from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import as_json
 
 _OPEN: Final = "state = 'open' AND follow_up = 1 AND kept_ms IS NULL"
-_LOOK_AGAIN_MS: Final = 60_000  # while the post that tells of a promise is still on its way
+_LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is still on its way
 
 
 class TooManyPromises(LostLease):
@@ -52,11 +52,11 @@ async def promises_to(transaction: Transaction, workspace: str, soul: str, perso
 
 
 async def promise(transaction: Transaction, conversation: ConversationKey, name: str, person: str, due_ms: int) -> None:
-    """Make a goal a promise that is told in this commit. Raises TooManyPromises."""
+    """Make a goal a promise, of which the post of this commit speaks. Raises TooManyPromises."""
     soul = conversation.soul
     await transaction.run(
         """
-        UPDATE goals SET follow_up = 1, told_in = '', kept_ms = NULL, due_ms = :due WHERE soul = :soul AND id = :name
+        UPDATE goals SET follow_up = 1, said_in = '', kept_ms = NULL, due_ms = :due WHERE soul = :soul AND id = :name
         """,
         due=due_ms,
         soul=soul,
@@ -69,13 +69,13 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
 async def promises_due(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> Due | None:
     """The promises in a conversation whose time has come, all to one person; None without any.
 
-    One counts from when its person can have read of it; one of which no post told is none.
+    One counts from when its person can have read of it; one of which no post speaks is none.
     """
     rows = await transaction.rows(
         f"""
-        SELECT goals.id, goals.behalf, goals.workspace, coalesce(outbox.state, 'sent') AS told FROM goals
-        LEFT JOIN outbox ON outbox.id = goals.told_in
-        WHERE goals.conversation = :conversation AND goals.{_OPEN} AND told_in <> '' AND due_ms <= :now
+        SELECT goals.id, goals.behalf, goals.workspace, coalesce(outbox.state, 'sent') AS posted FROM goals
+        LEFT JOIN outbox ON outbox.id = goals.said_in
+        WHERE goals.conversation = :conversation AND goals.{_OPEN} AND said_in <> '' AND due_ms <= :now
           AND coalesce(outbox.state, 'sent') IN ('sent', 'pending', 'sending')
         ORDER BY due_ms, goals.seq
         """,  # noqa: S608 - a constant
@@ -86,17 +86,17 @@ async def promises_due(transaction: Transaction, conversation: str, now: int, qu
         return None
     person = rows[0]["behalf"]
     theirs = [row for row in rows if row["behalf"] == person]
-    told = tuple(row["id"] for row in theirs if row["told"] == "sent")
-    if not told:
+    posted = tuple(row["id"] for row in theirs if row["posted"] == "sent")
+    if not posted:
         return Due(person, later_ms=now + _LOOK_AGAIN_MS)
     later = quiet.over(now, await zone_in(transaction, rows[0]["workspace"], person))
-    return Due(person, told, later, "quiet") if later > now else Due(person, told)
+    return Due(person, posted, later, "quiet") if later > now else Due(person, posted)
 
 
 async def is_promised(transaction: Transaction, soul: str, name: str, now: int) -> bool:
     """Whether words about a goal were promised by now and are still owed."""
     row = await transaction.one(
-        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {_OPEN} AND told_in <> '' AND due_ms <= :now",  # noqa: S608
+        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {_OPEN} AND said_in <> '' AND due_ms <= :now",  # noqa: S608
         soul=soul,
         name=name,
         now=now,
@@ -108,7 +108,7 @@ async def promised_here(transaction: Transaction, conversation: ConversationKey,
     """What is promised to a person in a conversation, in the words of the goals; the oldest first."""
     rows = await transaction.rows(
         f"""
-        SELECT goal FROM goals WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND told_in <> ''
+        SELECT goal FROM goals WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND said_in <> ''
         ORDER BY seq
         """,  # noqa: S608 - a constant
         conversation=str(conversation),
@@ -127,8 +127,8 @@ class PromisesTold:
         """See `MemoryAct.perform`."""
         await transaction.run(
             f"""
-            UPDATE goals SET told_in = :post
-            WHERE conversation = :conversation AND {_OPEN} AND told_in = '' AND touched_ms = :now
+            UPDATE goals SET said_in = :post
+            WHERE conversation = :conversation AND {_OPEN} AND said_in = '' AND touched_ms = :now
             """,  # noqa: S608 - a constant
             post=self.post,
             conversation=str(asker.conversation),
@@ -164,7 +164,7 @@ class PromisesDeclined:
         await transaction.run(
             f"""
             UPDATE goals SET follow_up = 0, touched_ms = :now
-            WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND told_in <> ''
+            WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND said_in <> ''
             """,  # noqa: S608 - a constant
             now=now,
             conversation=str(asker.conversation),

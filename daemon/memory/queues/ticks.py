@@ -93,7 +93,7 @@ class Ticks(WorkerStore):
         scope = self._worker.scope
         goals = await transaction.rows(
             f"""
-            SELECT id, conversation, due_ms > :stale OR (follow_up = 1 AND told_in <> '') AS in_force FROM goals
+            SELECT id, conversation, due_ms > :stale OR (follow_up = 1 AND said_in <> '') AS in_force FROM goals
             WHERE {_GOALS} AND due_ms <= :now
             ORDER BY due_ms LIMIT :most
             """,  # noqa: S608 - constants
