@@ -73,8 +73,7 @@ def lanes_of_soul(
 ) -> tuple[AnyLane, ...]:
     """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts, jobs and titles.
 
-    What it thinks by itself, while it `may_tick`, takes none of those slots; in people's `quiet` hours it keeps no
-    promise.
+    What it thinks by itself, while it `may_tick`, takes none of those slots, and waits in `quiet` hours to say it.
 
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
     a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something. `ring_others` is
@@ -115,8 +114,8 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    ticks = _ticks(store, handler, may_tick, quiet)
-    return conversations, overdue, posts, jobs, titles, replace(ticks, wakes=(bell, alarm), after=send)
+    ticks = replace(_ticks(store, handler, may_tick, quiet), wakes=(bell, alarm), after=send)
+    return conversations, overdue, posts, jobs, titles, ticks
 
 
 def _ticks(store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], quiet: QuietHours) -> AnyLane:
