@@ -4,17 +4,19 @@
 "at length" gets LENGTH numbered words, "as a file" LINES lines of code, and
 "ask" leaves the problem parked until the user answers; "slowly" and "ponder" take so long that another message arrives
 meanwhile, during a choice or after the reply. A whole thought says nothing; at "look it up" it uses a tool, and says
-so.
+so. "plan it" makes a goal that is due a second later, "promise it" promises that; what it thinks by itself completes
+each goal that is due, and keeps each promise.
 """
 
 import json
+import re
 from collections.abc import AsyncGenerator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import JUST_THOUGHT, Completion, ModelRole, Prompt
+from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 
 LENGTH: Final = 600
@@ -33,6 +35,9 @@ _ALWAYS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
         "close_episode": {"content": "They asked.", "pending_items": ["answer"], "journal": "It went well."},
     }
 )
+ALONE: Final = "this is a thought of your own"
+KEPT: Final = "It was looked at."
+_DUE: Final = re.compile(r"your goal (G\d+), due since")
 MOODS: Final = ("neutral", "focused")
 
 
@@ -109,6 +114,13 @@ def _newest(prompt: Prompt) -> str:
 def _thought(prompt: Prompt) -> dict[str, object]:
     """A thought without words, or one that uses a tool, and the one after it, which speaks."""
     silent: dict[str, object] = {"calls_for": "nothing", "inner_speech": "No words are needed.", "external_speech": ""}
+    if ALONE in prompt.messages[-1].text:
+        return {**silent, **_alone(prompt)}
+    if "plan it" in _newest(prompt):
+        return {**silent, "goal_updates": [{"action": "add", "goal": _newest(prompt), "due": "in 1s"}]}
+    if "promise it" in _newest(prompt):
+        promised = {"action": "add", "goal": _newest(prompt), "due": "in 1s", "follow_up": True}
+        return {**silent, "external_speech": "It will be looked at.", "goal_updates": [promised]}
     if "look it up" not in _newest(prompt):
         return silent
     word = _newest(prompt).split()[0]
@@ -136,3 +148,12 @@ def _actions(prompt: Prompt) -> list[dict[str, str]]:
     if "ask" in words and "chose: Ask" not in shown:
         return [{"name": "Ask", "input": "what it is about"}]
     return [respond]
+
+
+def _alone(prompt: Prompt) -> dict[str, object]:
+    """What it thinks by itself: what is due is done, and what was promised is said."""
+    due = _DUE.findall(prompt.messages[-1].text)
+    done = [{"action": "complete", "goal_id": goal, "why": "it was due"} for goal in due]
+    kept = any(PROMISED_HERE in each.text for each in prompt.messages)
+    said = {"external_speech": KEPT} if kept else {}
+    return {"inner_speech": f"Due: {', '.join(due)}.", "goal_updates": done, **said}

@@ -6,8 +6,9 @@
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.model import WorkspaceMessage
@@ -42,13 +43,15 @@ _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kin
 class Scene:
     """`lines` are the messages, each with the query that holds when the next one may follow; `pace` is the model's.
 
-    `person` is the user whose DM the messages stand in; without one, users and places are random.
+    `person` is the user whose DM the messages stand in; without one, users and places are random. `settings` are those
+    of its daemons that differ.
     """
 
     name: str
     lines: Sequence[tuple[str, str]]
     pace: float = 0.0
     person: str = ""
+    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
 
 SCENES: Final = (
@@ -94,14 +97,14 @@ async def played(  # noqa: PLR0917  # the parts of a scene
     scene: Scene, home: Path, daemons: Nursery, crowd: Crowd, passed: Path, crash: str = ""
 ) -> bool:
     """Play a scene with a daemon that crashes at a point; gives whether it did."""
-    pid = await daemons.spawn(crash=crash, passed=str(passed), pace=scene.pace, lease=LEASE)
+    pid = await daemons.spawn(crash=crash, passed=str(passed), pace=scene.pace, lease=LEASE, settings=scene.settings)
     died = False
     for words, reached in scene.lines:
         message = crowd.say(words, scene.person)
         if not await _until(home, pid, message, reached) and not alive(pid):
             died = True
             if scene.person:
-                pid = await daemons.spawn(pace=scene.pace, lease=LEASE)
+                pid = await daemons.spawn(pace=scene.pace, lease=LEASE, settings=scene.settings)
                 await _until(home, pid, message, reached)
     if crash and not died:
         with suppress(TimeoutError):

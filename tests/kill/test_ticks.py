@@ -1,0 +1,21 @@
+"""What falls due is thought about once, wherever the daemon is killed on the way to it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import chance
+from tests.kill.ticks import run
+from tests.kill.verdict import faults_of
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.slow
+@pytest.mark.parametrize("promised", [False, True])
+async def test_a_goal_is_thought_about_once_wherever_the_daemon_is_killed(tmp_path: Path, promised: bool) -> None:
+    points = chance.tries(5, 14)
+    verdict = await run(tmp_path, most=points, seed=chance.SEED, promised=promised)
+    print(verdict)
+    assert not verdict.faults, str(verdict)
+    assert faults_of(tmp_path) == []
+    assert verdict.points >= points // 3
