@@ -119,13 +119,15 @@ def lanes_of_soul(
 
 
 def _ticks(store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], quiet: QuietHours) -> AnyLane:
-    """What the soul thinks by itself, one at a time."""
-
-    async def next_due() -> int | None:
-        return await store.ticks.next_due_ms() if may_tick() else None
-
-    one = asyncio.Semaphore(1)
-    return Lane("ticks", lambda: store.ticks.claim_next(quiet), next_due, handler.handle, one, park=handler.park)
+    """What the soul thinks by itself, one at a time; while it may not, what it promised before."""
+    return Lane(
+        "ticks",
+        lambda: store.ticks.claim_next(quiet, owed_alone=not may_tick()),
+        lambda: store.ticks.next_due_ms(owed_alone=not may_tick()),
+        handler.handle,
+        asyncio.Semaphore(1),
+        park=handler.park,
+    )
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

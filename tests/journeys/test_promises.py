@@ -200,3 +200,16 @@ async def test_it_is_kept_once_over_a_restart_by_two_daemons(thinker: House) -> 
     await thinker.reply("D0ADA", "ran")
     await quiet_after(thinker, 10)
     assert sum("ran" in one for one in await thinker.replies("D0ADA")) == 1
+
+
+@pytest.mark.parametrize("change", ['mind = "cycle"\n\n[cycle]\nenabled = false\n', 'mind = "process"\n'])
+async def test_it_is_kept_in_words_of_the_house_where_the_soul_thinks_by_itself_no_more(
+    thinker: House, change: str
+) -> None:
+    await promised(thinker, "import")
+    write_soul(thinker.settings.home, more=f"subprocesses = []\n{change}")
+    await thinker.restart(**ALONE)
+    calls = len(thinker.prompts)
+    await said_after(thinker, 2 * HOUR + 1, "I said that I'd come back to “import”.")
+    await quiet_after(thinker, DAY)
+    assert len(thinker.prompts) == calls

@@ -17,6 +17,9 @@ from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import as_json
 
 _OPEN: Final = "state = 'open' AND follow_up = 1 AND kept_ms IS NULL"
+OWED: Final = f"{_OPEN} AND said_in <> ''"
+"""A condition in SQL: the goal is a promise of which its person was to read, and no words have ended it."""
+
 _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is still on its way
 
 
@@ -75,7 +78,7 @@ async def promises_due(transaction: Transaction, conversation: str, now: int, qu
         f"""
         SELECT goals.id, goals.behalf, goals.workspace, coalesce(outbox.state, 'sent') AS posted FROM goals
         LEFT JOIN outbox ON outbox.id = goals.said_in
-        WHERE goals.conversation = :conversation AND goals.{_OPEN} AND said_in <> '' AND due_ms <= :now
+        WHERE goals.conversation = :conversation AND goals.{OWED} AND due_ms <= :now
           AND coalesce(outbox.state, 'sent') IN ('sent', 'pending', 'sending')
         ORDER BY due_ms, goals.seq
         """,  # noqa: S608 - a constant
@@ -96,7 +99,7 @@ async def promises_due(transaction: Transaction, conversation: str, now: int, qu
 async def is_promised(transaction: Transaction, soul: str, name: str, now: int) -> bool:
     """Whether words about a goal were promised by now and are still owed."""
     row = await transaction.one(
-        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {_OPEN} AND said_in <> '' AND due_ms <= :now",  # noqa: S608
+        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {OWED} AND due_ms <= :now",  # noqa: S608
         soul=soul,
         name=name,
         now=now,
@@ -108,7 +111,7 @@ async def promised_here(transaction: Transaction, conversation: ConversationKey,
     """What is promised to a person in a conversation, in the words of the goals; the oldest first."""
     rows = await transaction.rows(
         f"""
-        SELECT goal FROM goals WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND said_in <> ''
+        SELECT goal FROM goals WHERE conversation = :conversation AND behalf = :person AND {OWED}
         ORDER BY seq
         """,  # noqa: S608 - a constant
         conversation=str(conversation),
@@ -164,7 +167,7 @@ class PromisesDeclined:
         await transaction.run(
             f"""
             UPDATE goals SET follow_up = 0, touched_ms = :now
-            WHERE conversation = :conversation AND behalf = :person AND {_OPEN} AND said_in <> ''
+            WHERE conversation = :conversation AND behalf = :person AND {OWED}
             """,  # noqa: S608 - a constant
             now=now,
             conversation=str(asker.conversation),

@@ -28,7 +28,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.promises import Due, is_promised, promises_due
+from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
 from daemon.memory.worker_store import WorkerStore
 
@@ -40,6 +40,9 @@ _AT_ONCE: Final = 100  # noted in one transaction, which has to be short
 _SCOPE: Final = "soul = :soul AND workspace = :workspace"
 _ALL_WAIT: Final = f"EXISTS (SELECT 1 FROM conversations WHERE {_SCOPE} AND waiting_ms IS NOT NULL)"  # noqa: S608 - a constant
 _GOALS: Final = f"{_SCOPE} AND state = 'open' AND due_ms > woken_ms"
+_OWED_ALONE: Final = (
+    f"kind = 'due' AND EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about AND {OWED})"  # noqa: S608
+)
 _SURPRISES: Final = f"{_SCOPE} AND shown = 0 AND woken = 0 AND surprise >= {SURPRISING}"
 
 
@@ -50,32 +53,39 @@ class Ticks(WorkerStore):
         super().__init__(database, clock, worker)
         self._conversations = conversations
 
-    async def next_due_ms(self) -> int | None:
-        """When the soul has something to think about next; None without anything, and while something else waits."""
+    async def next_due_ms(self, *, owed_alone: bool = False) -> int | None:
+        """When the soul has something to think about next; None without anything, and while something else waits.
+
+        `owed_alone`: it thinks by itself no more, but what it promised before is kept.
+        """
+        surprises = f"UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES}"  # noqa: S608 - constants
         return await self._due_ms(
             f"""
             SELECT min(at_ms) AS due FROM (
-              SELECT min(due_ms) AS at_ms FROM ticks WHERE {_SCOPE} AND due_ms IS NOT NULL
-              UNION ALL SELECT min(due_ms) FROM goals WHERE {_GOALS}
-              UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES})
+              SELECT min(due_ms) AS at_ms FROM ticks
+              WHERE {_SCOPE} AND due_ms IS NOT NULL {f"AND {_OWED_ALONE}" if owed_alone else ""}
+              UNION ALL SELECT min(due_ms) FROM goals WHERE {_GOALS} {f"AND {OWED}" if owed_alone else ""}
+              {"" if owed_alone else surprises})
             WHERE NOT {_ALL_WAIT}
             """  # noqa: S608 - constants
         )
 
-    async def claim_next(self, quiet: QuietHours) -> Claim | None:
+    async def claim_next(self, quiet: QuietHours, *, owed_alone: bool = False) -> Claim | None:
         """Claim the conversation in which something is to be thought about, with a perception of it; None without any.
 
         All that is due there by now is one thought's. What was promised to a person waits until their `quiet` hours are
-        over.
+        over. `owed_alone` as in `next_due_ms`.
         """
 
         async def choose(transaction: Transaction, now: int) -> str | None:
             if await transaction.one(f"SELECT 1 WHERE {_ALL_WAIT}", **self._worker.scope):
                 return None
-            await self._note(transaction, now)
+            await self._note(transaction, now, owed_alone=owed_alone)
             rows = await transaction.rows(
                 f"""
-                SELECT DISTINCT conversation FROM ticks WHERE {_SCOPE} AND due_ms <= :now ORDER BY due_ms LIMIT :most
+                SELECT DISTINCT conversation FROM ticks
+                WHERE {_SCOPE} AND due_ms <= :now {f"AND {_OWED_ALONE}" if owed_alone else ""}
+                ORDER BY due_ms LIMIT :most
                 """,  # noqa: S608 - a constant
                 now=now,
                 most=_AT_ONCE,
@@ -88,13 +98,13 @@ class Ticks(WorkerStore):
 
         return await self._conversations.claim_chosen(choose)
 
-    async def _note(self, transaction: Transaction, now: int) -> None:
+    async def _note(self, transaction: Transaction, now: int, *, owed_alone: bool) -> None:
         """Note as ticks what has fallen due since, once for each due time and each surprise."""
         scope = self._worker.scope
         goals = await transaction.rows(
             f"""
             SELECT id, conversation, due_ms > :stale OR (follow_up = 1 AND said_in <> '') AS in_force FROM goals
-            WHERE {_GOALS} AND due_ms <= :now
+            WHERE {_GOALS} AND due_ms <= :now {f"AND {OWED}" if owed_alone else ""}
             ORDER BY due_ms LIMIT :most
             """,  # noqa: S608 - constants
             now=now,
@@ -108,6 +118,8 @@ class Ticks(WorkerStore):
             )
             if row["in_force"]:  # a soul whose inner life begins today doesn't begin with what is long stale
                 await self._wait(transaction, row["conversation"], "due", row["id"], now)
+        if owed_alone:
+            return
         surprises = await transaction.rows(
             f"SELECT seq, conversation FROM predictions WHERE {_SURPRISES} ORDER BY scored_ms LIMIT :most",  # noqa: S608
             most=_AT_ONCE,
