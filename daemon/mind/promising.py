@@ -10,9 +10,11 @@ from daemon.core.text import one_line, shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.goals import Goal
+from daemon.mind.answer_filter import words_aloud
 from daemon.soul_engine.perceiving import NOTE
 
 _LONGEST: Final = 200  # characters of a goal in a line of the house
+_UNNAMED: Final = "…"
 
 _OPENING: Final = f"""\
 ({PROMISED_HERE}, and its time has come. What you write in external_speech is posted here \
@@ -41,5 +43,5 @@ def said_for_it(words: Words, promised: tuple[Goal, ...]) -> str:
 
 
 def in_short(goal: str) -> str:
-    """A goal as a line of the house names it."""
-    return shortened(one_line(goal), _LONGEST)
+    """A goal as a line of the house names it: without what a model marks as private."""
+    return shortened(one_line(words_aloud(goal)), _LONGEST) or _UNNAMED

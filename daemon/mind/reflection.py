@@ -43,7 +43,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
             context.motor.think(_degraded(context))
             break
         thought = considered if promised else _unsaid(considered)
-        context.motor.settle(thought.reply)
+        context.motor.settle(thought.reply, cut=thought.cut)
         used = await reading.use(context, thought.output, looks=may_look)
         take_effect(context, thought, used, shown)
         if look == MOST_LOOKS or thought.reply or not thought.looks:

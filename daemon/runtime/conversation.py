@@ -218,7 +218,7 @@ class ConversationHandler:
         """End an unasked thought that could not be thought."""
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, kind=type(error).__name__)
         cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
-        return await self._commit_words(cycle, await words_for_promises(cycle), ())
+        return await self._commit_words(cycle, *await words_for_promises(cycle))
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
         """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
@@ -331,7 +331,7 @@ class ConversationHandler:
         newest, words = cycle.newest, cycle.words
         if newest.modality is Modality.EVENT or (newest.modality is Modality.TIME and not newest.content.strip()):
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
-            return await self._commit_words(cycle, await words_for_promises(cycle), ())
+            return await self._commit_words(cycle, *await words_for_promises(cycle))
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         line = await line_of(cycle, words)
         came_up = f"\n\n{line}" if line else ""

@@ -7,7 +7,7 @@ from daemon.core.perception import Modality, Place
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
-from daemon.memory.records import Speaks
+from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.mind.motor import Motor
 from daemon.mind.promising import in_short, promised_by_now, said_for_it
 from daemon.runtime.cycle_state import Cycle
@@ -49,15 +49,17 @@ def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]
     return (PromisesKept(tuple(one.id for one in due)),) if due else ()
 
 
-async def words_for_promises(cycle: Cycle) -> str:
-    """What the house says where the soul can't think about what it promised; empty where nothing is due.
+async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
+    """What the house says where the soul can't think about what it promised, and its turn; nothing where nothing is due.
 
     Raises StoreError.
     """
     if not cycle.is_tick or PROMISED not in cycle.newest.params:
-        return ""
+        return "", ()
     cycle.at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
-    return said_for_it(cycle.words, promised_by_now(cycle.newest, cycle.at_hand))
+    say, soul = said_for_it(cycle.words, promised_by_now(cycle.newest, cycle.at_hand)), cycle.services.soul()
+    said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, kind=TurnKind.APOLOGY)
+    return say, (said,) if say else ()
 
 
 def _promised(motor: Motor) -> Iterator[GoalChange]:

@@ -97,6 +97,8 @@ async def test_a_promise_is_kept_without_budget_or_model(empty_house: House, tro
     empty_house.model.replies += {"budget": [], "model": down, "form": ["I am no JSON", "nor am I"]}[trouble]
     await said_after(empty_house, 2 * HOUR + 1, "I said that I'd come back to “import”.")
     await quiet_after(empty_house, DAY)
+    turn = await empty_house.one("SELECT body, kind FROM turns ORDER BY seq DESC LIMIT 1")
+    assert "come back to “import”" in turn["body"]
 
 
 async def test_what_is_done_before_its_time_stays_silent(thinker: House) -> None:
@@ -172,6 +174,29 @@ async def test_in_a_channel_it_is_kept_in_its_thread_and_nowhere_else(thinker: H
     await said_after(thinker, 2 * HOUR + 1, "The import ran.", "general")
     kept = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
     assert {one.get("thread_ts") for one in kept} == {ts}
+
+
+async def test_two_people_in_one_thread_each_hear_of_their_own(thinker: House) -> None:
+    ts = await thinker.say("Ada", "general", "@soul hello")
+    for person, what in (("Ada", "import"), ("Ben", "report")):
+        thinker.model.replies.append(thought("I will look.", goal_updates=[promising(what)]))
+        await thinker.say(person, "general", f"@soul the {what}, please", thread=ts)
+        await thinker.reply("general", f"“{what}”")
+    thinker.model.replies += [thought("One ran."), thought("The other ran.")]
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.reply("general", "The other ran.")
+    kept = [call["args"] for call in await thinker.posting_calls() if " ran." in str(call["args"])]
+    assert [one.get("thread_ts") for one in kept] == [ts, ts]
+    assert [one["behalf"] for one in await thinker.rows("SELECT behalf FROM goals WHERE kept_ms > 0 ORDER BY seq")] == [
+        await thinker.person("Ada"),
+        await thinker.person("Ben"),
+    ]
+
+
+async def test_what_a_model_marks_as_private_stands_in_no_line(thinker: House) -> None:
+    reply = await promised(thinker, "<think>Ada is slow</think>import")
+    assert "“import”" in reply
+    assert "slow" not in reply
 
 
 async def test_what_no_post_says_is_no_promise(thinker: House) -> None:

@@ -70,7 +70,7 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
 
 
 async def promises_due(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> Due | None:
-    """The promises in a conversation whose time has come, all to one person; None without any.
+    """The promises in a conversation whose time has come, all to one person who may hear of them; None without any.
 
     One counts from when its person can have read of it; one of which no post speaks is none.
     """
@@ -85,15 +85,17 @@ async def promises_due(transaction: Transaction, conversation: str, now: int, qu
         conversation=conversation,
         now=now,
     )
-    if not rows:
-        return None
-    person = rows[0]["behalf"]
-    theirs = [row for row in rows if row["behalf"] == person]
-    posted = tuple(row["id"] for row in theirs if row["posted"] == "sent")
-    if not posted:
-        return Due(person, later_ms=now + _LOOK_AGAIN_MS)
-    later = quiet.over(now, await zone_in(transaction, rows[0]["workspace"], person))
-    return Due(person, posted, later, "quiet") if later > now else Due(person, posted)
+    waiting = list[Due]()
+    for person in dict.fromkeys(row["behalf"] for row in rows):
+        theirs = [row for row in rows if row["behalf"] == person]
+        posted = tuple(row["id"] for row in theirs if row["posted"] == "sent")
+        over = quiet.over(now, await zone_in(transaction, theirs[0]["workspace"], person))
+        if posted and over <= now:
+            return Due(person, posted)
+        waiting.append(
+            Due(person, later_ms=over, why="quiet") if posted else Due(person, later_ms=now + _LOOK_AGAIN_MS)
+        )
+    return min(waiting, key=lambda one: one.later_ms, default=None)
 
 
 async def is_promised(transaction: Transaction, soul: str, name: str, now: int) -> bool:

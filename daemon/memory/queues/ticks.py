@@ -158,7 +158,9 @@ async def settle_ticks(
         skipped = _why_skipped(dismissed[message.id]) if message.id in dismissed else ""
         said = "" if skipped else await _digest(transaction, message)
         for row in rows:
-            pause = await _pause(transaction, row, skipped, said, now)
+            pause = await _owed_after(transaction, row, message, skipped, now)
+            if pause is None:
+                pause = await _pause(transaction, row, skipped, said, now)
             await transaction.run(
                 "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
                 due=None if pause is None else now + pause,
@@ -237,9 +239,17 @@ async def _put_off(transaction: Transaction, conversation: str, promised: Due, n
         await _count(transaction, ConversationKey.parse(conversation), promised.why, now)
 
 
+async def _owed_after(
+    transaction: Transaction, row: sqlite3.Row, message: InboxMessage, skipped: str, now: int
+) -> int | None:
+    """After how long words are thought about that were promised and are still owed; None where none are."""
+    asked = message.perception.params.get(PROMISED)
+    to_another = not skipped and isinstance(asked, list) and row["about"] not in asked
+    after = 0 if to_another else _AGAIN_AFTER_MS.get(skipped)
+    return after if after is not None and await is_promised(transaction, row["soul"], row["about"], now) else None
+
+
 async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
-    if skipped in _AGAIN_AFTER_MS and await is_promised(transaction, row["soul"], row["about"], now):
-        return _AGAIN_AFTER_MS[skipped]
     if skipped == "words":
         return None  # the thought that answers them was given it
     if skipped == "budget":
