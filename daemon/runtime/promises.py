@@ -50,7 +50,7 @@ def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]
 
 
 async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
-    """What the house says where the soul can't think about what it promised, and its turn; nothing where nothing is due.
+    """What the house says where the soul can't think about what it promised, and its turn; none where nothing is due.
 
     Raises StoreError.
     """
