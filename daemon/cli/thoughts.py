@@ -19,6 +19,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.timetable import moment
 from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database
+from daemon.memory.records import object_or_nothing
 from daemon.memory.stream.listing import ListedThought, list_thoughts, thought_named
 
 _LOOKED_FOR_S: Final = 1.0
@@ -125,7 +126,7 @@ def plain(thought: ListedThought, shown: WordsShown) -> dict[str, object]:
     values.pop("seq")
     for key in ("input", "output"):
         text = shown.of(thought.id, str(values.pop(key)))
-        values[key] = json.loads(text) if text else ""
+        values[key] = object_or_nothing(text) if text else ""
     return values
 
 
@@ -156,7 +157,7 @@ def _cells(one: ListedThought) -> tuple[str, ...]:
 
 def _say_words(one: ListedThought, shown: WordsShown) -> None:
     text = shown.of(one.id, one.output)
-    output = json.loads(text) if text else {}
+    output = object_or_nothing(text)
     for name, key in (("thought", "inner_speech"), ("said", "external_speech")):
         if output.get(key):
             say(f"    {name}: {output[key]}")

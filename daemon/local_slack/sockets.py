@@ -190,7 +190,7 @@ class AppSockets:
     def _take(self, text: str) -> None:
         try:
             answer = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if isinstance(answer, dict) and isinstance(answer.get("envelope_id"), str):
             payload = answer.get("payload")

@@ -36,10 +36,18 @@ def as_json(value: object) -> str:
 
 def json_object(text: str) -> JSONObject:
     """Read what `as_json` wrote of an object. Raises ValueError for anything else."""
-    value = json.loads(text)
+    value = _json_value(text)
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004  # it is text that can't be read
     return value
+
+
+def _json_value(text: str) -> object:
+    """The value in JSON text. Raises ValueError where it can't be read, also for its depth."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object]) -> T:
@@ -290,7 +298,7 @@ def object_or_nothing(stored: str) -> JSONObject:
 def pairs_or_none(stored: str) -> tuple[tuple[str, str], ...]:
     """Stored pairs of words, a JSON list of lists; without those that can't be read, as `object_or_nothing`."""
     try:
-        pairs = json.loads(stored)
+        pairs = _json_value(stored)
     except ValueError:
         return ()
     each = pairs if isinstance(pairs, list) else []
@@ -299,7 +307,7 @@ def pairs_or_none(stored: str) -> tuple[tuple[str, str], ...]:
 
 def _key_words(stored: str) -> tuple[str, ...]:
     try:
-        words = json.loads(stored)
+        words = _json_value(stored)
     except ValueError:
         return ()
     return tuple(map(str, words)) if isinstance(words, list) else ()

@@ -73,7 +73,7 @@ class Call:
             return value or None
         try:
             return json.loads(value)
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             raise SlackError(error) from fault
 
     def objects(self, name: str, error: str) -> tuple[Json, ...] | None:

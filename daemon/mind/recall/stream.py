@@ -31,9 +31,10 @@ def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
     found: dict[str, object] = {"inner_speech": ""}
     for one in thoughts.settled:
         if one.allowed and one.value:
-            value, before = json.loads(one.value), found.get(one.field)
-            together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
-            with suppress(ValidationError):  # too many together, or of another day's form: the others stand
+            # what can't be read, is too many together, or of another day's form: the others stand
+            with suppress(ValueError, RecursionError):
+                value, before = json.loads(one.value), found.get(one.field)
+                together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
                 allowed = CognitiveOutput.model_validate(found | {one.field: together})
                 found[one.field] = together
     return allowed

@@ -46,7 +46,10 @@ class _Call(BaseModel):
         """Arguments given as JSON text are parsed; missing ones count as none."""
         if given is None or given == "":
             return {}
-        return json.loads(given) if isinstance(given, str) else given
+        try:
+            return json.loads(given) if isinstance(given, str) else given
+        except RecursionError as error:
+            raise ValueError("it is nested too deep") from error
 
 
 @dataclass(frozen=True, slots=True)
