@@ -110,7 +110,7 @@ class Cycle:
     @property
     def is_tick(self) -> bool:
         """Whether the soul thinks by itself, unasked."""
-        return self.newest.process == REFLECTING
+        return bool(self.messages) and self.newest.process == REFLECTING
 
     @property
     def words(self) -> Words:
