@@ -21,6 +21,15 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "promised": "I'll come back to “{what}” by {when}; write `not now` if you'd rather not.",
         "promise_kept": "I said that I'd come back to “{what}”. There is nothing new that I could say about it yet.",
         "promises_declined": "All right, I won't come back to {what}.",
+        "follow_up_on": "All right: I'll write to you here by myself when something is due or came otherwise than "
+        "expected, twice a day at most and never in quiet hours. `follow up off` ends that.",
+        "follow_up_in_dm": "All right: I'll write to you in our direct messages by myself when something is due or "
+        "came otherwise than expected, twice a day at most and never in quiet hours. `follow up off` ends that.",
+        "follow_up_off": "All right: I won't write to you by myself, but for what I promised.",
+        "follow_up_never": "I don't think by myself here, so I never write to anybody unasked.",
+        "follow_up_not_here": "I can't write to you by myself here.",
+        "follow_up_is_on": "You invited me to write to you by myself in our direct messages; `follow up off` ends it.",
+        "follow_up_is_off": "I don't write to you by myself, but for what I promised; `follow up on` invites me to.",
         "expected_by_rule": "{id} is decided by what happens, and not by words.",
     }
 )

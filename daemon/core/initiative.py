@@ -14,6 +14,12 @@ MOST_PROMISED: Final = 3
 PROMISED: Final = "promised"
 """The parameter of a tick's perception that holds the ids of the goals about which words were promised by now."""
 
+MOST_UNASKED: Final = 2
+"""How often in a day a soul writes to a person unasked, promises apart."""
+
+INVITED: Final = "invited"
+"""The parameter of a tick's perception in whose thought something may be said, since its person invited the soul."""
+
 QUIET_HOURS: Final = r"|([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]"
 """What quiet hours look like: `20:00-08:00`, or nothing."""
 

@@ -73,6 +73,9 @@ class Command(StrEnum):
     OUTCOME = "outcome of an expectation"
     DROP_GOAL = "drop goal"
     NOT_NOW = "not now"
+    FOLLOW_UP_ON = "follow up on"
+    FOLLOW_UP_OFF = "follow up off"
+    FOLLOW_UP_STATUS = "follow up status"
 
 
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
@@ -182,6 +185,9 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         Command.OUTCOME: (),  # the id of an expectation stands in it, see `OUTCOME`
         Command.DROP_GOAL: (),  # and the id of a goal in this, see `DROPPING`
         Command.NOT_NOW: ("not now", "not now please", "nicht jetzt", "jetzt nicht", "bitte nicht jetzt"),
+        Command.FOLLOW_UP_ON: ("follow up on", "melde dich"),
+        Command.FOLLOW_UP_OFF: ("follow up off", "melde dich nicht", "melde dich nicht mehr"),
+        Command.FOLLOW_UP_STATUS: ("follow up status", "meldest du dich"),
         Command.EXPORT: (
             "export my memory",
             "export my memories",

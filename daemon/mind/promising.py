@@ -1,8 +1,8 @@
-"""What a soul promised to come back to, once its time has come."""
+"""What a soul may say unasked: what it promised to come back to, and where it is invited to."""
 
 from typing import Final
 
-from daemon.core.initiative import PROMISED
+from daemon.core.initiative import INVITED, PROMISED
 from daemon.core.perception import Perception
 from daemon.core.ports.models import PROMISED_HERE
 from daemon.core.sentences import Words
@@ -21,12 +21,26 @@ _OPENING: Final = f"""\
 now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, your \
 house says so in your name. What you promised:)"""
 
+_INVITED: Final = """\
+(They invited you to write to them unasked. What you write in external_speech is posted to them now, in a few \
+sentences; leave it empty unless they would want to know it now.)"""
+
 
 def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
     """The goals about which words are owed now, as far as those who read may still know of them."""
     names = perception.params.get(PROMISED)
     owed = {str(one) for one in names} if isinstance(names, list) else frozenset()
     return tuple(one for one in at_hand.goals if one.id in owed)
+
+
+def is_invited(perception: Perception) -> bool:
+    """Whether the person there wants to hear from the soul unasked, and may now."""
+    return perception.params.get(INVITED) is True
+
+
+def with_invitation(memory: WorkingMemory) -> WorkingMemory:
+    """The memory with a sentence that something may be said."""
+    return memory.with_memory(Memory(Role.SYSTEM, _INVITED))
 
 
 def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...]) -> WorkingMemory:

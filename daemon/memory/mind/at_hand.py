@@ -14,6 +14,7 @@ from daemon.memory.mind.dropping import NamedGoal, goal_known
 from daemon.memory.mind.goals import Goal, goals_at_hand
 from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
+from daemon.memory.queues.invitations import is_invited
 from daemon.memory.queues.promises import promised_here, promises_to
 
 
@@ -59,6 +60,10 @@ class Minds:
     async def promises_to(self, soul: str, workspace: str, person: str) -> int:
         """What `promises_to` gives. Raises StoreError."""
         return await self._database.read(partial(promises_to, soul=soul, workspace=workspace, person=person))
+
+    async def is_invited(self, soul: str, workspace: str, person: str) -> bool:
+        """What `is_invited` gives. Raises StoreError."""
+        return await self._database.read(partial(is_invited, soul=soul, workspace=workspace, person=person))
 
     async def promised_here(self, conversation: ConversationKey, person: str) -> Sequence[str]:
         """What `promised_here` gives. Raises StoreError."""

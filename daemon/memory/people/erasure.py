@@ -318,7 +318,7 @@ _DELETED: Final = (
         (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
         for table in (
             *("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways", "room_members"),
-            *("room_lists", "remembering", "shown_facts", "mind_documents"),
+            *("room_lists", "remembering", "shown_facts", "mind_documents", "invitations", "initiatives"),
         )
     ),
     ("intentions", "DELETE FROM intentions WHERE behalf = :person AND workspace = :workspace"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from daemon.core.initiative import PROMISED, QuietHours
+from daemon.core.initiative import INVITED, PROMISED, QuietHours
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
@@ -26,8 +26,10 @@ from daemon.core.tempo import (
 )
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.invitations import may_speak
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
 from daemon.memory.worker_store import WorkerStore
@@ -184,7 +186,16 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
     Where words were promised whose time isn't quite there, all of it waits.
     """
     where = {"id": conversation, "now": now}
+    person = await transaction.one(
+        "SELECT author FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
+        id=conversation,
+    )
+    room = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=conversation)
     promised = await promises_due(transaction, conversation, now, quiet)
+    invited = room is not None and person is not None and await may_speak(transaction, room, person["author"], now)
+    if promised is None and invited and room is not None and person is not None:
+        over = quiet.over(now, await zone_in(transaction, room["workspace"], person["author"]))
+        promised = Due(person["author"], (), over, "quiet") if over > now else None
     if promised is not None and promised.later_ms:
         await _put_off(transaction, conversation, promised, now)
         return False
@@ -199,11 +210,6 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         **where,
     )
     await transaction.run("UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now", **where)
-    person = await transaction.one(
-        "SELECT author FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
-        id=conversation,
-    )
-    room = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=conversation)
     if not ticks or person is None or room is None:
         return False
     author = person["author"] if promised is None else promised.person
@@ -219,6 +225,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         params={
             OCCASION: next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks)),
             **({} if promised is None else {PROMISED: list(promised.goals)}),
+            **({INVITED: True} if invited else {}),
         },
         now=now,
         process=REFLECTING,

@@ -41,6 +41,7 @@ from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
 from daemon.runtime.people.expectations import heed_outcome
 from daemon.runtime.people.explaining import explain
+from daemon.runtime.people.following_up import heed_following_up
 from daemon.runtime.people.goals import drop_goal
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
@@ -200,6 +201,9 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.OUTCOME: heed_outcome,
     Command.DROP_GOAL: drop_goal,
     Command.NOT_NOW: decline_promises,
+    Command.FOLLOW_UP_ON: heed_following_up,
+    Command.FOLLOW_UP_OFF: heed_following_up,
+    Command.FOLLOW_UP_STATUS: heed_following_up,
 }
 """What is not about a person's own memory."""
 

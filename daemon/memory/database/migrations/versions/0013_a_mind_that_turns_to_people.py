@@ -1,4 +1,4 @@
-"""A mind that turns to people: what it promised to come back to."""
+"""A mind that turns to people: what it promised to come back to, and who invited it."""
 
 from alembic import op
 
@@ -10,6 +10,28 @@ CHANGES: tuple[str, ...] = (
     # so, and `kept_ms` when words about it ended it.
     "ALTER TABLE goals ADD COLUMN said_in TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE goals ADD COLUMN kept_ms INTEGER",
+    # Who wants to hear from a soul unasked, and when it wrote to them so; promises apart.
+    """
+    CREATE TABLE invitations (
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      person TEXT NOT NULL,
+      invited INTEGER NOT NULL CHECK (invited IN (0, 1)),
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (soul, workspace, person)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE initiatives (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      conversation TEXT NOT NULL,
+      person TEXT NOT NULL,
+      at_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX initiatives_by_person ON initiatives (person, workspace, soul, at_ms)",
 )
 
 
