@@ -13,6 +13,7 @@ class Modality(StrEnum):
     DECISION = "decision"  # a user approved or refused an action of the soul
     NOTE = "note"  # another soul, or the admin, sent a note
     EVENT = "event"  # a program that the admin connected to a room reports something
+    SENSE = "sense"  # a reading: something is so; nobody waits for an answer
 
 
 class AudienceKind(StrEnum):

@@ -2,8 +2,9 @@
 
 from typing import Final, Literal, get_args
 
-TickKind = Literal["due", "surprise", "wake"]
-"""What it thinks about: a goal that is due, what came otherwise than expected, or what it wished to come back to."""
+TickKind = Literal["awakening", "due", "surprise", "sense", "result", "visit_end", "wake"]
+"""What it thinks about: that it exists, a goal that is due, what came otherwise than expected, what a sense tells it,
+what came of what it asked for, the end of a visit, or what it wished to come back to."""
 
 KINDS: Final[tuple[TickKind, ...]] = get_args(TickKind)
 """All kinds; the first of those that are due names the occasion."""

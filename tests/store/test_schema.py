@@ -50,6 +50,7 @@ def test_the_newest_step_matches_the_schema_version() -> None:
         (10, "dd4134f5ef46432b"),
         (11, "ffdd4e9a8f74b611"),
         (12, "4508a83a48b8d4f4"),
+        (13, "23ae0e0d0c608ac0"),
     ],
 )
 def test_a_step_that_files_have_taken_is_never_changed(

@@ -12,6 +12,7 @@ _OCCASIONS: Final[Mapping[Modality, Occasion]] = {
     Modality.DECISION: "result",
     Modality.NOTE: "sense",
     Modality.EVENT: "sense",
+    Modality.SENSE: "sense",
 }
 _END_OF_VISIT: Final = "exiting"
 
