@@ -29,6 +29,7 @@ _INSTANCES: Final = 3
 _MESSAGES: Final = 3  # between two kills, at most
 _POLL_S: Final = 0.05
 _STANDSTILL_S: Final = 60.0
+_LEASE_S: Final = 10.0  # longer than a busy machine lets a living daemon stand still; `pause.py` stops them for longer
 # All that a daemon holds as long as it lives, and that others may take when it is dead.
 _HOLDERS: Final = """
     SELECT lease_owner FROM conversations UNION SELECT lease_owner FROM jobs WHERE state IN ('ready', 'running')
@@ -137,7 +138,7 @@ async def run(home: Path, *, kills: int, seed: int, pause: tuple[float, float], 
         crowd, lives = Crowd(workspace, seed), Lives(home, units)
 
         async def spawn(unit: int) -> tuple[int, int]:
-            return unit, await nests[unit].spawn(pace=dice.choice((0.0, 0.01)), lives=lives.files[unit])
+            return unit, await nests[unit].spawn(pace=dice.choice((0.0, 0.01)), lease=_LEASE_S, lives=lives.files[unit])
 
         living = [await spawn(number % units) for number in range(_INSTANCES)]
         await stack.enter_async_context(alongside(lives.watch()))
