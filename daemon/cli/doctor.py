@@ -4,6 +4,7 @@ import click
 
 from daemon.cli.checks.channels import channels
 from daemon.cli.checks.finding import Finding, Verdict, skip
+from daemon.cli.checks.inner_life import inner_life
 from daemon.cli.checks.installation import namesake, start_files
 from daemon.cli.checks.machine import data_folder, http_api, python_version
 from daemon.cli.checks.memory import memory
@@ -77,6 +78,7 @@ def examine(*, offline: bool) -> list[Finding]:
         *models(settings),
         *step_models(settings),
         *money(settings),
+        *inner_life(settings),
         *research(settings),
         *tools(settings),
         *channels(settings),

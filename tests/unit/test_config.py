@@ -44,6 +44,20 @@ def test_well_known_names_have_no_prefix_and_all_others_have(monkeypatch: pytest
     assert settings.name == "kothar"
 
 
+def test_quiet_hours_can_be_set_to_none_where_an_empty_value_else_counts_as_unset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOUL_NAME", "")
+    assert (load_settings().quiet_hours, load_settings().name) == ("20:00-08:00", "minoan")
+    _dotenv("SOUL_QUIET_HOURS=\n")
+    assert load_settings().quiet_hours == ""
+    monkeypatch.setenv("SOUL_QUIET_HOURS", "22:00-06:00")
+    assert load_settings().quiet_hours == "22:00-06:00"
+    _dotenv("SOUL_QUIET_HOURS=22:00-06:00\n")
+    monkeypatch.setenv("SOUL_QUIET_HOURS", "")
+    assert load_settings().quiet_hours == ""
+
+
 def test_a_dotenv_in_the_working_directory_is_read() -> None:
     _dotenv(f"SLACK_BOT_TOKEN={BOT}\nSOUL_MEMBERS=U1, U2,\n# a comment\nSOUL_LOG_LEVEL=Verbose\n")
     settings = load_settings()

@@ -12,6 +12,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config.fields import LogLevel
 from daemon.core.config.outward_fields import OutwardFields
 from daemon.core.config.sources import (
+    EmptySource,
     FileSource,
     Unreadable,
     did_you_mean,
@@ -36,6 +37,7 @@ __all__ = [
     "unknown_settings",
 ]
 
+_MAY_BE_EMPTY = ("quiet_hours",)  # although something else is the default
 _OPTIONAL_ADDRESSES = ("tts_url", "stt_url", "embedder_url", "otlp_url")
 _HOST_NAME = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
@@ -242,8 +244,10 @@ class Settings(OutwardFields):
             init_settings,
             FileSource(settings_cls, given, credentials=given.get("CREDENTIALS_DIRECTORY", ""), read=place.credentials),
             env_settings,
+            EmptySource(settings_cls, given, _MAY_BE_EMPTY),
             FileSource(settings_cls, written),
             DotEnvSettingsSource(settings_cls, env_file=place.dotenv),
+            EmptySource(settings_cls, written, _MAY_BE_EMPTY),
         )
 
 

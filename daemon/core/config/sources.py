@@ -91,6 +91,24 @@ class FileSource(PydanticBaseSettingsSource):
         return values
 
 
+class EmptySource(PydanticBaseSettingsSource):
+    """Those of `fields` that are set to nothing, which says something there; any other empty one counts as unset."""
+
+    def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str], fields: Collection[str]) -> None:
+        super().__init__(settings_cls)
+        self._variables = variables
+        self._fields = fields
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        name = environment_name(field_name, field)
+        said = field_name in self._fields and self._variables.get(name) == ""
+        return "" if said else None, name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name: self.get_field_value(self.settings_cls.model_fields[name], name)[0] for name in self._fields}
+        return {name: value for name, value in found.items() if value is not None}
+
+
 def read_dotenv() -> dict[str, str]:
     """The variables of `.env` in the place of the settings, empty without one.
 

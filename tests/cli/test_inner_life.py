@@ -1,0 +1,72 @@
+"""`soul doctor` says whether souls think by themselves, as they were set to, and on what budget."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.cli.checks.finding import Finding, Verdict
+from daemon.cli.checks.inner_life import inner_life
+from daemon.core.config import load_settings
+
+ENABLED = "SOUL_CYCLE_ENABLED"
+
+
+@pytest.fixture
+def soul(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The soul.toml of the one soul, which is called Tess."""
+    folder = home / "souls" / "tess"
+    folder.mkdir(parents=True)
+    (folder / "soul.md").write_text("You are Tess.\n")
+    monkeypatch.setenv("SOUL_NAME", "tess")
+    return folder / "soul.toml"
+
+
+def found(soul: Path, more: str) -> list[Finding]:
+    """What is found of a soul with these further lines."""
+    soul.write_text(f'name = "tess"\ndisplay_name = "Tess"\n{more}')
+    return inner_life(load_settings())
+
+
+def test_of_a_soul_that_answers_in_words_nothing_is_said(soul: Path) -> None:
+    assert found(soul, "") == []
+
+
+def test_a_soul_that_thinks_when_people_write_is_told_apart_from_one_that_thinks_by_itself(
+    soul: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (asleep,) = found(soul, 'mind = "cycle"\n')
+    assert (asleep.verdict, "not by itself" in asleep.found) == (Verdict.OK, True)
+    monkeypatch.setenv(ENABLED, "true")
+    (awake,) = found(soul, 'mind = "cycle"\n[cycle]\ntokens_day = 50_000\n')
+    assert awake.verdict is Verdict.OK
+    assert awake.found == (
+        "Tess thinks by itself, for at most 20,000 tokens an hour, 50,000 and $1 a day; "
+        "it says nothing unasked 20:00-08:00"
+    )
+    monkeypatch.setenv("SOUL_QUIET_HOURS", "")
+    assert found(soul, 'mind = "cycle"\n')[0].found.endswith("it may speak unasked at any hour")
+    assert found(soul, 'mind = "cycle"\n[cycle]\nenabled = false\n')[0].found == asleep.found
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ("[cycle]\nenabled = true\n", 'does not: its mind is "process"'),
+        (
+            'mind = "cycle"\nprocesses = ["engaged", "ready", "dormant", "exiting"]\n[cycle]\nenabled = true\n',
+            "leave reflecting out",
+        ),
+        ('mind = "cycle"\n[cycle]\nenabled = true\ntokens_hour = 3_000\n', "hardly thinks by itself"),
+    ],
+)
+def test_a_soul_that_is_set_to_think_by_itself_and_can_not_is_a_warning_with_what_to_do(
+    soul: Path, more: str, fault: str
+) -> None:
+    (one,) = found(soul, more)
+    assert one.verdict is Verdict.WARN
+    assert fault in one.found
+    assert one.fix
+
+
+def test_a_soul_that_can_not_be_read_is_left_to_the_check_of_souls(soul: Path) -> None:
+    assert found(soul, 'mind = "circle"\n') == []
