@@ -26,7 +26,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 60
-LONGEST_ARCHITECTURE = 150  # lines
+LONGEST_ARCHITECTURE = 165  # lines; fifteen of them are the table of what the seed asks of a mind
 MANNERED = re.compile(r"(?<![a-z])(?:told|somebody|nobody|whoever|whatever)(?![a-z])", re.IGNORECASE)
 MOST_MANNERED = 0.6  # of these words in a thousand: they hide the user, the admin and the event
 ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known holes, security, Slack, models
@@ -144,6 +144,14 @@ def test_every_weakness_that_was_found_has_its_row_and_every_test_that_a_row_nam
     assert len(named) > len(ATTACKS)
     gone = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text()]
     assert not gone
+
+
+def test_each_requirement_of_the_seed_has_its_row_and_a_test_that_exists() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("what seed 002 asks of it")[2]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| `(tests/[\w/]+\.py)(?:::(\w+))?` \|$", page, re.MULTILINE)
+    seed = "model selfhood thickness inference weighting simulation grounding integration plasticity autonomy"
+    assert [requirement.split()[-1] for requirement, *_ in rows] == seed.split()
+    assert not [test for _, file, test in rows if test and f"def {test}(" not in (ROOT / file).read_text()]
 
 
 def test_what_the_page_about_the_engine_names_exists() -> None:

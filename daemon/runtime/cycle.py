@@ -80,6 +80,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     effect = effect_of_cycle(cycle, thinking, parts, files)
     delivery = await services.commits.commit(effect)
     _tell_of_silence(cycle, effect)
+    _tell_of_thoughts(cycle, effect)
     tell_others(cycle, effect, changed=motor.shared)
     services.emit(
         "cycle.committed",
@@ -128,6 +129,12 @@ def _tell_of_silence(cycle: Cycle, effect: CycleEffect) -> None:
     if effect.silent and effect.nod is None:
         cycle.show_status("")
         cycle.services.emit("cycle.silent", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
+
+
+def _tell_of_thoughts(cycle: Cycle, effect: CycleEffect) -> None:
+    for one in effect.thoughts.thoughts if effect.thoughts is not None else ():
+        how = {"occasion": one.occasion, "degraded": one.degraded, "spoke": one.spoke}
+        cycle.services.emit("thought.kept", trace=cycle.trace_id, **how)
 
 
 def _require_visible(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> None:

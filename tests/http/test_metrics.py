@@ -35,6 +35,17 @@ def test_a_model_call_is_counted_with_its_tokens_cost_and_duration() -> None:
     assert 'soul_events_total{event="step.completed"} 2.0' in text
 
 
+def test_thoughts_are_counted_by_occasion_and_those_that_could_not_be_thought_by_reason() -> None:
+    metrics = Metrics()
+    metrics("thought.kept", occasion="due", degraded=False, spoke=False)
+    metrics("thought.kept", occasion="words", degraded=True, spoke=True)
+    metrics("tick.skipped", why="budget")
+    text = _text(metrics)
+    assert 'soul_thoughts_total{degraded="no",occasion="due"} 1.0' in text
+    assert 'soul_thoughts_total{degraded="yes",occasion="words"} 1.0' in text
+    assert 'soul_ticks_skipped_total{why="budget"} 1.0' in text
+
+
 def test_prompts_and_replies_are_not_in_the_metrics() -> None:
     metrics = Metrics()
     metrics("step.completed", **CALL, prompt="SECRET", response="SECRET", trace="SECRET")

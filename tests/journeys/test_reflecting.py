@@ -77,6 +77,7 @@ async def test_a_goal_that_is_due_is_thought_about_once_and_nothing_is_posted(th
         await thinker.idle()
     assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
     assert await counted(thinker) == {"": 1}
+    assert [event["occasion"] for event in thinker.events.named("thought.kept")] == ["words", "due"]
     await spoken_to(thinker, "hello again")
     state = await thinker.one("SELECT process FROM conversations WHERE place = 'dm'")
     assert state["process"] != "reflecting"

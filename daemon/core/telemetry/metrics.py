@@ -31,7 +31,8 @@ class Metrics:
     """Counters and gauges in a registry of their own; implements `daemon.core.ports.telemetry.Emit`.
 
     Model calls are read from the fields of `step.completed`: step, role, model, outcome, tokens_in, tokens_cached,
-    tokens_out, cost_usd, duration_ms; and the daemon's own state from `heartbeat`: connected, active, loop_lag_s.
+    tokens_out, cost_usd, duration_ms; the daemon's own state from `heartbeat`: connected, active, loop_lag_s; thoughts
+    from `thought.kept`: occasion, degraded; and why a soul did not think by itself from `tick.skipped`: why.
     """
 
     def __init__(self) -> None:
@@ -49,6 +50,12 @@ class Metrics:
         self._requests = Counter(
             "soul_http_requests", "HTTP requests.", ("route", "method", "status"), registry=registry
         )
+        self._thoughts = Counter(
+            "soul_thoughts", "Thoughts, by what they were thought on.", ("occasion", "degraded"), registry=registry
+        )
+        self._skipped = Counter(
+            "soul_ticks_skipped", "Unasked thoughts that could not be thought, by reason.", ("why",), registry=registry
+        )
         self._queues = Gauge("soul_queue", "Rows waiting, by queue.", ("queue",), registry=registry)
         self._alarms = Gauge("soul_alarms", "What is wrong now; soul status names it.", registry=registry)
         self._connected = Gauge("soul_connected", "1 while Slack is connected.", registry=registry)
@@ -64,6 +71,10 @@ class Metrics:
                 self._count_call(fields)
             if event == "heartbeat":
                 self._note_heartbeat(fields)
+            if event == "thought.kept":
+                self._count_thought(fields)
+            if event == "tick.skipped":
+                self._skipped.labels(*self._bounded("skipped", str(fields.get("why", "")))).inc()
         except Exception:  # noqa: BLE001  # a field that is not countable must not stop the caller
             self._events.labels("metrics.lost").inc()
 
@@ -86,6 +97,10 @@ class Metrics:
             self._tokens.labels(*call, kind).inc(_amount(fields.get(f"tokens_{kind}")))
         self._cost.labels(*call).inc(_amount(fields.get("cost_usd")))
         self._latency.labels(*call).observe(_amount(fields.get("duration_ms")) / 1000)
+
+    def _count_thought(self, fields: Mapping[str, object]) -> None:
+        degraded = "yes" if fields.get("degraded") else "no"
+        self._thoughts.labels(*self._bounded("thought", str(fields.get("occasion", "")), degraded)).inc()
 
     def _note_heartbeat(self, fields: Mapping[str, object]) -> None:
         self._connected.set(_amount(fields.get("connected")))
