@@ -17,7 +17,7 @@ from tests.http.daemons import TOKEN
 from tests.journeys.asking import WORDS, AskedSession, question
 from tests.journeys.house import House, settings_for
 from tests.journeys.problems import press
-from tests.page import day, week
+from tests.page import day, promised, week
 from tests.page.journey import begun
 from tests.page.lines import Lines
 from tests.page.lines_english import ENGLISH
@@ -36,6 +36,7 @@ KEPT = {  # of the journey, by language
 }
 
 KEPT_OF_MEMORY = ("remembered", "corrected", "forgotten")
+KEPT_OF_MIND = ("goals", "kept")
 KEPT_OF_TEAM = ("invited", "asked", "home", "digest")
 
 MORNING = """\
@@ -210,6 +211,24 @@ async def memory(browser: Browser, home: Path, *, every: Path | None) -> None:
         await talk.window.page.context.close()
 
 
+async def mind(browser: Browser, home: Path, *, every: Path | None) -> None:
+    """The promise of tests/page/promised.py."""
+
+    async def open_window(url: str, person: str, view: str) -> Window:
+        context = await browser.new_context(viewport=SIZE, locale="en-GB", timezone_id="UTC")
+        return await Window(await context.new_page()).watch().open(url, person, view)
+
+    async def look(name: str, view: str) -> None:
+        if every is not None or name in KEPT_OF_MIND:
+            await shoot(browser, talk.daemon.page_url, (every or IMAGES) / f"mind-{name}.png", view, size=SMALL)
+
+    async with promised.begun(home, open_window, look) as talk:
+        await talk.promises()
+        await talk.says_what_it_has_in_mind()
+        await talk.keeps_it()
+        await talk.window.page.context.close()
+
+
 async def team(browser: Browser, home: Path, *, every: Path | None) -> None:
     """The day of tests/page/day.py, as each of the team sees it in their own window."""
 
@@ -256,8 +275,9 @@ async def sessions(browser: Browser, home: Path) -> None:
 
 
 async def main() -> None:
-    """Take all pictures; `--engine` takes only those of the journey, `--memory` those of the week, `--sessions` those
-    of a session that is asked, `--team` those of a day in a team, `--phone` adds one of a phone's width.
+    """Take all pictures; `--engine` takes only those of the journey, `--memory` those of the week, `--mind` those
+    of a promise, `--sessions` those of a session that is asked, `--team` those of a day in a team, `--phone` adds one
+    of a phone's width.
 
     `--every FOLDER` takes a picture of each step of journey and week instead, to be looked at.
     """
@@ -265,7 +285,9 @@ async def main() -> None:
     every = Path(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else None
     with tempfile.TemporaryDirectory() as profile:
         async with launched(Path(profile)) as browser:
-            part = next((name for name in ("--engine", "--memory", "--sessions", "--team") if name in sys.argv), "")
+            part = next(
+                (name for name in ("--engine", "--memory", "--mind", "--sessions", "--team") if name in sys.argv), ""
+            )
             if not part and every is None:
                 await workspace(browser)
             if part in ("", "--sessions") and every is None:
@@ -277,6 +299,9 @@ async def main() -> None:
             if part in ("", "--memory"):
                 with tempfile.TemporaryDirectory() as home:
                     await memory(browser, Path(home), every=every)
+            if part in ("", "--mind"):
+                with tempfile.TemporaryDirectory() as home:
+                    await mind(browser, Path(home), every=every)
             if part in ("", "--team"):
                 with tempfile.TemporaryDirectory() as home:
                     await team(browser, Path(home), every=every)

@@ -1,10 +1,11 @@
-"""Until when something is expected: reads a timeframe as a soul writes it, in English or German."""
+"""Until when something is expected, and when it is due: reads times as a soul writes them, in English or German."""
 
 import datetime as dt
 import re
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.reminder_words import time_of_day
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, when
 from daemon.core.zones import zone_of
 
@@ -56,6 +57,18 @@ _NEAR: Final = {
     **dict.fromkeys(("tomorrow", "morgen"), 1),
     **dict.fromkeys(("day after tomorrow", "übermorgen"), 2),
 }
+_PARTS_OF_DAY: Final = {
+    **dict.fromkeys(("morning", "vormittag", "früh"), (9, 0)),
+    **dict.fromkeys(("noon", "midday", "lunch", "mittag"), (12, 0)),
+    **dict.fromkeys(("afternoon", "nachmittag"), (15, 0)),
+    **dict.fromkeys(("evening", "tonight", "night", "abend"), (18, 0)),
+    **dict.fromkeys(("end of day", "eod", "close of business", "tagesende", "feierabend"), (17, 0)),
+}
+_NAMES: Final = "|".join(sorted({*_NEAR, *_WEEKDAYS} - {"day", "tages"}, key=len, reverse=True))
+_DAY_FIRST: Final = re.compile(rf"(?P<day>{_NAMES})(?: (?P<time>.+))?")
+_TIME_FIRST: Final = re.compile(rf"(?P<time>.+?) (?:on |am )?(?P<day>{_NAMES})")
+_NO_TIME: Final = (12, 0)  # of a day that is named alone
+_OF_DAY: Final = re.compile(r"(?:at|in the|in|by|um|am|gegen|,) ")
 _SOON: Final = ("soon", "shortly", "immediately", "right away", "bald", "gleich", "sofort")
 _SOON_MS: Final = 60 * MINUTE_MS
 
@@ -78,6 +91,24 @@ def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
         return Timeframe(now_ms + EXCHANGES_LAST_MS, number)
     found = _read(words, now_ms, zone)
     return Timeframe(now_ms + DAY_MS if found is None or not now_ms < found <= now_ms + FARTHEST_MS else found)
+
+
+def due_time(text: str, now_ms: int, zone: str = "") -> int:
+    """The time (ms, UTC) for which something is to be done, such as "in 2h", "tomorrow 9:00" or "Friday afternoon".
+
+    Besides what `when` reads, a day may be named, in `zone` or UTC: alone it means noon, or an hour from now once that
+    is over today. Raises ValueError, InThePast and TooFarAhead as `when` does.
+    """
+    words = " ".join(text.casefold().replace(",", " ").strip(" .!").split())
+    bare = words
+    while bare:
+        for read in (_soon, _time_on_day, _span):
+            if (found := read(bare, now_ms, zone)) is not None:
+                return found
+        if not _LEADING.match(bare):
+            break
+        bare = _LEADING.sub("", bare, count=1)
+    return when(words.removeprefix("by "), now_ms, zone or "UTC")
 
 
 def _exchanges(words: str) -> int | None:
@@ -139,3 +170,36 @@ def _day(words: str, now_ms: int, zone: str) -> int | None:
         return None
     midnight = dt.datetime.combine(today + dt.timedelta(days=ahead + 1), dt.time(), there)
     return int(midnight.timestamp() * 1000)
+
+
+def _time_on_day(words: str, now_ms: int, zone: str) -> int | None:
+    """A day that is named, alone or with a time or a part of the day; None for anything else."""
+    if (found := _DAY_FIRST.fullmatch(words) or _TIME_FIRST.fullmatch(words)) is None:
+        return None
+    day, time = found["day"], found["time"] or ""
+    part = _PARTS_OF_DAY["evening"] if day in ("tonight", "heute abend") and not time else _part_of_day(time)
+    return None if part is None else _on_day(day, part, now_ms, zone, alone=not time)
+
+
+def _part_of_day(rest: str) -> tuple[int, int] | None:
+    """Hour and minute of what stands beside a day, such as `at 9`: noon for nothing, None where it is no time."""
+    while rest and _OF_DAY.match(rest):
+        rest = _OF_DAY.sub("", rest, count=1)
+    if not rest:
+        return _NO_TIME
+    return _PARTS_OF_DAY.get(rest) or time_of_day(f"{rest}:00" if rest.isdecimal() else rest)
+
+
+def _on_day(day: str, part: tuple[int, int], now_ms: int, zone: str, *, alone: bool) -> int:
+    """That time on the next day of this name; of today, once a time that wasn't named is over, an hour from now."""
+    there = zone_of(zone) or dt.UTC
+    today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
+    ahead = _NEAR[day] if day in _NEAR else (_WEEKDAYS[day] - today.weekday()) % 7
+    clock = f"{part[0]:02}:{part[1]:02}"
+    named = f"{today + dt.timedelta(days=ahead):%Y-%m-%d}T{clock}"
+    at = int(dt.datetime.fromisoformat(named).replace(tzinfo=there).timestamp() * 1000)
+    if at > now_ms:
+        return when(named, now_ms, zone or "UTC")
+    if ahead == 0 and day in _WEEKDAYS:
+        return when(f"{today + dt.timedelta(days=7):%Y-%m-%d}T{clock}", now_ms, zone or "UTC")
+    return now_ms + _SOON_MS if alone else when(named, now_ms, zone or "UTC")

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from daemon.core.initiative import NEVER_QUIET, QuietHours
-from daemon.core.timetable import InThePast, TooFarAhead, when
+from daemon.core.timeframes import due_time
+from daemon.core.timetable import InThePast, TooFarAhead
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Moment:
 def due_by(text: str, moment: Moment) -> int | str:
     """A time in ms, UTC, as a thought writes it, or the reason why there is none."""
     try:
-        return when(text.removeprefix("by "), moment.now_ms, moment.zone or "UTC")
+        return due_time(text, moment.now_ms, moment.zone)
     except InThePast:
         return "past"
     except TooFarAhead:

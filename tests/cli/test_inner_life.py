@@ -68,5 +68,16 @@ def test_a_soul_that_is_set_to_think_by_itself_and_can_not_is_a_warning_with_wha
     assert one.fix
 
 
+def test_where_no_one_knows_what_a_thought_costs_its_budget_in_dollars_may_be_too_small(
+    soul: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
+    monkeypatch.setenv("SOUL_PERSONA_MODEL", "openai/unheard-of")
+    awake, unpriced = found(soul, 'mind = "cycle"\n[cycle]\nenabled = true\n')
+    assert (awake.verdict, unpriced.verdict) == (Verdict.OK, Verdict.WARN)
+    assert "the price of openai/unheard-of is not known" in unpriced.found
+    assert "SOUL_CYCLE_USD_DAY" in unpriced.fix
+
+
 def test_a_soul_that_can_not_be_read_is_left_to_the_check_of_souls(soul: Path) -> None:
     assert found(soul, 'mind = "circle"\n') == []

@@ -1,0 +1,111 @@
+"""A soul that thinks whole thoughts, on the page: it promises to come back, does so, and says what it has in mind.
+
+The test runs it to check the daemon; `scripts/screenshots.py` runs it to take the pictures of README.md.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import Locator, expect
+
+from tests.journeys.thinking import adding, expecting, thought
+from tests.page.journey import Look, Opener
+from tests.page.loopback_model import LoopbackModel, ModelCall, loopback_model
+from tests.page.running import RunningDaemon, running_daemon
+from tests.page.window import Window
+
+ADA: Final = ("U0ADA", "D0ADA")
+
+_ASKED: Final = "The nightly import failed again. I've restarted it; can you check on it within the hour?"
+_PROMISED: Final = """\
+I will. The last two failures came after the **same table**, `events_archive`; if it happens a third time, \
+I'd look at its lock first."""
+_KEPT: Final = """\
+You wanted to hear of the nightly import. I have seen no new failure since you restarted it. \
+If it ran through for you as well, I'd leave the lock alone."""
+_GOALS: Final = "I keep an eye on the import for you, and I'd like to know what locks that table."
+_THANKS: Final = "Gladly."
+_MISSION: Final = "find out what locks events_archive"
+_REPLIES: Final[Mapping[str, str]] = {
+    _ASKED: thought(
+        _PROMISED,
+        goal_updates=[
+            adding("the nightly import", due="in 55m", follow_up=True),
+            adding(_MISSION, priority=0.5),
+        ],
+        predictions=[expecting("the import fails again", 0.3, "in 55m")],
+        inner_speech="She sounds tired of it. I will look in an hour.",
+    ),
+    "what are your goals?": thought(_GOALS),
+    "thank you!": thought(_THANKS),
+}
+_ALONE: Final = "its time has come"
+_SETTINGS: Final = {
+    "SOUL_NAME": "soul",
+    "SOUL_CYCLE_ENABLED": "true",
+    "SOUL_CYCLE_TOKENS_HOUR": "100000",
+    "SOUL_CYCLE_USD_DAY": "1000",  # nobody knows what the scripted model costs, so that it counts with the most
+    "SOUL_QUIET_HOURS": "",
+}
+
+
+def _answer(call: ModelCall) -> str:
+    if call.step != "think":
+        return "Let them speak."
+    if _ALONE in call.prompt:
+        done = {"action": "complete", "goal_id": "G1", "why": "told her"}
+        return thought(_KEPT, goal_updates=[done])
+    return _REPLIES.get(call.last, thought("Yes."))
+
+
+@asynccontextmanager
+async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["PromiseKept"]:
+    """A daemon in `home` whose soul thinks whole thoughts, also by itself, and Ada's window."""
+    folder = home / "souls" / "soul"
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text('name = "soul"\ndisplay_name = "Soul"\nmind = "cycle"\nsubprocesses = []\n')
+    (folder / "soul.md").write_text("You are a colleague who keeps an eye on things.\n")
+    async with loopback_model(_answer) as model, running_daemon(home, _SETTINGS | model.settings) as daemon:
+        yield PromiseKept(await open_window(daemon.page_url, *ADA), daemon, model, look)
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseKept:
+    """Ada's window and the daemon; `look` is called at each view worth a picture."""
+
+    window: Window
+    daemon: RunningDaemon
+    model: LoopbackModel
+    look: Look
+
+    async def promises(self) -> None:
+        """Below the reply the house says when the soul comes back to it, and how to decline."""
+        await self._asked(_ASKED, "same table")
+        await expect(self._last()).to_contain_text("I'll come back to “the nightly import”")
+        await expect(self._last()).to_contain_text("not now")
+
+    async def says_what_it_has_in_mind(self) -> None:
+        """Below the soul's own words stands the true list."""
+        await self._asked("what are your goals?", _GOALS)
+        await expect(self._last()).to_contain_text(_MISSION)
+        await self.look("goals", ADA[1])
+
+    async def keeps_it(self) -> None:
+        """When the time has come it writes by itself, once."""
+        await self.window.move_the_clock("In an hour")
+        await expect(self.window.timeline.locator(".message").last).to_contain_text("no new failure")
+        await self.daemon.answered()
+        await self._asked("thank you!", _THANKS)
+        await self.look("kept", ADA[1])
+
+    async def _asked(self, words: str, seen: str) -> None:
+        await self.window.say(words)
+        await expect(self._last()).to_contain_text(seen)
+        await self.daemon.answered()
+
+    def _last(self) -> Locator:
+        """The newest message of the soul."""
+        return self.window.timeline.locator(".message.nested").last
