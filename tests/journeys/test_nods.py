@@ -163,6 +163,21 @@ async def test_a_draft_that_stood_there_goes_when_the_answer_is_a_nod(nodder: Ho
     assert await nodder.people.posts_by_bot("D0ADA") == []
 
 
+async def test_where_slack_keeps_a_draft_its_words_go_when_the_answer_is_a_nod(nodder: House) -> None:
+    flow = nodder.flow()
+    ts = await nodder.say("Ada", "dm", "thanks!")
+    await flow.asked.wait()
+    flow.say(thought("You are very welcome indeed. " * 12)[:300])
+    await nodder.draft("D0ADA", "You are very welcome")
+    assert nodder.daemon is not None
+    await nodder.daemon.cut()
+    await nodder.people.fault("chat.delete", body={"ok": False, "error": "cant_delete_message"}, times=1)
+    nodder.model.replies.append(thought())
+    await nodder.start(name="tess")
+    await nodded(nodder, "D0ADA", ts)
+    assert [said(post) for post in await nodder.people.posts_by_bot("D0ADA")] == ["…"]
+
+
 async def test_a_nod_at_a_message_that_is_gone_settles(nodder: House) -> None:
     await nodder.people.fault("reactions.add", status=503, times=1_000)
     nodder.model.replies.append(thought())

@@ -43,6 +43,7 @@ _FINAL: Final = PLACE | APP  # error codes that no other form can cure
 _DM: Final = "D"  # what the ids of DMs begin with
 _FILE: Final = "F"  # what the ids of files begin with
 _PAGES: Final = 10
+_NO_WORDS: Final = "…"
 
 
 class SlackDelivery:
@@ -246,7 +247,7 @@ class SlackDelivery:
         return ts
 
     async def _withdraw(self, post: Post) -> str:
-        """Delete a message of ours, with the file that it shows; one that is gone is deleted, too."""
+        """Delete a message of ours, with the file that it shows; of one that Slack keeps the words go."""
         channel, stands = post.conversation.channel, str(post.revises or post.draft)
         self._drafts.forget(channel, stands)
         try:
@@ -258,9 +259,21 @@ class SlackDelivery:
             if error.code in DEAD_TOKEN:
                 raise
             if error.code not in MESSAGE_GONE | FILE_GONE:
-                self._emit("slack.withdrawn_left", channel=channel, ts=stands, reason=error.message)
+                blank = not post.file and await self._blanked(post, stands)
+                self._emit("slack.withdrawn_left", channel=channel, ts=stands, reason=error.message, blank=blank)
         await self._sessions.end(channel, post.reply_to)
         return stands
+
+    async def _blanked(self, post: Post, ts: str) -> bool:
+        """Whether Slack let the words of a message go."""
+        common: Json = {"channel": post.conversation.channel, "ts": ts}
+        try:
+            if post.revises is None:
+                await self._stopped(post.conversation.channel, ts, {})
+            await self._update(replace(post, body=_NO_WORDS, last=False), common)
+        except ChannelRefused:
+            return False
+        return True
 
     async def _file_shown(self, post: Post) -> str:
         """Slack's id of a file of ours that was found by its name; empty where none is shown."""
