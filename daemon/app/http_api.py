@@ -26,6 +26,7 @@ from daemon.shared.companions import Companions
 from daemon.shared.door import ContextDoor
 from daemon.shared.pairing import MachinePairing
 from daemon.shared.room_events import RoomEvents
+from daemon.shared.sensing import SenseDoor
 from daemon.shared.session_memory import WorkspaceMemory
 from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
@@ -89,6 +90,7 @@ def connect_http(
             memory,
             pairing_of(built, souls, standing_of),
             events_of(built),
+            readings_of(built),
             paid_speech(built.settings, built.store.database, built.clock, built.emit),
         )
     )
@@ -114,10 +116,7 @@ def sessions_of(
         soul = souls.current(souls.main)
         return soul.display_name, soul.personality
 
-    def wake() -> None:
-        built.dispatcher.look_again()
-        built.contexts.bells.ring_for_work()
-
+    wake = _waking(built)
     return CodeSessions(
         SessionStore(database, workspace),
         Keys(database),
@@ -164,9 +163,17 @@ def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitab
 
 def events_of(built: Daemon) -> RoomEvents:
     """The events of programs; the souls of every daemon on the file look at once."""
+    return RoomEvents(built.store.events, built.settings.home, built.emit, _waking(built))
 
+
+def readings_of(built: Daemon) -> SenseDoor:
+    """What programs tell the senses of souls; those of every daemon on the file look at once."""
+    return SenseDoor(built.store.senses, events_of(built), built.emit, _waking(built))
+
+
+def _waking(built: Daemon) -> Callable[[], None]:
     def wake() -> None:
         built.dispatcher.look_again()
         built.contexts.bells.ring_for_work()
 
-    return RoomEvents(built.store.events, built.settings.home, built.emit, wake)
+    return wake

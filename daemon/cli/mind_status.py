@@ -91,6 +91,6 @@ def _status(soul: Soul, budget: TickBudget | None, found: MindSummary, used: Tic
         budget_day=budget.tokens_day if budget else 0,
         goals_open=found.goals_open,
         predictions_open=found.predictions_open,
-        dropped_percepts=0,
+        dropped_percepts=found.dropped_percepts,
         calibration={name: found.foresight.figures[name] for name in ("scored", "brier", "skill")},
     )

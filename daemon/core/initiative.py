@@ -14,6 +14,9 @@ MOST_PROMISED: Final = 3
 PROMISED: Final = "promised"
 """The parameter of a tick's perception that holds the ids of the goals about which words were promised by now."""
 
+EARLY: Final = "early"
+"""The parameter of a tick's perception that holds the ids of promised goals of which a reading tells early."""
+
 MOST_UNASKED: Final = 2
 """How often in a day a soul writes to a person unasked, promises apart."""
 

@@ -203,6 +203,12 @@ class Perception:
         return self.modality is Modality.WORDS and NO_MESSAGE not in self.params
 
     @property
+    def asks_nothing(self) -> bool:
+        """Whether no person said it or waits: a silence, an unasked thought, a program's report, a reading."""
+        timer = self.modality is Modality.TIME and not self.content.strip()
+        return timer or self.modality in {Modality.EVENT, Modality.SENSE}
+
+    @property
     def said_at(self) -> tuple[float, str]:
         """Sort key of messages within a conversation; a ts that is no number sorts first."""
         try:

@@ -1,5 +1,6 @@
 """When a soul thinks unasked (seed 002, *Tempo*): pure rules."""
 
+from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 TickKind = Literal["awakening", "due", "surprise", "sense", "result", "visit_end", "wake"]
@@ -47,3 +48,13 @@ def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_be
     if kind != "due" or not open_ or (said and said == said_before):
         return None
     return min(LONGEST_PAUSE_MS, pause_ms * 2) if pause_ms else FIRST_PAUSE_MS
+
+
+def pause_of_reading(thoughts: Sequence[str]) -> int | None:
+    """For how long (ms) after the last of these thoughts about it an equal reading wakes none; None: it never does.
+
+    They are digests, newest first, all since anything changed. Each doubles the pause, and the same twice ends it.
+    """
+    if len(thoughts) > 1 and thoughts[0] and thoughts[0] == thoughts[1]:
+        return None
+    return min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS << max(0, min(len(thoughts), 8) - 1))

@@ -56,3 +56,16 @@ def stands_in(topic: str, texts: Iterable[str]) -> bool:
     said = {word for text in texts for word in words_of(text)}
     terms = terms_of_topic(topic)
     return bool(terms) and all(any(likeness(term, word) >= ALIKE for word in said) for term in terms)
+
+
+def shares_words(text: str, words: Collection[str], keys: Collection[str]) -> bool:
+    """Whether any telling word of a text is among words in some form; `keys` are theirs, as `keys_of_words` gives them.
+
+    Very short words and bare numbers tell nothing here.
+    """
+    terms = (term for term in terms_of(text) if _says_something(term.word) and (term.stem or term.word) in keys)
+    return any(likeness(term, word) >= ALIKE for term in terms for word in words)
+
+
+def _says_something(word: str) -> bool:
+    return (len(word) >= SHORTEST_STEM or not word.isascii()) and not word.isdigit()

@@ -43,6 +43,7 @@ from daemon.memory.queues.ticks import Ticks
 from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.queues.unread_words import UnreadWords
 from daemon.memory.records import Worker
+from daemon.memory.senses.pushed import PushedReadings
 from daemon.memory.shared.messages import NoteStore
 from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.questions import QuestionStore
@@ -100,6 +101,7 @@ class Store:
     minds: Minds
     due_predictions: DuePredictions
     ticks: Ticks
+    senses: PushedReadings
 
 
 @asynccontextmanager
@@ -180,4 +182,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         minds=Minds(database, clock),
         due_predictions=DuePredictions(database, clock, worker),
         ticks=Ticks(database, clock, worker, conversations),
+        senses=PushedReadings(database, clock),
     )

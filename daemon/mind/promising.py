@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from daemon.core.initiative import INVITED, PROMISED
+from daemon.core.initiative import EARLY, INVITED, PROMISED
 from daemon.core.perception import Perception
 from daemon.core.ports.models import PROMISED_HERE
 from daemon.core.sentences import Words
@@ -21,6 +21,11 @@ _OPENING: Final = f"""\
 now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, your \
 house says so in your name. What you promised:)"""
 
+_EARLY: Final = """\
+(You promised them here to come back to this later, and one of your senses may just have perceived it. What you write \
+in external_speech is posted here now and keeps the promise: say in a few sentences what they wait for; leave it empty \
+if that isn't it yet. What you promised:)"""
+
 _INVITED: Final = """\
 (They invited you to write to them unasked. What you write in external_speech is posted to them now, in a few \
 sentences; leave it empty unless they would want to know it now.)"""
@@ -28,9 +33,12 @@ sentences; leave it empty unless they would want to know it now.)"""
 
 def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
     """The goals about which words are owed now, as far as those who read may still know of them."""
-    names = perception.params.get(PROMISED)
-    owed = {str(one) for one in names} if isinstance(names, list) else frozenset()
-    return tuple(one for one in at_hand.goals if one.id in owed)
+    return _named(perception, PROMISED, at_hand)
+
+
+def due_early(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
+    """The promised goals of which a reading tells before their time, as far as those who read may know of them."""
+    return _named(perception, EARLY, at_hand)
 
 
 def is_invited(perception: Perception) -> bool:
@@ -43,12 +51,17 @@ def with_invitation(memory: WorkingMemory) -> WorkingMemory:
     return memory.with_memory(Memory(Role.SYSTEM, _INVITED))
 
 
-def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...]) -> WorkingMemory:
+def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: str = _OPENING) -> WorkingMemory:
     """The memory with what was promised, as data."""
-    memory = memory.with_memory(Memory(Role.SYSTEM, _OPENING))
+    memory = memory.with_memory(Memory(Role.SYSTEM, opening))
     for one in promised:
         memory = memory.with_memory(Memory(Role.USER, one.goal, name=f"your goal {one.id}", metadata={"kind": NOTE}))
     return memory
+
+
+def with_early(memory: WorkingMemory, early: tuple[Goal, ...]) -> WorkingMemory:
+    """The memory with what was promised and may be kept now, as data."""
+    return with_promises(memory, early, _EARLY)
 
 
 def said_for_it(words: Words, promised: tuple[Goal, ...]) -> str:
@@ -59,3 +72,9 @@ def said_for_it(words: Words, promised: tuple[Goal, ...]) -> str:
 def in_short(goal: str) -> str:
     """A goal as a line of the house names it: without what a model marks as private."""
     return shortened(one_line(words_aloud(goal)), _LONGEST) or _UNNAMED
+
+
+def _named(perception: Perception, param: str, at_hand: AtHand) -> tuple[Goal, ...]:
+    names = perception.params.get(param)
+    ids = {str(one) for one in names} if isinstance(names, list) else frozenset()
+    return tuple(one for one in at_hand.goals if one.id in ids)

@@ -8,7 +8,15 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.promising import is_invited, promised_by_now, said_for_it, with_invitation, with_promises
+from daemon.mind.promising import (
+    due_early,
+    is_invited,
+    promised_by_now,
+    said_for_it,
+    with_early,
+    with_invitation,
+    with_promises,
+)
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.silence import Silence
 from daemon.mind.steps.think import Considered, think
@@ -29,10 +37,15 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     """
     context.motor.keep_silence(Silence.UNSEEN)
     invited = is_invited(context.perception)
-    if promised := promised_by_now(context.perception, context.cycle.at_hand):
+    promised = promised_by_now(context.perception, context.cycle.at_hand)
+    early = due_early(context.perception, context.cycle.at_hand)
+    if promised:
         context = replace(context, memory=with_promises(context.memory, promised))
+    elif early:
+        context = replace(context, memory=with_early(context.memory, early))
     elif invited:
         context = replace(context, memory=with_invitation(context.memory))
+    may_speak = bool(promised or early) or invited
     reading = await reading_tools_of(context)
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
@@ -45,7 +58,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
             context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
             context.motor.think(_degraded(context))
             break
-        thought = considered if promised or invited else _unsaid(considered)
+        thought = considered if may_speak else _unsaid(considered)
         context.motor.settle(thought.reply, cut=thought.cut)
         used = await reading.use(context, thought.output, looks=may_look)
         take_effect(context, thought, used, shown)

@@ -97,9 +97,7 @@ class _Run:
 
     def _is_for_that_alone(self) -> bool:
         """Whether the perception concerns only the process that it names: a silence, and a program's event."""
-        perception = self.context.perception
-        silence = perception.modality is Modality.TIME and not perception.content.strip()
-        return silence or perception.modality is Modality.EVENT
+        return self.context.perception.asks_nothing
 
     def _begin(self) -> None:
         """A message may begin a visit; a process that waits for its answer goes on."""

@@ -10,6 +10,7 @@ from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
 from daemon.mind.recall.mood import felt_now
+from daemon.mind.recall.sensed import SENSE
 from daemon.mind.recall.stream import held_in, left_out, settled_lines
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
@@ -22,7 +23,7 @@ from daemon.mind.thought.cognitive_input import (
     TemporalContext,
     WorldModel,
 )
-from daemon.soul_engine import MEMORIES, PERSON
+from daemon.soul_engine import MEMORIES, PERSON, READINGS
 
 _SOURCE: Final = "source"  # a key of the metadata of what people said
 _PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
@@ -42,7 +43,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             predictions_made=held.predictions,
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
-        new_percepts=(*_percepts(memory), *_motor(context.cycle.thoughts), *_meant(context), *since),
+        new_percepts=(*_percepts(memory), *_sensed(memory), *_motor(context.cycle.thoughts), *_meant(context), *since),
         prediction_errors=tuple(
             PredictionError(predicted=one.what, actual=what_came(one), surprise=one.surprise)
             for one in context.cycle.at_hand.expected.errors
@@ -96,6 +97,14 @@ def _percepts(memory: WorkingMemory) -> tuple[Percept, ...]:
             source=f"user:{one.name}" if _SOURCE in one.metadata else one.name or "",
         )
         for one in fresh
+    )
+
+
+def _sensed(memory: WorkingMemory) -> tuple[Percept, ...]:
+    """What reached the senses, as far as it is shown, and what the house says of the rest."""
+    return tuple(
+        Percept(modality="sense", content=one.content, source=one.metadata.get(SENSE, ""))
+        for one in memory.region(READINGS)
     )
 
 

@@ -329,7 +329,7 @@ class ConversationHandler:
         Where there is nothing to say, the messages are kept as said.
         """
         newest, words = cycle.newest, cycle.words
-        if newest.modality is Modality.EVENT or (newest.modality is Modality.TIME and not newest.content.strip()):
+        if newest.asks_nothing:
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
             return await self._commit_words(cycle, *await words_for_promises(cycle))
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""

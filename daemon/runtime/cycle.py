@@ -30,7 +30,7 @@ from daemon.runtime.sharing import tell_others, with_notes_heard
 from daemon.runtime.shown_work import ShownSpeech, shown_solving
 from daemon.soul_engine import turns_read
 
-_MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT})
+_MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT, Modality.SENSE})
 """Perceptions that nobody waits to be answered."""
 
 

@@ -34,7 +34,12 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.promises import acts_of_promises, promises_kept
 from daemon.runtime.sharing import among_souls, said_to_souls
 from daemon.runtime.silence import nod_of
-from daemon.runtime.stream_of_thought import intentions_come_back, stale_goals_shown, thoughts_of
+from daemon.runtime.stream_of_thought import (
+    intentions_come_back,
+    readings_perceived,
+    stale_goals_shown,
+    thoughts_of,
+)
 from daemon.runtime.visit_notes import note_of_visit
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
@@ -96,6 +101,7 @@ def effect_of_cycle(
             *said_to_souls(cycle, parts),
             *(stale_goals_shown(cycle) if parts else ()),
             *(intentions_come_back(cycle) if parts or motor.thoughts else ()),
+            *(readings_perceived(cycle) if parts or motor.thoughts else ()),
             *acts_of_promises(cycle, motor, parts),
         ),
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
@@ -198,7 +204,7 @@ def _visit_state(
     visit: Visit, before: VisitState, perceptions: Sequence[Perception], now_ms: int, *, replied: bool
 ) -> VisitState:
     """A message begins or continues a visit; what nobody said here leaves it as it was."""
-    if perceptions[-1].modality in {Modality.TIME, Modality.NOTE, Modality.EVENT}:
+    if perceptions[-1].modality in {Modality.TIME, Modality.NOTE, Modality.EVENT, Modality.SENSE}:
         return before
     locations = located(visit.locations, perceptions)
     return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms, locations)
@@ -214,7 +220,7 @@ def _idle(
     soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
 ) -> tuple[NewIntention, ...]:
     """The timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
-    if newest.modality in {Modality.NOTE, Modality.EVENT}:
+    if newest.modality in {Modality.NOTE, Modality.EVENT, Modality.SENSE}:
         return ()
     if newest.modality is not Modality.TIME:
         process, due = "dormant", now_ms + timing.dormancy_timeout_ms

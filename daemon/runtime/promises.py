@@ -10,7 +10,7 @@ from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.mind.motor import Motor
-from daemon.mind.promising import in_short, promised_by_now, said_for_it
+from daemon.mind.promising import due_early, in_short, promised_by_now, said_for_it
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
 
@@ -46,10 +46,10 @@ def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tupl
 
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
     """What is stored where these parts are words that were promised."""
-    due = promised_by_now(cycle.newest, cycle.at_hand) if parts and cycle.is_tick else ()
-    if due:
-        return (PromisesKept(tuple(one.id for one in due)),)
-    return (SpokeUnasked(),) if parts and cycle.is_tick else ()
+    if not (parts and cycle.is_tick):
+        return ()
+    kept = promised_by_now(cycle.newest, cycle.at_hand) or due_early(cycle.newest, cycle.at_hand)
+    return (PromisesKept(tuple(one.id for one in kept)),) if kept else (SpokeUnasked(),)
 
 
 async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:

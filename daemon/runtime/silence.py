@@ -1,6 +1,5 @@
 """Where a soul may say nothing (seed 002): unasked without a trace, else by a reaction."""
 
-from daemon.core.perception import Modality
 from daemon.core.ports.posts import Nod
 from daemon.memory.records import Speaks
 from daemon.mind.silence import Silence
@@ -11,7 +10,7 @@ from daemon.soul import Soul
 def silence_of(cycle: Cycle, soul: Soul) -> Silence:
     """What becomes of it when the soul says nothing to the messages of a cycle."""
     newest = cycle.newest
-    if newest.modality is Modality.EVENT or (newest.modality is Modality.TIME and not newest.content.strip()):
+    if newest.asks_nothing:
         return Silence.UNSEEN
     if not all(one.perception.has_message for one in cycle.messages):
         return Silence.REFUSED

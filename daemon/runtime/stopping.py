@@ -51,7 +51,8 @@ async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
 def _is_due(cycle: Cycle, shown: str) -> bool:
     """Whether somebody waits for words: not where the soul was about to speak of itself into a silence."""
     newest = cycle.newest
-    return bool(shown or cycle.claim.draft or newest.modality is not Modality.TIME or newest.content.strip())
+    silence = newest.asks_nothing and newest.modality is not Modality.EVENT
+    return bool(shown or cycle.claim.draft or not silence)
 
 
 def _last_words(cycle: Cycle, *, begun: bool) -> str:

@@ -6,6 +6,7 @@ from daemon.core.perception import Modality
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.goal_changes import StaleShown
 from daemon.memory.mind.intended import IntentionsCameBack
+from daemon.memory.senses.perceiving import ReadingsPerceived
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.motor import Motor
@@ -48,6 +49,12 @@ def intentions_come_back(cycle: Cycle) -> tuple[IntentionsCameBack, ...]:
     """What is to be noted where a prompt showed what the soul had meant to do by now: it is told once."""
     ids = tuple(one.id for one in cycle.at_hand.intended)
     return (IntentionsCameBack(ids),) if ids and cycle.newest.modality is Modality.WORDS else ()
+
+
+def readings_perceived(cycle: Cycle) -> tuple[ReadingsPerceived, ...]:
+    """What is to be noted where a prompt showed what reached the senses: it is perceived once."""
+    sensed = cycle.at_hand.sensed
+    return (ReadingsPerceived(sensed, cycle.trace_id),) if sensed.readings or sensed.dropped else ()
 
 
 def _of_another_step(cycle: Cycle, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:

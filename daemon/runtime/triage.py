@@ -21,6 +21,7 @@ from daemon.memory.records import Dismissal, InboxMessage
 IDLE = ("dormant", "exiting", REFLECTING)
 """Processes that only a silence or the soul itself enters; a new message cancels them."""
 
+_UNSAID = frozenset({Modality.TIME, Modality.SENSE})
 _TOLD_WITHIN_S = 86_400.0  # a message that is older still is dismissed without a word and without asking the gate
 _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 
@@ -101,9 +102,9 @@ def _age(message: InboxMessage, now: int) -> float:
 
 def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
     perceptions = [one.perception for one in messages]
-    if all(one.modality is Modality.TIME for one in perceptions):
+    if all(one.modality in _UNSAID for one in perceptions):
         return {}
-    idle = [one for one in perceptions if one.modality is Modality.TIME and one.process in IDLE]
+    idle = [one for one in perceptions if one.modality in _UNSAID and one.process in IDLE]
     return {one.id: Dismissal(NO_LONGER_IDLE) for one in idle}
 
 

@@ -29,6 +29,7 @@ class Budgets(SoulSection):
     thoughts: Tokens = Field(150, description="The soul's last two thoughts in the conversation.")
     goals: Tokens = Field(250, description="What the soul means to do, as far as those who read may know.")
     expected: Tokens = Field(200, description="What the soul expects, and what came of it, as far as readers may know.")
+    readings: Tokens = Field(250, description="What reached its senses since its last thought, such as a red build.")
     surprises: Tokens = Field(100, description="What came otherwise than it expected.")
     aside: Tokens = Field(300, description="What users said to each other since the soul's last reply.")
     thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")

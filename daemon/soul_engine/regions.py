@@ -22,6 +22,8 @@ IDENTITY, SELF_MODEL, WORLD_MODEL = "identity", "self_model", "world_model"
 SHARED_CONTEXT, AT_WORK, TURNS, ASIDE = "shared_context", "at_work", "turns", "aside"
 GOALS = "goals"
 """What the soul means to do: data."""
+READINGS = "readings"
+"""What reached the soul's senses since its last thought there: data."""
 EXPECTED, SURPRISES = "expected", "surprises"
 """What the soul expects, and what came otherwise: data."""
 ROOM = "room"
@@ -40,7 +42,20 @@ EARLIER_REGIONS = (SUMMARY, THREAD)
 """What was before the talk and stands before it; these change only when the talk shown is cut anew."""
 
 KNOWN_REGIONS = (
-    *(SURPRISES, SOUL_STATE, IDENTITY, SELF_MODEL, GOALS, EXPECTED, PERSON, WORLD_MODEL, NOTES, THOUGHTS, MEMORIES),
+    *(
+        SURPRISES,
+        READINGS,
+        SOUL_STATE,
+        IDENTITY,
+        SELF_MODEL,
+        GOALS,
+        EXPECTED,
+        PERSON,
+        WORLD_MODEL,
+        NOTES,
+        THOUGHTS,
+        MEMORIES,
+    ),
     *(SHARED_CONTEXT, AT_WORK),
     *(TURNS, ASIDE, BESIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
 )
@@ -51,7 +66,7 @@ BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
 GIVING_WAY = (
-    *(SURPRISES, ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
+    *(SURPRISES, READINGS, ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
     *(THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES),
 )
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
@@ -69,6 +84,7 @@ HEADINGS = {
     THOUGHTS: "What you thought lately",
     GOALS: "What you mean to do",
     EXPECTED: "What you expect",
+    READINGS: "What reached your senses since",
     SURPRISES: "What came otherwise than you expected",
     AT_WORK: "Who is at work",
     ROOM: "What this channel asks of you",

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import events_of, memory_of, pairing_of, sessions_of
+from daemon.app.http_api import events_of, memory_of, pairing_of, readings_of, sessions_of
 from daemon.app.lifecycle import Daemon
 from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
@@ -105,6 +105,7 @@ class HttpDaemon:
                     memory_of(self.built, souls, WORKSPACE, sessions),
                     pairing_of(self.built, souls, self._standing_of),
                     events_of(self.built),
+                    readings_of(self.built),
                     paid_speech(self.built.settings, self.built.store.database, self.built.clock, self.built.emit),
                 )
             )

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import events_of, memory_of, pairing_of, sessions_of
+from daemon.app.http_api import events_of, memory_of, pairing_of, readings_of, sessions_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
@@ -75,6 +75,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
                 memory=memory_of(built, souls, team, sessions),
                 pairing=pairing_of(built, souls, slack.standing_of),
                 events=events_of(built),
+                readings=readings_of(built),
             )
         )
         service = ServiceManager()

@@ -12,7 +12,7 @@ import aiohttp
 from pydantic import SecretStr
 
 from daemon.app.assembly import souls_of
-from daemon.app.http_api import events_of, memory_of, pairing_of, sessions_of
+from daemon.app.http_api import events_of, memory_of, pairing_of, readings_of, sessions_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.concurrency import alongside
@@ -70,6 +70,7 @@ async def door(house: House) -> AsyncIterator[str]:
             memory=memory_of(built, souls, TEAM, sessions),
             pairing=pairing_of(built, souls, _standing),
             events=events_of(built),
+            readings=readings_of(built),
         )
     )
     ready = asyncio.Event()

@@ -34,7 +34,8 @@ class Auth:
     """Middleware that checks every request.
 
     `hosts` are the names by which requests may name this machine, beside its own. `free` are the paths, as the route
-    table writes them, without a token, `keyed` those that take keys, too. `owner_of` gives whose key a text is.
+    table writes them, without a token, `keyed` those that take keys, too, `signed` those whose handler looks at the
+    signature of the source that the query names. `owner_of` gives whose key a text is.
     """
 
     def __init__(
@@ -44,11 +45,14 @@ class Auth:
         free: frozenset[str],
         keyed: frozenset[str],
         owner_of: OwnerOf,
+        *,
+        signed: frozenset[str] = frozenset(),
     ) -> None:
         self._token = token
         self._hosts = _LOOPBACK.union(hosts)
         self._free = free
         self._keyed = keyed
+        self._signed = signed
         self._owner_of = owner_of
 
     @web.middleware
@@ -57,8 +61,10 @@ class Auth:
         self._require_host(request)
         _require_no_page(request)
         resource = request.match_info.route.resource
-        if resource is not None and resource.canonical not in self._free:
-            request[OWNER] = await self._owner(request, takes_keys=resource.canonical in self._keyed)
+        path = resource.canonical if resource is not None else ""
+        is_signed = path in self._signed and "source" in request.query
+        if resource is not None and path not in self._free and not is_signed:
+            request[OWNER] = await self._owner(request, takes_keys=path in self._keyed)
         return await handler(request)
 
     def _require_host(self, request: web.Request) -> None:

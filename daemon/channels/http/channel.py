@@ -18,6 +18,7 @@ from daemon.channels.http.mcp_page import McpPage
 from daemon.channels.http.mcp_tools import SessionTools
 from daemon.channels.http.openapi import description
 from daemon.channels.http.pairing import PairPages
+from daemon.channels.http.senses import SensePages
 from daemon.channels.http.server import ApiServer
 from daemon.channels.http.session_talk import SessionTalk
 from daemon.channels.http.sessions import SessionPages
@@ -219,6 +220,7 @@ class HttpChannel(BareChannel):
             pairing=PairPages(self._side),
             mcp=McpPage(SessionTools(self._side, talk)),
             events=EventPages(self._side.events, self._clock),
+            senses=SensePages(self._soul, self._workspace, readings=self._side.readings, clock=self._clock),
             personality=self._personality,
             metrics=self._metrics,
             description=description(daemon.__version__),

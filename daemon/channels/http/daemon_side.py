@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from daemon.channels.http.events import EventsTaken
+from daemon.channels.http.senses import ReadingsTaken
 from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.members import ContextLook, Member
 from daemon.core.pairing import Begun, Paired
@@ -157,8 +158,8 @@ class DaemonSide:
     for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of users.
     `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
     `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
-    may know of the soul's memory, `pairing` is for machines that ask for keys, `events` is for programs that report.
-    `speech` pays for texts read aloud, None where that costs nothing.
+    may know of the soul's memory, `pairing` is for machines that ask for keys, `events` is for programs that report,
+    `readings` for what they tell the soul's senses. `speech` pays for texts read aloud, None where that costs nothing.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
@@ -172,4 +173,5 @@ class DaemonSide:
     memory: SessionMemory
     pairing: MachinesPairing
     events: EventsTaken
+    readings: ReadingsTaken
     speech: SpeechPaid | None = None

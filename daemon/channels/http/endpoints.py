@@ -1,4 +1,4 @@
-"""One handler for every route: chat, jobs, personality, speech, sessions, keys, contexts, MCP, events, health."""
+"""One handler for every route: chat, jobs, personality, speech, sessions, keys, contexts, MCP, programs, health."""
 
 import asyncio
 import re
@@ -16,6 +16,7 @@ from daemon.channels.http.mcp_page import McpPage
 from daemon.channels.http.pairing import PairPages
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import ID, Alive, Queued, SubprocessRequest
+from daemon.channels.http.senses import SensePages
 from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.tts import Tts
 from daemon.core.errors import StoreError
@@ -44,6 +45,7 @@ class Endpoints:
         pairing: PairPages,
         mcp: McpPage,
         events: EventPages,
+        senses: SensePages,
         personality: Personality,
         metrics: Metrics,
         description: Mapping[str, Any],
@@ -56,6 +58,7 @@ class Endpoints:
         self._pairing = pairing
         self._mcp = mcp
         self._events = events
+        self._senses = senses
         self._personality = personality
         self._metrics = metrics
         self._description = description
@@ -149,6 +152,10 @@ class Endpoints:
     async def report(self, request: web.Request) -> web.StreamResponse:
         """Take an event of a program."""
         return await self._events.take(request)
+
+    async def sense(self, request: web.Request) -> web.StreamResponse:
+        """Take a reading of a program."""
+        return await self._senses.take(request)
 
     async def health(self, _request: web.Request) -> web.StreamResponse:
         """Answer at all: the event loop runs."""

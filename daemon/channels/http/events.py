@@ -36,7 +36,7 @@ _NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LEFT_OUT: Final = "[more of it was left out here]"
 
 
-class EventsTaken(Protocol):
+class SourcesKnown(Protocol):
     """The programs that may tell something. Each call may raise StoreError."""
 
     async def source(self, name: str) -> EventSource | None:
@@ -44,6 +44,10 @@ class EventsTaken(Protocol):
 
     async def secret(self, source: EventSource) -> str:
         """The secret of a source. Raises ConfigError where it can't be read."""
+
+
+class EventsTaken(SourcesKnown, Protocol):
+    """Takes what they report."""
 
     async def take(self, source: EventSource, id_: str, words: str) -> bool:
         """Store an event once; False if it came before. Raises TooManyEvents, OtherEvent and SourceEnded."""
@@ -59,13 +63,7 @@ class EventPages:
     async def take(self, request: web.Request) -> web.Response:
         """Take one event, once. Raises Refusal and StoreError."""
         body = await read_raw(request, ("application/json", _TEXT), most=LARGEST_EVENT)
-        names = request.query.getall("source", [])
-        source = await self._events.source(names[0]) if len(names) == 1 else None
-        signing = source.signing if source else Signing.STANDARD
-        key = signing_key(await self._events.secret(source), signing) if source else _NOBODY
-        id_ = signed_id(signing, key, request.headers, body, self._clock.now_ms() / 1000)
-        if source is None or id_ is None:
-            raise _not_theirs()
+        source, id_ = await signed_by(request, body, self._events, self._clock)
         words = await asyncio.to_thread(readable, body, request.content_type)
         try:
             fresh = await self._events.take(source, id_, words)
@@ -74,9 +72,21 @@ class EventPages:
         except OtherEvent as other:
             raise Refusal(409, "other_words", "An event with another body has this id.", other.hint) from other
         except SourceEnded as ended:
-            raise _not_theirs() from ended
+            raise not_theirs() from ended
         answer = EventTaken(state="taken" if fresh else "known")
         return web.json_response(body=answer.model_dump_json().encode(), status=202)
+
+
+async def signed_by(request: web.Request, body: bytes, sources: SourcesKnown, clock: Clock) -> tuple[EventSource, str]:
+    """The source that signed a request, and the id that it gave. Raises Refusal, ConfigError and StoreError."""
+    names = request.query.getall("source", [])
+    source = await sources.source(names[0]) if len(names) == 1 else None
+    signing = source.signing if source else Signing.STANDARD
+    key = signing_key(await sources.secret(source), signing) if source else _NOBODY
+    id_ = signed_id(signing, key, request.headers, body, clock.now_ms() / 1000)
+    if source is None or id_ is None:
+        raise not_theirs()
+    return source, id_
 
 
 def readable(body: bytes, content_type: str) -> str:
@@ -91,10 +101,14 @@ def readable(body: bytes, content_type: str) -> str:
     else:
         lines = str(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)).splitlines()
     kept = [*lines[:_LINES], *([_LEFT_OUT] if len(lines) > _LINES else [])]
-    words = shortened(_NO_TEXT.sub("", storable("\n".join(kept))).strip(), LONGEST)
-    if not words:
+    if not (words := as_kept("\n".join(kept))):
         raise Refusal(422, "invalid", "The event says nothing.", "send a text, or a JSON object with fields")
     return words
+
+
+def as_kept(text: str) -> str:
+    """The words of a program as they are kept: without control characters, and cut."""
+    return shortened(_NO_TEXT.sub("", storable(text)).strip(), LONGEST)
 
 
 def _without_noise(data: dict[str, object], depth: int = 0) -> dict[str, object]:
@@ -106,7 +120,7 @@ def _without_noise(data: dict[str, object], depth: int = 0) -> dict[str, object]
     }
 
 
-def _not_theirs() -> Refusal:
+def not_theirs() -> Refusal:
     """One refusal for an unknown source, a wrong signature and an old one, which must look alike."""
     hint = "sign with the secret of `soul events add`, name the source in ?source=…, and look at both clocks"
     return Refusal(

@@ -18,8 +18,13 @@ Body = TypeVar("Body", bound=BaseModel)
 
 async def read_body(request: web.Request, model: type[Body]) -> Body:
     """The body as `model`. Raises Refusal: 400 broken JSON, 408 too slow, 413 too large, 415 not JSON, 422 invalid."""
+    return body_of(await read_raw(request), model)
+
+
+def body_of(raw: bytes, model: type[Body]) -> Body:
+    """The body as `model`. Raises Refusal: 400 broken JSON, 422 invalid."""
     try:
-        return model.model_validate_json(await read_raw(request))
+        return model.model_validate_json(raw)
     except ValidationError as error:
         raise _refused(error) from error
 

@@ -53,8 +53,8 @@ class Parameter:
 class Route:
     """One method on one path, and its handler. `errors` are its own, beside those that every route has.
 
-    `keyed` ones take the key of a person's sessions in place of the token, too. `takes` are the kinds of a body that
-    has no model.
+    `keyed` ones take the key of a person's sessions in place of the token, too, `signed` ones the signature of the
+    source that the query names. `takes` are the kinds of a body that has no model.
     """
 
     handler: Callable[[Endpoints, web.Request], Awaitable[web.StreamResponse]]
@@ -68,6 +68,7 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     free: bool = False
     keyed: bool = False
+    signed: bool = False
     takes: tuple[str, ...] = ()
 
     @property

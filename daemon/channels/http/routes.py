@@ -4,7 +4,8 @@ from typing import Final
 
 from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.pairing import PairBegun, PairKey, PairRequest, PairWaits
-from daemon.channels.http.route import EVENT_STREAM, JSON, Answer, Parameter, Route
+from daemon.channels.http.program_routes import PROGRAM_ROUTES
+from daemon.channels.http.route import EVENT_STREAM, Answer, Parameter, Route
 from daemon.channels.http.schemas import (
     CONTEXT_EVENTS,
     EVENTS,
@@ -16,7 +17,6 @@ from daemon.channels.http.schemas import (
     ContextConflictAnswer,
     ContextData,
     ContextList,
-    EventTaken,
     McpMessage,
     MemberAnswer,
     MemberList,
@@ -27,7 +27,6 @@ from daemon.channels.http.schemas import (
 )
 from daemon.channels.http.session_bodies import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
 from daemon.core.contexts import KEY
-from daemon.core.event_sources import NAME
 from daemon.core.members import NAME_PATTERN
 from daemon.core.pairing import CODE
 
@@ -328,29 +327,7 @@ ROUTES: Final = (
         body=McpMessage,
         keyed=True,
     ),
-    Route(
-        Endpoints.report,
-        "POST",
-        "/api/events",
-        "Report an event to a soul",
-        "For programs that `soul events add` lets report in one room: a build, a monitor, a forge. The event "
-        "is stored before the response and perceived once; whether the soul says anything of it is up to the soul. "
-        "A text is kept as it is, JSON as lines of `name: value` without ids, 4,000 characters at most. It is signed "
-        "as standardwebhooks.com says, with the headers `webhook-id`, `webhook-timestamp` (at most five minutes off) "
-        "and `webhook-signature`: `v1,` and the Base64 of the HMAC-SHA256 over `id.timestamp.body`; or as GitHub "
-        "signs, with `X-Hub-Signature-256`. The same id again is not perceived again. How to set it up: "
-        "docs/EXTENDING.md.",
-        {202: Answer("It is stored, or it was before.", model=EventTaken)},
-        {
-            401: "The source or the signature is missing, wrong, or more than five minutes off.",
-            409: "An event with another body has this id.",
-            413: "The body is larger than 64 KiB.",
-            429: "The source sent too many events in a minute.",
-        },
-        parameters=(Parameter("source", "query", "The name of the source.", NAME.pattern, required=True),),
-        free=True,
-        takes=(JSON, "text/plain"),
-    ),
+    *PROGRAM_ROUTES,
     Route(
         Endpoints.health,
         "GET",

@@ -4,6 +4,9 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
+from daemon.core.event_sources import NAME
+from daemon.core.pushed_readings import CHANNEL, PERSON, READING_ID, THREAD
+
 ID: Final = "[A-Za-z0-9_-]{1,64}"
 _CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f"
 SOME_TEXT: Final = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
@@ -38,6 +41,26 @@ class ChatRequest(_Request):
         "one. Left out: a new one.",
     )
     name: Name | None = Field(None, description="The user's name, for the soul to address them; it gives no rights.")
+
+
+class SenseReading(_Request):
+    """What a program tells the soul's senses."""
+
+    sense: Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")] = Field(
+        description="Who or what reports, such as `ci`: up to 32 of a-z, 0-9, hyphen and underscore."
+    )
+    content: Annotated[str, StringConstraints(min_length=1)] = Field(
+        description="What it reports, as text; 4,000 characters of it are kept."
+    )
+    room: Annotated[str, StringConstraints(pattern=rf"^(|{CHANNEL}|{PERSON})$")] = Field(
+        "", description="The id of a channel, or of a person for their direct messages. A source leaves it out."
+    )
+    thread: Annotated[str, StringConstraints(pattern=rf"^(|{THREAD})$")] = Field(
+        "", description="The ts of a thread's first message. Left out: see above."
+    )
+    id: Annotated[str, StringConstraints(pattern=rf"^(|{READING_ID})$")] = Field(
+        "", description="Your own id for this reading. A source may leave it out: then it is that of the signature."
+    )
 
 
 class SubprocessRequest(_Request):
@@ -92,6 +115,12 @@ class Queued(_Response):
     """Background jobs that are queued."""
 
     queued: tuple[str, ...] = Field(description="The names of the jobs.")
+
+
+class ReadingPerceived(_Response):
+    """A reading was stored, or it was before."""
+
+    perceived_by: tuple[str, ...] = Field(description="The conversations in which it is perceived, by their ids.")
 
 
 class EventTaken(_Response):

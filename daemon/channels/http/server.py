@@ -44,7 +44,8 @@ class ApiServer:
         self._emit = emit
         free = frozenset(route.path for route in ROUTES if route.free)
         keyed = frozenset(route.path for route in ROUTES if route.keyed)
-        auth = Auth(token, (host, *names), free, keyed, owner_of)
+        signed = frozenset(route.path for route in ROUTES if route.signed)
+        auth = Auth(token, (host, *names), free, keyed, owner_of, signed=signed)
         app = web.Application(client_max_size=LARGEST, middlewares=[self._count, auth.check])
         for route in ROUTES:
             app.router.add_route(route.method, route.pattern, partial(route.handler, endpoints))

@@ -80,6 +80,11 @@ async def settle(
         )
 
 
+async def settle_reading(transaction: Transaction, conversation: ConversationKey, reading: Noticed, now: int) -> None:
+    """Score what a reading decides, as soon as it is stored; its thought is given that with it."""
+    await _keep(transaction, scores(await open_in(transaction, conversation), Came((reading,))), now)
+
+
 class DuePredictions(WorkerStore):
     """Scores what one soul expected, when its time is over. Each call may raise StoreError."""
 

@@ -16,19 +16,22 @@ from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
 from daemon.memory.queues.invitations import is_invited
 from daemon.memory.queues.promises import promised_here, promises_to
+from daemon.memory.senses.perceiving import NOTHING_SENSED, Sensed, sensed_in
 
 
 @dataclass(frozen=True, slots=True)
 class AtHand:
     """What is in force in a conversation: goals and documents that its readers may know of, and what is expected.
 
-    `intended` is what was meant to be done by now, and came back in no prompt yet.
+    `intended` is what was meant to be done by now, and came back in no prompt yet; `sensed` what reached its
+    senses and no thought has perceived.
     """
 
     goals: tuple[Goal, ...] = ()
     expected: Expected = NOTHING_EXPECTED
     documents: Documents = NO_DOCUMENTS
     intended: tuple[Intended, ...] = ()
+    sensed: Sensed = NOTHING_SENSED
 
     @property
     def thoughts(self) -> tuple[str, ...]:
@@ -82,9 +85,10 @@ class Minds:
             goals = await goals_at_hand(transaction, conversation, readers, now)
             expected = await expected_at_hand(transaction, conversation, readers)
             meant = await intended_now(transaction, conversation, readers, now)
+            sensed = await sensed_in(transaction, conversation)
             if speaking is None:
-                return AtHand(goals, expected, intended=meant)
+                return AtHand(goals, expected, intended=meant, sensed=sensed)
             held = await documents_at_hand(transaction, conversation, readers, speaking, now)
-            return AtHand(goals, expected, held, meant)
+            return AtHand(goals, expected, held, meant, sensed)
 
         return await self._database.read(unit)

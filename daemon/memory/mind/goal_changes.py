@@ -10,8 +10,9 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.goals_in_force import IN_FORCE
 from daemon.memory.id_series import next_number
-from daemon.memory.mind.goals import IN_FORCE, MOST_OPEN
+from daemon.memory.mind.goals import MOST_OPEN
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.promises import promise
 from daemon.memory.records import as_json, conversation_columns

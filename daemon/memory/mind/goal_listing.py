@@ -6,7 +6,7 @@ from typing import Final
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.mind.goals import IN_FORCE
+from daemon.memory.goals_in_force import IN_FORCE
 from daemon.memory.people.readings import ADMINS_GOAL
 
 STATES: Final = ("open", "done", "abandoned", "stale", "proposed")

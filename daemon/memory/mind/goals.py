@@ -4,16 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.tempo import STALE_AFTER_MS
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.goals_in_force import IN_FORCE
 from daemon.memory.stream.readable import came_before
 
 MOST_OPEN: Final = 12
 """The most goals that are open for one audience."""
-
-IN_FORCE: Final = f"state = 'open' AND max(touched_ms, coalesce(due_ms, 0)) + {STALE_AFTER_MS} > :now"
-"""A condition in SQL: the goal is open, and not stale at the moment `now`. One that falls due later waits for it."""
 
 _LOOKED_AT: Final = 100  # newest goals of an audience; beside those in force it has stale ones, which are shown soon
 

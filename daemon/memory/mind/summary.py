@@ -14,12 +14,14 @@ from daemon.memory.queues.ticks import day_of
 class MindSummary:
     """One soul's figures in all its workspaces; `last_thought_ms` (UTC) is None where it never thought.
 
+    `dropped_percepts` are readings that came today and went unperceived, since too many waited.
     `skipped` says how often it did not think unasked today (UTC), by the reason; `ticks_wait`: there is something to
     think about so, now or later; `works`: something waits to be answered, or is.
     """
 
     last_thought_ms: int | None
     thoughts_today: int
+    dropped_percepts: int
     goals_open: int
     predictions_open: int
     foresight: Sums
@@ -34,6 +36,7 @@ async def mind_summary(transaction: Transaction, soul: str, now_ms: int, since_m
         """
         SELECT (SELECT max(at_ms) FROM thoughts WHERE soul = :soul) AS last,
                (SELECT count(*) FROM thoughts WHERE soul = :soul AND at_ms >= :since) AS today,
+               (SELECT count(*) FROM readings WHERE soul = :soul AND state = 'dropped' AND at_ms >= :since) AS dropped,
                (SELECT count(*) FROM goals WHERE soul = :soul AND state = 'open'
                   AND max(touched_ms, coalesce(due_ms, 0)) > :fresh) AS goals,
                (SELECT count(*) FROM predictions WHERE soul = :soul AND state = 'open') AS predictions
@@ -61,6 +64,7 @@ async def mind_summary(transaction: Transaction, soul: str, now_ms: int, since_m
     return MindSummary(
         row["last"],
         row["today"],
+        row["dropped"],
         row["goals"],
         row["predictions"],
         foresight,

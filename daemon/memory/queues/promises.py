@@ -31,13 +31,15 @@ class TooManyPromises(LostLease):
 class Due:
     """Promises in one conversation whose time has come: the ids of their goals, and the person they were made to.
 
-    `later_ms` is the moment (ms, UTC) for which they have to wait, 0 where they needn't, and `why` the reason.
+    `later_ms` is the moment (ms, UTC) for which they have to wait, 0 where they needn't, and `why` the reason. `early`
+    are those whose time has not come, and of which a reading tells.
     """
 
     person: str = ""
     goals: tuple[str, ...] = ()
     later_ms: int = 0
     why: Literal["", "quiet"] = ""
+    early: tuple[str, ...] = ()
 
 
 async def promises_to(transaction: Transaction, workspace: str, soul: str, person: str) -> int:
@@ -69,29 +71,36 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
         raise TooManyPromises("too much is promised to this person by now", hint="nothing to do: it is thought anew")
 
 
-async def promises_due(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> Due | None:
+async def promises_due(
+    transaction: Transaction, conversation: str, now: int, quiet: QuietHours, early: Sequence[str] = ()
+) -> Due | None:
     """The promises in a conversation whose time has come, all to one person who may hear of them; None without any.
 
+    Those in `early` (ids of goals) may be kept before their time.
     One counts from when its person can have read of it; one of which no post speaks is none.
     """
     rows = await transaction.rows(
         f"""
-        SELECT goals.id, goals.behalf, goals.workspace, coalesce(outbox.state, 'sent') AS posted FROM goals
+        SELECT goals.id, goals.behalf, goals.workspace, due_ms <= :now AS is_due,
+          coalesce(outbox.state, 'sent') AS posted FROM goals
         LEFT JOIN outbox ON outbox.id = goals.said_in
-        WHERE goals.conversation = :conversation AND goals.{OWED} AND due_ms <= :now
+        WHERE goals.conversation = :conversation AND goals.{OWED}
+          AND (due_ms <= :now OR goals.id IN (SELECT value FROM json_each(:early)))
           AND coalesce(outbox.state, 'sent') IN ('sent', 'pending', 'sending')
         ORDER BY due_ms, goals.seq
         """,  # noqa: S608 - a constant
         conversation=conversation,
         now=now,
+        early=as_json(list(early)),
     )
     waiting = list[Due]()
     for person in dict.fromkeys(row["behalf"] for row in rows):
         theirs = [row for row in rows if row["behalf"] == person]
-        posted = tuple(row["id"] for row in theirs if row["posted"] == "sent")
+        posted = [row for row in theirs if row["posted"] == "sent"]
         over = quiet.over(now, await zone_in(transaction, theirs[0]["workspace"], person))
         if posted and over <= now:
-            return Due(person, posted)
+            due = tuple(row["id"] for row in posted if row["is_due"])
+            return Due(person, due, early=tuple(row["id"] for row in posted if not row["is_due"]))
         waiting.append(
             Due(person, later_ms=over, why="quiet") if posted else Due(person, later_ms=now + _LOOK_AGAIN_MS)
         )

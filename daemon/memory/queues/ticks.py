@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from daemon.core.initiative import INVITED, PROMISED, QuietHours
+from daemon.core.initiative import EARLY, INVITED, PROMISED, QuietHours
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
@@ -31,6 +31,7 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.invitations import may_speak
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
+from daemon.memory.queues.sense_ticks import STILL_WAITS, WAKING, note_readings
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
 from daemon.memory.worker_store import WorkerStore
 
@@ -60,7 +61,10 @@ class Ticks(WorkerStore):
 
         `owed_alone`: it thinks by itself no more, but what it promised before is kept.
         """
-        surprises = f"UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES}"  # noqa: S608 - constants
+        surprises = f"""
+            UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES}
+            UNION ALL SELECT min(wakes_ms) FROM readings WHERE {WAKING}
+            """  # noqa: S608 - constants
         return await self._due_ms(
             f"""
             SELECT min(at_ms) AS due FROM (
@@ -122,6 +126,7 @@ class Ticks(WorkerStore):
                 await self._wait(transaction, row["conversation"], "due", row["id"], now)
         if owed_alone:
             return
+        await note_readings(transaction, scope, now, _AT_ONCE)
         surprises = await transaction.rows(
             f"SELECT seq, conversation FROM predictions WHERE {_SURPRISES} ORDER BY scored_ms LIMIT :most",  # noqa: S608
             most=_AT_ONCE,
@@ -191,7 +196,8 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         id=conversation,
     )
     room = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=conversation)
-    promised = await promises_due(transaction, conversation, now, quiet)
+    early = await _reported_goals(transaction, conversation, now)
+    promised = await promises_due(transaction, conversation, now, quiet, early)
     invited = room is not None and person is not None and await may_speak(transaction, room, person["author"], now)
     if promised is None and invited and room is not None and person is not None:
         over = quiet.over(now, await zone_in(transaction, room["workspace"], person["author"]))
@@ -200,13 +206,14 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         await _put_off(transaction, conversation, promised, now)
         return False
     ticks = await transaction.rows(
-        """
+        f"""
         UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now
           AND (kind <> 'wake' OR due_ms > :now - 86400000) -- an old wish of a soul whose inner life was off meanwhile
           AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about
                                           AND g.state = 'open' AND g.due_ms <= :now))
+          AND (kind <> 'sense' OR {STILL_WAITS})
         RETURNING seq, kind
-        """,
+        """,  # noqa: S608 - constants
         **where,
     )
     await transaction.run("UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now", **where)
@@ -214,17 +221,18 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         return False
     author = person["author"] if promised is None else promised.person
     first = min(int(row["seq"]) for row in ticks)
+    occasion = next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks))
     id_ = await store_internal_event(
         transaction,
         name=f"tick {first} {now}",
         conversation=ConversationKey.parse(conversation),
-        modality=Modality.TIME,
+        modality=Modality.SENSE if occasion == "sense" else Modality.TIME,
         author=author,
         place=room["place"],
         audience=room["audience"],
         params={
-            OCCASION: next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks)),
-            **({} if promised is None else {PROMISED: list(promised.goals)}),
+            OCCASION: occasion,
+            **({} if promised is None else {PROMISED: list(promised.goals), EARLY: list(promised.early)}),
             **({INVITED: True} if invited else {}),
         },
         now=now,
@@ -233,6 +241,19 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
     for row in ticks:
         await transaction.run("UPDATE ticks SET inbox = :inbox WHERE seq = :seq", inbox=id_, seq=row["seq"])
     return True
+
+
+async def _reported_goals(transaction: Transaction, conversation: str, now: int) -> tuple[str, ...]:
+    """The goals of which readings that are to be thought about tell."""
+    rows = await transaction.rows(
+        f"""
+        SELECT about FROM ticks WHERE conversation = :id AND kind = 'sense' AND about <> '' AND due_ms <= :now
+          AND {STILL_WAITS}
+        """,  # noqa: S608 - a constant
+        id=conversation,
+        now=now,
+    )
+    return tuple(row["about"] for row in rows)
 
 
 async def _put_off(transaction: Transaction, conversation: str, promised: Due, now: int) -> None:

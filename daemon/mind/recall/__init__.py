@@ -22,6 +22,7 @@ from daemon.mind.recall.expected import with_expected
 from daemon.mind.recall.goals import with_goals
 from daemon.mind.recall.mood import with_state, with_workflow
 from daemon.mind.recall.people import with_people
+from daemon.mind.recall.sensed import with_sensed
 from daemon.mind.recall.stream import thoughts_in_mind
 from daemon.mind.recall.thoughts import last_thoughts
 from daemon.soul import Soul
@@ -84,6 +85,7 @@ def recall(
     where = perception.conversation
     memory = with_workflow(with_state(memory, known.own_state, soul, now_ms, where), known.workflow)
     memory = with_goals(memory, known.at_hand, now_ms, perception.zone)
+    memory = with_sensed(memory, known.at_hand.sensed, known.thoughts, soul, perception.zone)
     memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
     memory = with_people(memory, soul, *known.people.values(), workspace=where.workspace)
     memory = with_documents(memory, soul, known.at_hand.documents)

@@ -8,8 +8,9 @@ down_revision = "0013"
 SENSES: tuple[str, ...] = (
     # What a soul perceives beside words, in the conversation where it waits for the next thought. `sense` names who or
     # what reports. Of equal ones (`digest`) that wait the newest is kept, with their number `n`. One that was perceived
-    # names the cycle in which; one that was dropped, where too much waited, keeps no words. `concerns` is the goal that
-    # it tells of, '' for none.
+    # names the cycle in which, when, and a digest (`said`) of what was thought then; one that was dropped, where too
+    # much waited, keeps no words, and names the cycle that heard of it. `concerns` is the goal that it tells of, ''
+    # for none. At `wakes_ms` it wakes a thought, NULL for never, or once it has.
     """
     CREATE TABLE readings (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -23,12 +24,19 @@ SENSES: tuple[str, ...] = (
       n INTEGER NOT NULL DEFAULT 1 CHECK (n > 0),
       at_ms INTEGER NOT NULL,
       state TEXT NOT NULL CHECK (state IN ('waiting', 'perceived', 'dropped')),
-      perceived_by TEXT NOT NULL DEFAULT ''
+      perceived_by TEXT NOT NULL DEFAULT '',
+      perceived_ms INTEGER,
+      said TEXT NOT NULL DEFAULT '',
+      wakes_ms INTEGER
     ) STRICT
     """,
     "CREATE INDEX readings_waiting ON readings (conversation, seq) WHERE state = 'waiting'",
     "CREATE INDEX readings_dropped ON readings (soul, state, at_ms) WHERE state = 'dropped'",
+    "CREATE INDEX readings_unheard_of ON readings (conversation, seq) WHERE state = 'dropped' AND perceived_by = ''",
+    "CREATE INDEX readings_perceived ON readings (conversation, digest, seq) WHERE state = 'perceived'",
+    "CREATE INDEX readings_that_wake ON readings (soul, workspace, wakes_ms) WHERE wakes_ms IS NOT NULL",
     "CREATE INDEX readings_by_age ON readings (at_ms)",
+    "CREATE INDEX goals_open_here ON goals (conversation, touched_ms) WHERE state = 'open'",
     # The ids that programs gave to readings, kept for good, and what was answered to each.
     """
     CREATE TABLE sensed (

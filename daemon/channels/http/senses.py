@@ -1,0 +1,112 @@
+"""What programs tell a soul's senses: each reading stored once before it is acknowledged; nothing is answered."""
+
+from typing import Final, Protocol
+
+from aiohttp import web
+
+from daemon.channels.http.errors import Refusal
+from daemon.channels.http.events import LARGEST_EVENT, SourcesKnown, as_kept, not_theirs, signed_by
+from daemon.channels.http.request_body import body_of, read_raw
+from daemon.channels.http.schemas import ReadingPerceived, SenseReading
+from daemon.core.event_sources import EventSource, SourceEnded
+from daemon.core.ports.clock import Clock
+from daemon.core.pushed_readings import (
+    HOUSE_SENSES,
+    NowhereToPerceive,
+    OtherReading,
+    PushedReading,
+    TooManyReadings,
+)
+
+TOKEN: Final = "token"  # noqa: S105 - a name
+"""Stands for the bearer token as the source of a reading; no source has it as its id."""
+
+
+class ReadingsTaken(SourcesKnown, Protocol):
+    """Takes readings, beside the programs that may send some signed."""
+
+    async def push(self, reading: PushedReading) -> tuple[str, ...]:
+        """Store a reading once; gives the conversations in which it is perceived.
+
+        Raises NowhereToPerceive, TooManyReadings, OtherReading, SourceEnded and StoreError.
+        """
+
+
+class SensePages:
+    """The handler of readings; with the bearer token they are for `soul` in `workspace`."""
+
+    def __init__(self, soul: str, workspace: str, *, readings: ReadingsTaken, clock: Clock) -> None:
+        self._soul, self._workspace = soul, workspace
+        self._readings = readings
+        self._clock = clock
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Take one reading, once. Raises Refusal and StoreError."""
+        body = await read_raw(request, most=LARGEST_EVENT)
+        signed = await signed_by(request, body, self._readings, self._clock) if "source" in request.query else None
+        given = body_of(body, SenseReading)
+        try:
+            found = await self._readings.push(self._signed(given, *signed) if signed else self._with_token(given))
+        except TooManyReadings as much:
+            raise _refused(429, "too_many_readings", much, {"Retry-After": "60"}) from much
+        except OtherReading as other:
+            raise _refused(409, "other_words", other) from other
+        except NowhereToPerceive as nowhere:
+            raise _refused(404, "unknown_room", nowhere) from nowhere
+        except SourceEnded as ended:
+            raise not_theirs() from ended
+        answer = ReadingPerceived(perceived_by=found)
+        return web.json_response(body=answer.model_dump_json().encode(), status=202)
+
+    def _with_token(self, given: SenseReading) -> PushedReading:
+        if not given.id or not given.room:
+            raise Refusal(422, "invalid", f"{'room' if given.id else 'id'}: it is missing.", "send both room and id")
+        return PushedReading(
+            self._soul,
+            self._workspace,
+            TOKEN,
+            given.id,
+            _of_a_program(given.sense),
+            _words(given.content),
+            given.room,
+            given.thread,
+        )
+
+    def _signed(self, given: SenseReading, source: EventSource, id_: str) -> PushedReading:
+        """What a source tells, which it may tell in its own room alone."""
+        if given.room not in {"", source.room}:
+            hint = "leave room out: a source tells of its own room alone"
+            raise Refusal(404, "unknown_room", "The source has another room.", hint)
+        return PushedReading(
+            source.soul,
+            source.workspace,
+            source.id,
+            given.id or id_,
+            _of_a_program(given.sense),
+            _words(given.content),
+            source.room,
+            given.thread,
+            ends=True,
+        )
+
+
+def _of_a_program(sense: str) -> str:
+    if sense in HOUSE_SENSES:
+        hint = "give your program's readings a name of their own, such as ci"
+        raise Refusal(422, "invalid", f"sense: {sense} is a sense of the soul's own.", hint)
+    return sense
+
+
+def _words(content: str) -> str:
+    if not (words := as_kept(content)):
+        raise Refusal(422, "invalid", "content: it says nothing.", "send what is to be perceived, as text")
+    return words
+
+
+def _refused(
+    status: int,
+    code: str,
+    why: TooManyReadings | OtherReading | NowhereToPerceive,
+    headers: dict[str, str] | None = None,
+) -> Refusal:
+    return Refusal(status, code, f"{why.message[:1].upper()}{why.message[1:]}.", why.hint, headers)
