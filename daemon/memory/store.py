@@ -25,6 +25,7 @@ from daemon.memory.people.names import PeopleNames
 from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.alarms import Alarms
 from daemon.memory.queues.approvals import Approvals
+from daemon.memory.queues.awakenings import Awakenings
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.cue_matching import CueMatching
@@ -100,6 +101,7 @@ class Store:
     minds: Minds
     due_predictions: DuePredictions
     ticks: Ticks
+    awakenings: Awakenings
 
 
 @asynccontextmanager
@@ -180,4 +182,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         minds=Minds(database, clock),
         due_predictions=DuePredictions(database, clock, worker),
         ticks=Ticks(database, clock, worker, conversations),
+        awakenings=Awakenings(database, clock, worker),
     )
