@@ -184,7 +184,8 @@ class _Shared:
 
 def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
     index = LibraryIndex(store.database, clock, meanings.meaning)
-    return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public)
+    tell = partial(store.awakenings.perceive, "library")
+    return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
 
 
 def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, bells: Bells) -> ForgettingPeople:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from daemon.app.lanes import build_lanes, on_due_of
+from daemon.app.lanes import build_lanes, on_due_of, thinks_by_itself
 from daemon.app.lifecycle import Chore
 from daemon.app.nights import build_consolidator
 from daemon.channels.brought import BroughtChannel
@@ -21,6 +21,7 @@ from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.store import Store
 from daemon.mind.interrupts import Interrupts
+from daemon.runtime.awakening import Awakener
 from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices
@@ -116,8 +117,11 @@ class WorkAtHomes:
         sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due)
         telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due)
         asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
+        may_tick = partial(thinks_by_itself, services)
+        awakener = Awakener(store.awakenings, services.soul, may_tick, clock, on_due)
         watch = CueWatch(store.cues, store.standing, self._meaning, channel, clock=clock, emit=emit)
         return {
+            f"awakening of {home.label}": awakener.run,
             f"money of {home.label}": services.till.run,
             f"visits of {home.label}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
             f"telling of {home.label}": telling,

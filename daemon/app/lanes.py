@@ -60,12 +60,17 @@ def build_lanes(
         bell=bell,
         alarm=alarm,
         ring_others=services.bells.ring_for_work,
-        may_tick=lambda: services.tick_budget(services.soul()) is not None,
+        may_tick=partial(thinks_by_itself, services),
         quiet=services.quiet_hours,
     )
     on_due = on_due_of(lanes, services.bells)
     due = (store.intentions, store.approvals, asks, store.due_predictions)
     return lanes, Scheduler(*due, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+
+
+def thinks_by_itself(services: CycleServices) -> bool:
+    """Whether a soul thinks unasked, as the settings and its own file say now."""
+    return services.tick_budget(services.soul()) is not None
 
 
 def _words_in(services: CycleServices, language: str) -> Words:

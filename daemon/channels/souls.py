@@ -1,6 +1,7 @@
 """Where a soul hears other souls: a conversation of memory.db that no platform shows, so that nothing leaves it."""
 
 from daemon.channels.bare import FedChannel
+from daemon.channels.inner import InnerChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused
 from daemon.core.links import Trusted
@@ -12,8 +13,8 @@ from daemon.core.ports.posts import FoundPost, Post
 
 
 def with_souls(channel: Channel) -> Channel:
-    """A channel, and beside it the one in which souls hear each other."""
-    return SeveralChannels(channel, SoulChannel())
+    """A channel, and beside it those that no platform shows: where souls hear each other, and where each is alone."""
+    return SeveralChannels(channel, SoulChannel(), InnerChannel())
 
 
 class SoulChannel(FedChannel):

@@ -14,6 +14,10 @@ DISK: Final = "disk"
 OPS: Final = "ops"
 SLACK: Final = "slack"
 
+HOST: Final = "host"
+DAEMON: Final = "daemon"
+"""The senses that tell a soul of the machine, and of the program, in which it lives."""
+
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "backup": ("copies of memory.db", "No copy of memory.db can be made: `soul doctor` says why."),
@@ -63,6 +67,7 @@ _SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 _MOST_LINES: Final = 10
 _LONGEST: Final = 80  # characters of a name
+_OF_HOST: Final = frozenset({"backup", DISK, "doctor"})
 
 
 def alarm_name(kind: str, what: str = "") -> str:
@@ -87,11 +92,21 @@ def alarm_post(names: Sequence[str]) -> str:
 
 def healed_line(names: Sequence[str], seconds: float) -> str:
     """The line that tells of alarms that healed, so long after the first of them was raised."""
+    return f"✓ {healed_in_words(names, seconds)}"
+
+
+def sense_of(name: str) -> str:
+    """The sense by which a soul perceives an alarm."""
+    return HOST if name.partition(":")[0] in _OF_HOST else DAEMON
+
+
+def healed_in_words(names: Sequence[str], seconds: float) -> str:
+    """That alarms healed, so long after the first of them was raised."""
     shown = ", ".join(_said(name, 0) for name in names[:_MOST_LINES])
     more = f", and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
     minutes = max(1, round(seconds / 60))
     after = f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"  # noqa: PLR2004 - two hours
-    return f"✓ Healed after {after}: {shown}{more}."
+    return f"Healed after {after}: {shown}{more}."
 
 
 def _said(name: str, number: int) -> str:

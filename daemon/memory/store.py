@@ -25,6 +25,7 @@ from daemon.memory.people.names import PeopleNames
 from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.alarms import Alarms
 from daemon.memory.queues.approvals import Approvals
+from daemon.memory.queues.awakenings import Awakenings
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.cue_matching import CueMatching
@@ -102,6 +103,7 @@ class Store:
     due_predictions: DuePredictions
     ticks: Ticks
     senses: PushedReadings
+    awakenings: Awakenings
 
 
 @asynccontextmanager
@@ -183,4 +185,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         due_predictions=DuePredictions(database, clock, worker),
         ticks=Ticks(database, clock, worker, conversations),
         senses=PushedReadings(database, clock),
+        awakenings=Awakenings(database, clock, worker),
     )

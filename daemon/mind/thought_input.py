@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from daemon.core.inner_room import is_inner
 from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
 from daemon.core.zones import zone_of
 from daemon.memory.stream.reading import LastThoughts
@@ -80,9 +81,14 @@ def _world_model(context: ProcessContext) -> WorldModel:
             known["known"] = "\n".join(filter(None, (known.get("known"), one.content)))
     return WorldModel(
         entities=entities,
-        environment=Environment(context=held.context or context.perception.place.value, safety=held.safety),
+        environment=Environment(context=held.context or _where(context), safety=held.safety),
         causal_beliefs=held.causal_beliefs,
     )
+
+
+def _where(context: ProcessContext) -> str:
+    """The kind of place in which it is thought."""
+    return "inner room" if is_inner(context.perception.conversation) else context.perception.place.value
 
 
 def _percepts(memory: WorkingMemory) -> tuple[Percept, ...]:

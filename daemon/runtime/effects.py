@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from daemon.core.inner_room import is_inner
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.models import ModelRole
 from daemon.core.ports.posts import ReplyFile
@@ -110,7 +111,7 @@ def effect_of_cycle(
         lulls={"models_the_visitor": timing.learning_lull_ms},
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
-        files=() if among_souls(cycle) else files,
+        files=() if _is_posted_nowhere(cycle) else files,
         answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
@@ -138,7 +139,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         state=claim.state,
         visit_state=visit_state,
         turns=turns,
-        parts=() if among_souls(cycle) else parts,  # the reply is a note there, and no post
+        parts=() if _is_posted_nowhere(cycle) else parts,
         reply_to=services.channel.reply_to(to) if to else "",
         recipient=to.author if to else "",
         newer_than_ts=newer_than(oldest) if oldest else "0",
@@ -168,7 +169,12 @@ def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
 
 def _unpeopled(cycle: Cycle) -> bool:
     """Whether no person speaks in this conversation, so that there is nobody to learn of."""
-    return among_souls(cycle) or is_step(cycle.claim.conversation)
+    return _is_posted_nowhere(cycle) or is_step(cycle.claim.conversation)
+
+
+def _is_posted_nowhere(cycle: Cycle) -> bool:
+    """Whether no platform shows this conversation: a reply to a soul is a note, an inner room is silent."""
+    return among_souls(cycle) or is_inner(cycle.claim.conversation)
 
 
 def _spoken_by(calls: Sequence[LLMCall]) -> str:

@@ -16,6 +16,7 @@ class Budgets(SoulSection):
     mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
     state: Tokens = Field(400, description="Each file in `states/`; a longer one is refused.")
     playbook: Tokens = Field(600, description="The text of playbook.md; a longer one is refused.")
+    awakening: Tokens = Field(800, description="The text of awakening.md; a longer one is refused.")
     soul_state: Tokens = Field(500, description="The soul's mood, topic, task and question.")
     person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
     identity: Tokens = Field(300, description="Its values and its own text about itself, if its mind is `cycle`.")

@@ -12,6 +12,7 @@ MANIFEST = "soul.toml"
 PERSONALITY = "soul.md"
 MODE_MANIFEST = "mode.toml"
 PLAYBOOK = "playbook.md"
+AWAKENING = "awakening.md"
 STATES = "states"
 """The folder of the soul's stances; it is never a mode."""
 SIZE_CAP = 256 * 1024
@@ -85,7 +86,7 @@ def state_files(folder: Path) -> tuple[Path, ...]:
 def signature(folder: Path) -> tuple[Stamp | None, ...]:
     """A value that changes whenever one of the soul's files is changed, added or removed."""
     modes, states = _or_nothing(mode_folders, folder), _or_nothing(state_files, folder)
-    files = [folder / MANIFEST, folder / PERSONALITY, folder / PLAYBOOK, *states]
+    files = [folder / MANIFEST, folder / PERSONALITY, folder / PLAYBOOK, folder / AWAKENING, *states]
     files += [mode / file for mode in modes for file in _MODE_FILES]
     return tuple(_stamp(file) for file in files)
 

@@ -12,6 +12,7 @@ from daemon.core.errors import SoulError
 from daemon.core.extensions import ExtensionGroup
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul.files import (
+    AWAKENING,
     MANIFEST,
     MODE_MANIFEST,
     PERSONALITY,
@@ -28,6 +29,7 @@ from daemon.soul.toml_positions import Manifest, Place
 from daemon.soul.words import read_words
 
 MOST_MODES = 16
+_OPTIONAL = (("playbook", PLAYBOOK), ("awakening", AWAKENING))  # fields of a soul that are texts of their own
 _NAME_HINT = "use lower-case letters, digits, - and _"
 
 
@@ -94,7 +96,8 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
     states, misfits = read_states(directory, folder, _states(manifest, known) if known else None)
     words, misspelt = read_words(manifest.data.get("words"))
     faults = _misplaced(manifest, name) + faults + misfits + [manifest.fault(*one) for one in misspelt]
-    texts = {"personality": personality, "modes": modes, "states": states, "playbook": _playbook(directory, folder)}
+    texts = {"personality": personality, "modes": modes, "states": states}
+    texts |= {field: _text(directory, folder / file) for field, file in _OPTIONAL}
     soul, more = _checked(manifest, {"name": name, "words": words, **texts}, known)
     faults += more
     if soul is None or faults:
@@ -141,9 +144,8 @@ def _manifest(root: Path, path: Path, called: str) -> Manifest:
         raise SoulError(f"{path} is not valid TOML: {reason}", hint=SHAPE_HINT) from error
 
 
-def _playbook(root: Path, folder: Path) -> str:
-    """The text of playbook.md; empty where there is none. Raises SoulError."""
-    file = folder / PLAYBOOK
+def _text(root: Path, file: Path) -> str:
+    """The text of a file that may be missing; then it is empty. Raises SoulError."""
     return read_text(root, file).strip() if file.is_symlink() or file.exists() else ""
 
 
@@ -184,7 +186,7 @@ def _misplaced(manifest: Manifest, name: str) -> list[str]:
         faults.append(manifest.fault(("name",), f"must be {name!r}, as the folder is called"))
     faults += [
         manifest.fault((field,), f"belongs into {file}")
-        for field, file in (("personality", PERSONALITY), ("playbook", PLAYBOOK), ("states", f"{STATES}/<state>.md"))
+        for field, file in (("personality", PERSONALITY), *_OPTIONAL, ("states", f"{STATES}/<state>.md"))
         if field in manifest.data
     ]
     if "modes" in manifest.data:
@@ -224,6 +226,7 @@ def _too_long(soul: Soul) -> list[str]:
     texts += [(f"{mode.name}/{PERSONALITY}", mode.personality, "mode", soul.budgets.mode) for mode in soul.modes]
     texts += [(f"{STATES}/{state}.md", text, "state", soul.budgets.state) for state, text in soul.states]
     texts += [(PLAYBOOK, soul.playbook, "playbook", soul.budgets.playbook)]
+    texts += [(AWAKENING, soul.awakening, "awakening", soul.budgets.awakening)]
     faults = [
         f"{file}: has about {size} tokens of {allowed} that budgets.{budget} in {MANIFEST} allows"
         for file, text, budget, allowed in texts

@@ -218,8 +218,9 @@ class Extensions(SoulSection):
 class Soul(SoulSection):
     """A soul; everything but the texts of its folder is in soul.toml.
 
-    The texts are `personality`, `modes`, `playbook` (empty for the house's) and `states`, pairs of a mental process and
-    the stance in it. `words` is read by `daemon.soul.words`.
+    The texts are `personality`, `modes`, `playbook` (empty for the house's), `awakening` (empty: it has no first
+    thought of its own) and `states`, pairs of a mental process and the stance in it. `words` is read by
+    `daemon.soul.words`.
     `creativity` gives sampling temperatures by step name in place of the steps' own. `pipeline` is `unified` (one call
     whose tagged answer holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are
     not checked here; the loader compares them with `KnownNames`.
@@ -234,6 +235,7 @@ class Soul(SoulSection):
     personality: Annotated[str, Field(min_length=1)]
     modes: tuple[Mode, ...] = ()
     playbook: str = ""
+    awakening: str = ""
     states: tuple[tuple[str, str], ...] = ()
     words: WordsByLanguage = ()
     pipeline: Literal["unified", "split"] = Field(

@@ -7,13 +7,15 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from daemon.core.alarms import alarm_name, healed_line
+from daemon.core.alarms import alarm_name, healed_in_words, healed_line, sense_of, sentence_of
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Room
 from daemon.core.timetable import surely_past
 from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.awakenings import perceive_inside
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import conversation_columns
+from daemon.memory.senses.readings import NewReading
 from daemon.memory.worker_store import WorkerStore
 
 _DEAD_QUEUES = {"inbox": "inbox", "outbox": "outbox", "jobs": "jobs", "intentions": "schedule"}
@@ -47,7 +49,7 @@ async def open_alarms(database: Database | Transaction) -> tuple[Alarm, ...]:
 
 
 class Alarms(WorkerStore):
-    """The alarms of all daemons; what tells of them is posted by the worker's soul."""
+    """The alarms of all daemons: posted by the worker's soul, and sensed by every soul that is awake."""
 
     async def see(self, names: Collection[str]) -> tuple[str, ...]:
         """Note what is wrong at this moment; gives what was not known yet. Raises StoreError."""
@@ -63,7 +65,10 @@ class Alarms(WorkerStore):
                     since_ms=now,
                     seen_ms=now,
                 )
-            return tuple(name for name in names if name not in known)
+            new = tuple(name for name in names if name not in known)
+            for name in new:
+                await perceive_inside(transaction, NewReading(sense_of(name), sentence_of(name)), now)
+            return new
 
         return await self._database.write(unit, passing=True) if names else ()
 
@@ -145,6 +150,8 @@ class Alarms(WorkerStore):
             gone = tuple([one for one in alarms if await _forget(transaction, one)])
             posted: dict[str, list[Alarm]] = {}
             for one in gone:
+                healed_now = healed_in_words([one.name], (now - one.since_ms) / 1000)
+                await perceive_inside(transaction, NewReading(sense_of(one.name), healed_now), now)
                 for post in one.posts:
                     posted.setdefault(post.partition(_OURS)[0], []).append(one)
             for conversation, healed in posted.items():

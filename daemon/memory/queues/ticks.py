@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final, get_args
 
 from daemon.core.initiative import EARLY, INVITED, PROMISED, QuietHours
+from daemon.core.inner_room import is_inner
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
@@ -27,6 +28,7 @@ from daemon.core.tempo import (
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.invitations import may_speak
@@ -168,6 +170,8 @@ async def settle_ticks(
             pause = await _owed_after(transaction, row, message, skipped, now)
             if pause is None:
                 pause = await _pause(transaction, row, skipped, said, now)
+            if (again := await settle_awakening(transaction, row, skipped, now)) is not None:
+                pause = again
             await transaction.run(
                 "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
                 due=None if pause is None else now + pause,
@@ -188,9 +192,10 @@ async def settle_ticks(
 async def _put_into_inbox(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> bool:
     """Make one perception of all that is due in a conversation; False where there is no person to think with.
 
+    In an inner room there never is one.
     Where words were promised whose time isn't quite there, all of it waits.
     """
-    where = {"id": conversation, "now": now}
+    where, inner = {"id": conversation, "now": now}, is_inner(ConversationKey.parse(conversation))
     person = await transaction.one(
         "SELECT author FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
         id=conversation,
@@ -217,9 +222,9 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         **where,
     )
     await transaction.run("UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now", **where)
-    if not ticks or person is None or room is None:
+    if not ticks or (person is None and not inner) or room is None:
         return False
-    author = person["author"] if promised is None else promised.person
+    author = "" if person is None else person["author"] if promised is None else promised.person
     first = min(int(row["seq"]) for row in ticks)
     occasion = next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks))
     id_ = await store_internal_event(

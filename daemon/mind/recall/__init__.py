@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import clean_name
+from daemon.core.inner_room import INNER
 from daemon.core.lineage import saw
 from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
@@ -80,7 +81,7 @@ def recall(
     now_ms: int,
 ) -> WorkingMemory:
     """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
-    peopled = perception.conversation.channel not in {SOUL_CHANNEL, STEP_CHANNEL}
+    peopled = perception.conversation.channel not in {SOUL_CHANNEL, STEP_CHANNEL, INNER}
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     where = perception.conversation
     memory = with_workflow(with_state(memory, known.own_state, soul, now_ms, where), known.workflow)

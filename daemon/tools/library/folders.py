@@ -1,8 +1,8 @@
 """The library: the admin's folders, indexed again every few minutes, for every admitted user to search."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.library import IndexedFile, Library, Passage, PassageIndex
 from daemon.core.ports.telemetry import Emit
+from daemon.core.text import one_line, shortened
 from daemon.tools.documents.document import DocumentKind, readable_instead
 from daemon.tools.library.documents import read_into_passages
 from daemon.tools.library.files import LibraryFile, is_there, name_folders, read_text, walk
@@ -19,23 +20,40 @@ from daemon.tools.library.passages import cut
 EVERY = 300.0
 """Seconds between two rounds of indexing."""
 
+Tell = Callable[[str], Awaitable[None]]
+
 _BATCH = 200  # about so many passages are written in one transaction; a long file is written alone
+_NAMED = 5  # files, of those that changed in a run
+_LONGEST_NAME = 120  # characters
 _DOCUMENTS = 25  # read in one round: changes of other files are noticed between two rounds
 
 
 @dataclass(slots=True)
 class IndexCounts:
-    """The counts of one round of indexing; `left` documents wait for the next one."""
+    """The counts of one round of indexing; `left` documents wait for the next one.
+
+    `names` are the paths of what was read, `gone` those of what was removed.
+    """
 
     files: int = 0
-    changed: int = 0
-    removed: int = 0
     passages: int = 0
     left: int = 0
+    names: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    @property
+    def changed(self) -> int:
+        """How many files were read."""
+        return len(self.names)
+
+    @property
+    def removed(self) -> int:
+        """How many files were removed."""
+        return len(self.gone)
 
     def add(self, file: IndexedFile) -> None:
         """Count a file that was read."""
-        self.changed += 1
+        self.names.append(file.path)
         self.passages += len(file.passages)
 
 
@@ -50,13 +68,17 @@ class FolderLibrary:
         emit: Emit,
         *,
         open_to_all: Sequence[Path] = (),
+        tell: Tell | None = None,
     ) -> None:
+        """`tell` is given, in words, what changed in a run of indexing."""
         self._folders = name_folders((*folders, *open_to_all))
         opened = {folder.absolute() for folder in open_to_all}
         self._open = frozenset(name for name, folder in self._folders.items() if folder in opened)
         self._index = index
         self._clock = clock
         self._emit = emit
+        self._tell = tell
+        self._untold = IndexCounts()
         self._reported: tuple[object, ...] = ((), False)
         self._sizes: Mapping[str, int] = {}
 
@@ -99,6 +121,7 @@ class FolderLibrary:
                         removed=counts.removed,
                         passages=counts.passages,
                     )
+                await self._tell_of(counts)
             except (StoreError, OSError) as error:  # the next round tries again; searches use the index as it is
                 self._emit("library.index_stale", error=error)
             else:
@@ -107,6 +130,15 @@ class FolderLibrary:
                 if counts.left:
                     continue
             await self._clock.sleep(EVERY)
+
+    async def _tell_of(self, counts: IndexCounts) -> None:
+        """Tell what changed, once nothing is left to be read. Raises StoreError; it is told with the next run then."""
+        self._untold.names += counts.names
+        self._untold.gone += counts.gone
+        if self._tell is None or counts.left or not (self._untold.names or self._untold.gone):
+            return
+        await self._tell(_changes(self._untold))
+        self._untold = IndexCounts()
 
     async def index(self) -> IndexCounts:
         """Bring the index up to what the folders hold now. Raises StoreError."""
@@ -117,7 +149,7 @@ class FolderLibrary:
         self._sizes = self._count(file.path for file in found.files)
         self._report(found.missing, found.overflowed)
         gone = sorted(known.keys() - {file.path for file in found.files})
-        counts = IndexCounts(files=len(found.files), removed=len(gone))
+        counts = IndexCounts(files=len(found.files), gone=gone)
         for start in range(0, len(gone), _BATCH):
             await self._index.remove(gone[start : start + _BATCH])
         changed = [file for file in found.files if known.get(file.path) != file.stamp]
@@ -201,6 +233,18 @@ def _read(file: LibraryFile) -> IndexedFile:
     suffix = readable_instead(file.path) if text is None else None
     fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""
     return IndexedFile(file.path, file.stamp, cut(text or ""), fault)
+
+
+def _changes(counts: IndexCounts) -> str:
+    """What changed in the library, by numbers and the first names."""
+    told = (("new or changed", counts.names), ("removed", counts.gone))
+    return "; ".join(f"{len(names)} {what}: {_named(names)}" for what, names in told if names)
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = [shortened(one_line(name), _LONGEST_NAME) for name in sorted(names)[:_NAMED]]
+    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return ", ".join((*shown, *more))
 
 
 def _folder(path: str) -> str:

@@ -53,7 +53,27 @@ SENSES: tuple[str, ...] = (
 
 INITIATIVE: tuple[str, ...] = ()
 
-IDENTITY: tuple[str, ...] = ()
+IDENTITY: tuple[str, ...] = (
+    # In which workspaces a soul has an inner room, opened at `began_ms` for its first thought; that was thought at
+    # `woke_ms`, NULL before. A daemon lived at `seen_ms` that hosts it, where it `thinks` by itself, or not by now.
+    """
+    CREATE TABLE awakenings (
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      began_ms INTEGER NOT NULL,
+      woke_ms INTEGER,
+      seen_ms INTEGER NOT NULL,
+      thinks INTEGER NOT NULL CHECK (thinks IN (0, 1)),
+      PRIMARY KEY (soul, workspace)
+    ) STRICT, WITHOUT ROWID
+    """,
+    # Nothing leaves an inner room, whoever should want to post there: neither a reply nor a note of the daemon's own.
+    """
+    CREATE TRIGGER inner_rooms_are_silent BEFORE INSERT ON outbox WHEN NEW.conversation GLOB '*/*/inner/*' BEGIN
+      SELECT RAISE(IGNORE);
+    END
+    """,
+)
 
 MOMENTS: tuple[str, ...] = ()
 
