@@ -10,6 +10,7 @@ from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.promising import is_invited, promised_by_now, said_for_it, with_invitation, with_promises
 from daemon.mind.reading_tools import reading_tools_of, with_results
+from daemon.mind.recall.occasion import with_occasion
 from daemon.mind.silence import Silence
 from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
@@ -28,6 +29,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     what it says is said, and else the house says a sentence. Raises ModelError.
     """
     context.motor.keep_silence(Silence.UNSEEN)
+    context = replace(context, memory=with_occasion(context.memory, context.perception))
     invited = is_invited(context.perception)
     if promised := promised_by_now(context.perception, context.cycle.at_hand):
         context = replace(context, memory=with_promises(context.memory, promised))
