@@ -114,7 +114,7 @@ class WorkAtHomes:
         self, home: Home, store: Store, services: CycleServices, on_due: Callable[[], None]
     ) -> dict[str, Chore]:
         clock, emit, channel = services.clock, services.emit, home.channel
-        sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due)
+        sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due)
         telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due)
         asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
         may_tick = partial(thinks_by_itself, services)

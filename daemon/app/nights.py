@@ -35,7 +35,7 @@ def build_consolidator(
         store.night,
         PARTS,
         NightPlan(settings.consolidate, settings.consolidate_zone, settings.consolidate_tokens),
-        sweep=VisitSweep(store.ended_visits, store.unread_words, services.soul, on_due).once,
+        sweep=VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due).once,
         learn=learn,
         has_room=lambda: free_bytes(settings.home) >= LEAST_ROOM,
     )

@@ -18,6 +18,7 @@ from daemon.mind.promising import (
     with_promises,
 )
 from daemon.mind.reading_tools import reading_tools_of, with_results
+from daemon.mind.recall.occasion import with_occasion
 from daemon.mind.silence import Silence
 from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
@@ -36,6 +37,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     what it says is said, and else the house says a sentence. Raises ModelError.
     """
     context.motor.keep_silence(Silence.UNSEEN)
+    context = replace(context, memory=with_occasion(context.memory, context.perception))
     invited = is_invited(context.perception)
     promised = promised_by_now(context.perception, context.cycle.at_hand)
     early = due_early(context.perception, context.cycle.at_hand)

@@ -11,6 +11,7 @@ from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
 from daemon.mind.recall.mood import felt_now
+from daemon.mind.recall.occasion import passed, span_in_words
 from daemon.mind.recall.sensed import SENSE
 from daemon.mind.recall.stream import held_in, left_out, settled_lines
 from daemon.mind.thought.cognitive_input import (
@@ -28,7 +29,6 @@ from daemon.soul_engine import MEMORIES, PERSON, READINGS
 
 _SOURCE: Final = "source"  # a key of the metadata of what people said
 _PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
-_SPANS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 def given_to(context: ProcessContext) -> CognitiveInput:
@@ -36,6 +36,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
     previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
     held, memory = held_in(previous), context.memory
     since = [] if previous is None else [_temporal((now_ms - previous.at_ms) / 1000)]
+    since += [Percept(modality="temporal", content=one) for one in passed(context.perception, context.visit)]
     return CognitiveInput(
         previous_thought=None
         if held is None
@@ -136,16 +137,7 @@ def _time(context: ProcessContext, now_ms: int) -> TemporalContext:
     previous = context.cycle.thoughts.previous
     there = datetime.fromtimestamp(now_ms / 1000, zone_of(context.perception.zone) or UTC)
     return TemporalContext(
-        time_since_last_thought="" if previous is None else _span((now_ms - previous.at_ms) / 1000),
+        time_since_last_thought="" if previous is None else span_in_words((now_ms - previous.at_ms) / 1000),
         time_of_day=next(name for until, name in _PARTS_OF_DAY if there.hour < until),
         interactions_this_session=context.visit.exchanges,
     )
-
-
-def _span(seconds: float) -> str:
-    """A time as a person would say it, such as "12 minutes"."""
-    for size, name in _SPANS:
-        if seconds >= size:
-            number = int(seconds // size)
-            return f"{number} {name}{'s' * (number > 1)}"
-    return f"{max(0.0, seconds):.1f} seconds"

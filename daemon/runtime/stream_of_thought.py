@@ -6,7 +6,7 @@ from daemon.core.perception import Modality
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.goal_changes import StaleShown
 from daemon.memory.mind.intended import IntentionsCameBack
-from daemon.memory.senses.perceiving import ReadingsPerceived
+from daemon.memory.queues.perceived_readings import ReadingsPerceived
 from daemon.memory.stream.keeping import CycleThoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.motor import Motor

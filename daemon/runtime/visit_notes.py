@@ -30,6 +30,7 @@ def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
         ends=newest is not None and newest.modality is Modality.TIME and newest.process == _LAST,
         opens=bool(words),
         then=tuple(name for name in AFTER_A_VISIT if name in soul.subprocesses),
+        wakes=services.tick_budget(soul) is not None,
     )
 
 

@@ -9,6 +9,7 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
+from tests.journeys.ticking import after, counted, spoken_to
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
@@ -21,7 +22,6 @@ ALONE: dict[str, Any] = {
     "cycle_tokens_day": 10_000_000,
 }
 """No silence is so long that the soul itself thinks of it, and no budget is met."""
-COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
 
 
 @pytest.fixture
@@ -30,27 +30,6 @@ async def thinker(empty_house: House) -> House:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(**ALONE)
     return empty_house
-
-
-async def spoken_to(house: House, words: str, **parts: object) -> None:
-    """Say something that the soul answers by a thought with these parts."""
-    house.model.replies.append(thought("I see.", **parts))
-    await house.answered("Ada", "dm", words)
-
-
-async def counted(house: House) -> dict[str, int]:
-    """How many ticks were thought (''), and how many were not, by the reason."""
-    return {row["reason"]: row["n"] for row in await house.rows(COUNTS)}
-
-
-async def after(house: House, seconds: float, ticks: int) -> None:
-    """Let time pass until so many ticks were counted in all."""
-    house.clock.turn(seconds)
-
-    async def enough() -> bool:
-        return sum((await counted(house)).values()) >= ticks
-
-    await house.when(enough)
 
 
 async def goal(house: House) -> str:

@@ -35,7 +35,8 @@ class VisitNote:
     """What a cycle says of the visit that it belongs to.
 
     `persona` is the soul's name; empty fields of `situation` say nothing new. `begins`: the visit before is over by its
-    silence. `ends`: this one is. `opens`: a person spoke. `then` are the jobs that look an ended visit through.
+    silence. `ends`: this one is. `opens`: a person spoke. `then` are the jobs that look an ended visit through;
+    `wakes`: the soul thinks by itself about the end of one.
     """
 
     persona: str = ""
@@ -45,6 +46,7 @@ class VisitNote:
     ends: bool = False
     opens: bool = False
     then: tuple[str, ...] = ()
+    wakes: bool = False
 
 
 NO_NOTE = VisitNote()

@@ -21,6 +21,7 @@ from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.lapsing import lapse
 from daemon.memory.queues.missed_messages import note_missed
 from daemon.memory.queues.nods import store_nod, take_draft_away
+from daemon.memory.queues.occasions import note_end_of_visit
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
@@ -80,7 +81,7 @@ class Commits(WorkerStore):
                 for act in effect.acts:
                     await act.perform(transaction, effect.asker, now)
             await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now)
-            ended = await note_visit(transaction, effect.claim.conversation, effect.visit_note, len(effect.turns), now)
+            ended = await _note_visit(transaction, effect, now)
             for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):
                 turn, lull = effect.claim.version + 1, effect.lulls.get(kind, 0)
                 await enqueue_job(transaction, kind, effect.claim.conversation, turn, now, lull_ms=lull)
@@ -314,6 +315,15 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
             audience=claim.audience,
             now=now,
         )
+
+
+async def _note_visit(transaction: Transaction, effect: CycleEffect, now: int) -> bool:
+    """Whether a visit ended; a soul that thinks by itself thinks about it."""
+    where, note = effect.claim.conversation, effect.visit_note
+    ended = await note_visit(transaction, where, note, len(effect.turns), now)
+    if ended and note.wakes:
+        await note_end_of_visit(transaction, where, now)
+    return ended
 
 
 async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) -> None:

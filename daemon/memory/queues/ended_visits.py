@@ -6,16 +6,18 @@ from daemon.memory.knowledge.records.kinds import Episode
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.visits import REMEMBERED, end_episode
 from daemon.memory.queues.jobs import TRIED_AGAIN_MS, enqueue_job
+from daemon.memory.queues.occasions import note_end_of_visit
 from daemon.memory.worker_store import WorkerStore
 
 
 class EndedVisits(WorkerStore):
     """The visits of one worker's soul that nothing else ends or looks through."""
 
-    async def sweep(self, silent_ms: int, then: str) -> int:
+    async def sweep(self, silent_ms: int, then: str, *, wakes: bool = False) -> int:
         """End each visit that is silent for so long, and queue the job `then` where one waits; gives how many wait.
 
-        These are also visits that lost their words with a deleted message, and are looked through anew.
+        These are also visits that lost their words with a deleted message, and are looked through anew. `wakes`: the
+        soul thinks by itself about those that end.
         """
         now = self._clock.now_ms()
 
@@ -32,6 +34,8 @@ class EndedVisits(WorkerStore):
             )
             for one in silent:
                 await end_episode(transaction, one, now)
+                if wakes and one.conversation:
+                    await note_end_of_visit(transaction, ConversationKey.parse(one.conversation), now)
             rows = await transaction.rows(
                 f"""
                 SELECT DISTINCT c.id, c.version FROM records r JOIN episodes k ON k.id = r.id

@@ -22,7 +22,6 @@ from daemon.core.tempo import (
     STALE_AFTER_MS,
     SURPRISING,
     Skipped,
-    TickKind,
     next_pause,
 )
 from daemon.memory.database import Database, Transaction
@@ -32,6 +31,7 @@ from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.invitations import may_speak
+from daemon.memory.queues.occasions import RESULTS, drop_what_is_over, note_results, note_tick
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
 from daemon.memory.queues.sense_ticks import STILL_WAITS, WAKING, note_readings
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
@@ -63,9 +63,10 @@ class Ticks(WorkerStore):
 
         `owed_alone`: it thinks by itself no more, but what it promised before is kept.
         """
-        surprises = f"""
+        news = f"""
             UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES}
             UNION ALL SELECT min(wakes_ms) FROM readings WHERE {WAKING}
+            UNION ALL SELECT min(decided_ms) FROM approvals WHERE {RESULTS}
             """  # noqa: S608 - constants
         return await self._due_ms(
             f"""
@@ -73,7 +74,7 @@ class Ticks(WorkerStore):
               SELECT min(due_ms) AS at_ms FROM ticks
               WHERE {_SCOPE} AND due_ms IS NOT NULL {f"AND {_OWED_ALONE}" if owed_alone else ""}
               UNION ALL SELECT min(due_ms) FROM goals WHERE {_GOALS} {f"AND {OWED}" if owed_alone else ""}
-              {"" if owed_alone else surprises})
+              {"" if owed_alone else news})
             WHERE NOT {_ALL_WAIT}
             """  # noqa: S608 - constants
         )
@@ -125,7 +126,8 @@ class Ticks(WorkerStore):
                 "UPDATE goals SET woken_ms = due_ms WHERE soul = :soul AND id = :id", soul=scope["soul"], id=row["id"]
             )
             if row["in_force"]:  # a soul whose inner life begins today doesn't begin with what is long stale
-                await self._wait(transaction, row["conversation"], "due", row["id"], now)
+                where = ConversationKey.parse(row["conversation"])
+                await note_tick(transaction, where, "due", now, about=row["id"])
         if owed_alone:
             return
         await note_readings(transaction, scope, now, _AT_ONCE)
@@ -136,20 +138,8 @@ class Ticks(WorkerStore):
         )
         for row in surprises:
             await transaction.run("UPDATE predictions SET woken = 1 WHERE seq = :seq", seq=row["seq"])
-            await self._wait(transaction, row["conversation"], "surprise", "", now)
-
-    async def _wait(self, transaction: Transaction, conversation: str, kind: TickKind, about: str, now: int) -> None:
-        await transaction.insert(
-            "ticks",
-            """
-            ON CONFLICT (conversation, kind, about) DO UPDATE SET due_ms = excluded.due_ms, pause_ms = 0, said = ''
-            """,
-            **self._worker.scope,
-            conversation=conversation,
-            kind=kind,
-            about=about,
-            due_ms=now,
-        )
+            await note_tick(transaction, ConversationKey.parse(row["conversation"]), "surprise", now)
+        await note_results(transaction, scope, now)
 
 
 async def settle_ticks(
@@ -210,6 +200,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
     if promised is not None and promised.later_ms:
         await _put_off(transaction, conversation, promised, now)
         return False
+    await drop_what_is_over(transaction, conversation, now)
     ticks = await transaction.rows(
         f"""
         UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now

@@ -75,7 +75,16 @@ IDENTITY: tuple[str, ...] = (
     """,
 )
 
-MOMENTS: tuple[str, ...] = ()
+MOMENTS: tuple[str, ...] = (
+    # Since when something is to be thought about; 0 where that isn't asked.
+    "ALTER TABLE ticks ADD COLUMN noted_ms INTEGER NOT NULL DEFAULT 0",
+    # Whether what was decided of a thought's proposal has made a tick.
+    "ALTER TABLE approvals ADD COLUMN woken INTEGER NOT NULL DEFAULT 0 CHECK (woken IN (0, 1))",
+    """
+    CREATE INDEX proposals_to_wake ON approvals (soul, workspace, decided_ms)
+    WHERE tool GLOB 'mind.*' AND state IN ('used', 'refused') AND woken = 0
+    """,
+)
 
 CHANGES: tuple[str, ...] = (*SENSES, *INITIATIVE, *IDENTITY, *MOMENTS)
 

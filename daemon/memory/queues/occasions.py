@@ -1,0 +1,107 @@
+"""What a soul thinks about by itself beside its goals: a visit that ended, and what came of what it proposed.
+
+Both are thought about within a day or never, and neither where a thought has seen it already.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from daemon.core.perception import ConversationKey
+from daemon.core.tempo import LASTS_MS, TickKind
+from daemon.memory.database import Transaction
+from daemon.memory.records import conversation_columns
+
+RESULTS: Final = (
+    "soul = :soul AND workspace = :workspace AND tool GLOB 'mind.*' AND state IN ('used', 'refused') AND woken = 0"
+)
+"""In SQL, of `approvals`: what was decided of what thoughts proposed, and no tick was made of yet."""
+
+_SAID_SINCE: Final = """
+    SELECT EXISTS (
+        SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'person' AND passing = 0
+          AND seq > coalesce((SELECT saw_to FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1), 0))
+      OR EXISTS (
+        SELECT 1 FROM inbox i WHERE i.conversation = :id AND i.aside = 1
+          AND EXISTS (SELECT 1 FROM turns p WHERE p.conversation = :id AND p.author = i.author AND p.speaker = 'person')
+          AND CAST(i.ts AS REAL) > coalesce((
+          SELECT CASE WHEN t.occasion = 'words' -- what came while it answered, it has not seen
+                   THEN coalesce((SELECT CAST(u.ts AS REAL) FROM turns u WHERE u.seq = t.saw_to), t.at_ms / 1000.0)
+                   ELSE t.at_ms / 1000.0 END
+          FROM thoughts t WHERE t.conversation = :id ORDER BY t.seq DESC LIMIT 1), 0)) AS said
+    """
+_PERCEIVED: Final = "EXISTS (SELECT 1 FROM thought_sources s WHERE s.source = approvals.id)"
+
+
+async def note_tick(
+    transaction: Transaction, where: ConversationKey, kind: TickKind, now: int, *, about: str = ""
+) -> None:
+    """Have something thought about in a conversation as soon as nothing else waits, once for each matter."""
+    await transaction.insert(
+        "ticks",
+        """
+        ON CONFLICT (conversation, kind, about) DO UPDATE SET due_ms = excluded.due_ms, pause_ms = 0, said = '',
+          noted_ms = excluded.noted_ms
+        """,
+        **conversation_columns(where),
+        kind=kind,
+        about=about,
+        due_ms=now,
+        noted_ms=now,
+    )
+
+
+async def note_end_of_visit(transaction: Transaction, where: ConversationKey, now: int) -> None:
+    """In the transaction that ends a visit: it is thought about, if something was said there since the last thought."""
+    if await _was_said_since(transaction, str(where)):
+        await note_tick(transaction, where, "visit_end", now)
+
+
+async def note_results(transaction: Transaction, scope: Mapping[str, object], now: int) -> None:
+    """Note what admins decided of what thoughts proposed, one tick for each conversation."""
+    rows = await transaction.rows(
+        f"""
+        UPDATE approvals SET woken = 1 WHERE {RESULTS} AND decided_ms <= :now
+        RETURNING conversation, decided_ms > :since AND NOT {_PERCEIVED} AS is_news
+        """,  # noqa: S608 - constants
+        now=now,
+        since=now - LASTS_MS,  # a soul whose inner life begins today doesn't begin with what is long decided
+        **scope,
+    )
+    for conversation in dict.fromkeys(row["conversation"] for row in rows if row["is_news"]):
+        await note_tick(transaction, ConversationKey.parse(conversation), "result", now)
+
+
+async def drop_what_is_over(transaction: Transaction, conversation: str, now: int) -> None:
+    """Drop the ticks of a conversation that are too old by now, or about what a thought has seen meanwhile."""
+    rows = await transaction.rows(
+        """
+        SELECT seq, kind, noted_ms FROM ticks
+        WHERE conversation = :id AND due_ms <= :now AND kind IN ('visit_end', 'result')
+        """,
+        id=conversation,
+        now=now,
+    )
+    for row in rows:
+        is_new = await (_was_said_since if row["kind"] == "visit_end" else _was_decided)(transaction, conversation)
+        if not is_new or row["noted_ms"] <= now - LASTS_MS:
+            await transaction.run("UPDATE ticks SET due_ms = NULL WHERE seq = :seq", seq=row["seq"])
+
+
+async def _was_said_since(transaction: Transaction, conversation: str) -> bool:
+    """Whether a person said something there that no thought has seen: where the house answered, or aside.
+
+    What is said aside counts from those who spoke to the soul there, whom the gate let in.
+    """
+    row = await transaction.one(_SAID_SINCE, id=conversation)
+    return row is not None and bool(row["said"])
+
+
+async def _was_decided(transaction: Transaction, conversation: str) -> bool:
+    row = await transaction.one(
+        f"""
+        SELECT 1 FROM approvals WHERE conversation = :id AND tool GLOB 'mind.*' AND state IN ('used', 'refused')
+          AND NOT {_PERCEIVED} LIMIT 1
+        """,  # noqa: S608 - a constant
+        id=conversation,
+    )
+    return row is not None

@@ -1,0 +1,41 @@
+"""What an unasked thought is about, where neither a goal nor an expectation says so, and what time let pass."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from daemon.core.perception import Modality, Perception
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.stream.new_thought import Occasion
+from daemon.mind.recall.visit import Visit
+from daemon.mind.thought.occasion import occasion_of
+
+_SENTENCES: Final[Mapping[Occasion, str]] = {
+    "visit_end": "(The visit here has ended, and something was said in it that you have not thought about yet.)",
+    "result": "(An admin has decided on what you proposed: it stands below your last thought.)",
+}
+_SPANS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_SILENCE_S: Final = 3_600.0
+"""From so many seconds without a word on, a silence is perceived."""
+
+
+def with_occasion(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
+    """The memory with a sentence that says what has happened; the memory itself where nothing has to."""
+    sentence = _SENTENCES.get(occasion_of(perception), "")
+    return memory.with_memory(Memory(Role.SYSTEM, sentence)) if sentence else memory
+
+
+def passed(perception: Perception, visit: Visit) -> tuple[str, ...]:
+    """What time let pass: a silence before these words, and the end of a visit."""
+    if occasion_of(perception) == "visit_end":
+        return ("the visit has ended",)
+    silent = perception.modality is Modality.WORDS and visit.silence >= _SILENCE_S
+    return (f"a silence of {span_in_words(visit.silence)}",) if silent else ()
+
+
+def span_in_words(seconds: float) -> str:
+    """A time as a person would say it, such as "12 minutes"."""
+    for size, name in _SPANS:
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {name}{'s' * (number > 1)}"
+    return f"{max(0.0, seconds):.1f} seconds"

@@ -1,0 +1,27 @@
+"""For journeys of souls that think by themselves: words before, time, and what was counted of such thoughts."""
+
+from tests.journeys.house import House
+from tests.journeys.thinking import thought
+
+COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
+
+
+async def spoken_to(house: House, words: str, **parts: object) -> None:
+    """Say something that the soul answers by a thought with these parts."""
+    house.model.replies.append(thought("I see.", **parts))
+    await house.answered("Ada", "dm", words)
+
+
+async def counted(house: House) -> dict[str, int]:
+    """How many ticks were thought (''), and how many were not, by the reason."""
+    return {row["reason"]: row["n"] for row in await house.rows(COUNTS)}
+
+
+async def after(house: House, seconds: float, ticks: int) -> None:
+    """Let time pass until so many ticks were counted in all."""
+    house.clock.turn(seconds)
+
+    async def enough() -> bool:
+        return sum((await counted(house)).values()) >= ticks
+
+    await house.when(enough)

@@ -1,0 +1,131 @@
+"""What a soul thinks about at the end of a visit: once for each, only what no thought has seen, for a day at most."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from daemon.core.initiative import NEVER_QUIET
+from daemon.core.perception import ConversationKey
+from daemon.core.tempo import LASTS_MS
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.visits import VisitNote
+from daemon.memory.queues.ended_visits import EndedVisits
+from daemon.memory.queues.occasions import note_end_of_visit, note_tick
+from daemon.memory.queues.ticks import Ticks
+from tests.fakes import FakeClock
+from tests.given import DM, SOUL, TEAM, effect, new_message
+from tests.store.parts import WORKER, Stores
+from tests.store.thinking import Thinker, members
+
+TICKS = "SELECT conversation, kind, due_ms FROM ticks"
+LOOKS = "closes_the_visit"
+
+
+async def visited(stores: Stores, number: int) -> ConversationKey:
+    """A visit in a direct message whose words no thought has seen."""
+    where = ConversationKey(SOUL, TEAM, f"D{number}")
+    await stores.inbox.accept(new_message(f"{number}.000001", "is it through?", conversation=where))
+    done = effect(await stores.claim())
+    await stores.commits.commit(replace(done, visit_note=VisitNote("Ada", opens=True, visit=1)))
+    return where
+
+
+async def woken(database: Database, clock: FakeClock, stores: Stores) -> bool:
+    """Whether a tick is claimed now."""
+    return await Ticks(database, clock, WORKER, stores.conversations).claim_next(NEVER_QUIET) is not None
+
+
+async def test_many_visits_that_end_at_once_are_each_noted_once_by_two_daemons(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    for number in range(1, 301):
+        await visited(stores, number)
+    other = replace(WORKER, id="worker-2")
+    sweeps = [EndedVisits(database, clock, one).sweep(0, LOOKS, wakes=True) for one in (WORKER, other)]
+    await asyncio.gather(*sweeps)
+    rows = await database.rows(TICKS)
+    assert len(rows) == len({row["conversation"] for row in rows}) == 300
+    assert {row["kind"] for row in rows} == {"visit_end"}
+    await EndedVisits(database, clock, WORKER).sweep(0, LOOKS, wakes=True)
+    assert len(await database.rows(TICKS)) == 300
+
+
+async def test_a_soul_that_does_not_think_by_itself_notes_none(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    await visited(stores, 1)
+    assert await EndedVisits(database, clock, WORKER).sweep(0, LOOKS)
+    assert await database.rows(TICKS) == []
+
+
+async def test_a_visit_ends_with_its_tick_or_not_at_all(database: Database, stores: Stores, clock: FakeClock) -> None:
+    await visited(stores, 1)
+    await database.run("CREATE TRIGGER dies BEFORE INSERT ON ticks BEGIN SELECT RAISE(ABORT, 'killed'); END")
+    with pytest.raises(sqlite3.IntegrityError):
+        await EndedVisits(database, clock, WORKER).sweep(0, LOOKS, wakes=True)
+    states = await database.rows("SELECT state FROM episodes")
+    assert [row["state"] for row in states] == ["open"]
+    await database.run("DROP TRIGGER dies")
+    await EndedVisits(database, clock, WORKER).sweep(0, LOOKS, wakes=True)
+    assert len(await database.rows(TICKS)) == 1
+
+
+async def ended(database: Database, clock: FakeClock, where: ConversationKey) -> int:
+    """End a visit there; gives how many ticks wait."""
+
+    async def unit(transaction: Transaction) -> None:
+        await note_end_of_visit(transaction, where, clock.now_ms())
+
+    await database.write(unit)
+    return len(await database.rows(f"{TICKS} WHERE due_ms IS NOT NULL"))
+
+
+async def test_what_a_thought_has_seen_is_not_noted_and_what_came_aside_since_is(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    await Thinker(stores).thinks("hello", DM, members("dm:D1"))
+    assert await ended(database, clock, DM) == 0
+    aside = """
+        UPDATE inbox SET state = 'ignored', aside = 1, reason = 'people talk to each other', author = :author
+        WHERE ts = '2.000001'
+        """
+    await stores.inbox.accept(new_message("2.000001", "Ben, the blue one?", author="U1"))
+    await database.run(aside, author="U9")
+    assert await ended(database, clock, DM) == 0, "who never spoke to the soul there wakes it by nothing"
+    await database.run(aside, author="U1")
+    assert await ended(database, clock, DM) == 1
+
+
+async def test_words_that_are_not_to_be_remembered_wake_no_thought(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    where = await visited(stores, 1)
+    await database.run("UPDATE turns SET passing = 1")
+    assert await ended(database, clock, where) == 0
+
+
+async def test_a_day_later_the_end_of_a_visit_is_thought_about_no_more(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    where = await visited(stores, 1)
+    assert await ended(database, clock, where) == 1
+    await clock.advance(LASTS_MS / 1000 + 1)
+    assert not await woken(database, clock, stores)
+    assert await database.rows(f"{TICKS} WHERE due_ms IS NOT NULL") == []
+    assert await database.rows("SELECT 1 FROM tick_counts") == []
+    assert await ended(database, clock, where) == 1
+    assert await woken(database, clock, stores)
+
+
+async def test_a_decision_that_a_thought_has_perceived_wakes_none(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    await visited(stores, 1)
+
+    async def unit(transaction: Transaction) -> None:
+        await note_tick(transaction, ConversationKey(SOUL, TEAM, "D1"), "result", clock.now_ms())
+
+    await database.write(unit)
+    assert not await woken(database, clock, stores)
