@@ -26,6 +26,7 @@ _FEELS: Final = re.compile(r"(?P<valence>[+-]?\d*\.?\d+)\s+(?P<arousal>[+-]?\d*\
 _WORLD: Final = re.compile(r"(?P<entity>\S+)\s+(?P<attribute>\S+)\s+(?P<value>\S.*)")
 _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
+_ALL_GOALS: Final = "\n<context-"  # there stand those that were not promised, too
 _HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)[^"]*">\n(?P<goal>.*?)\n</note-', re.DOTALL)
 _SECONDS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -106,7 +107,8 @@ class Rehearsed:
     def keep_promises(self, prompt: Prompt) -> bool:
         """Say what was promised by now, and be done with it; gives whether anything was."""
         asked = [each.text for each in prompt.messages if PROMISED_HERE in each.text]
-        held = [found for text in asked for found in _HELD.finditer(text[text.rindex(PROMISED_HERE) :])]
+        named = [text[text.rindex(PROMISED_HERE) :].partition(_ALL_GOALS)[0] for text in asked]
+        held = [found for text in named for found in _HELD.finditer(text)]
         for found in held:
             self.say_more("external_speech", f"You wanted: {found['goal']}")
             self.add("goal_updates", action="complete", goal_id=found["id"], why=_WHY)

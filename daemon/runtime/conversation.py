@@ -216,7 +216,8 @@ class ConversationHandler:
 
     async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
         """End an unasked thought that could not be thought."""
-        self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, kind=type(error).__name__)
+        fields = {"kind": type(error).__name__, **_as_fields(error)}
+        self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, **fields)
         cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
         return await self._commit_words(cycle, *await words_for_promises(cycle))
 

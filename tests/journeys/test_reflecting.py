@@ -1,10 +1,16 @@
 """A soul thinks by itself about what is due and what surprised it: within its budget, after all words, and silently."""
 
 import asyncio
-from typing import Any
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
+from daemon.core.config import load_settings
+from daemon.core.ports.models import Effort
+from daemon.llm.prices import most_tokens_of
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
@@ -12,6 +18,7 @@ from tests.journeys.thinking import adding, expecting, thought
 from tests.journeys.ticking import after, counted, spoken_to
 from tests.models import after as until
 
+ROOT: Final = Path(__file__).parents[2]
 HOUR, DAY = 3_600, 86_400
 ALONE: dict[str, Any] = {
     "name": "tess",
@@ -191,3 +198,22 @@ async def test_eight_wakes_a_day_are_the_most(thinker: House) -> None:
         await after(thinker, 61, number)
     row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert row["refused"] == '[["cycle_rate", "rate"]]'
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-opus-5", "openai/gpt-5.2", "local/x", "ollama/qwen3:8b"])
+async def test_a_thought_of_a_shipped_soul_fits_the_default_budget_of_an_hour_also_for_models_that_think_first(
+    empty_house: House, model: str
+) -> None:
+    folder = empty_house.settings.home / "souls" / "minoan"
+    shutil.copytree(ROOT / "souls" / "minoan", folder)
+    (folder / "soul.toml").write_text('mind = "cycle"\n' + (folder / "soul.toml").read_text())
+    empty_house.model.replies.append(thought(None))
+    await empty_house.start(**ALONE | {"name": "minoan"})
+    await after(empty_house, 0, 1)  # it awakens
+    await spoken_to(empty_house, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    empty_house.model.replies.append(thought(None))
+    await after(empty_house, 2 * HOUR + 1, 2)
+    alone = [prompt for prompt in empty_house.prompts if prompt.effort is Effort.LOW]
+    taken = [most_tokens_of(replace(prompt, model=model)) for prompt in alone]
+    assert len(taken) == 2
+    assert max(taken) <= load_settings().cycle_tokens_hour, taken

@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.ports.models import Prompt
 from daemon.llm.rehearsal import rehearsal_answer
-from tests.journeys.house import House
+from tests.journeys.house import House, said
 from tests.journeys.souls import write_soul
 from tests.models import Reply
 
@@ -42,15 +42,15 @@ async def test_a_mention_is_obeyed_as_well(house: House) -> None:
 
 async def test_it_remembers_and_looks_up_before_it_speaks(house: House) -> None:
     await house.answered("Ada", "dm", "say: fine\nremember: the import runs at night")
-    said = await house.answered("Ada", "dm", "recall: the import")
-    assert said == "This is a rehearsal without a language model. Done as the lines say: recall."
+    reply = await house.answered("Ada", "dm", "recall: the import")
+    assert reply == "This is a rehearsal without a language model. Done as the lines say: recall."
     assert [prompt.step for prompt in house.prompts] == ["think", "think", "think"]
     assert "the import runs at night" in house.last_prompt()
 
 
 async def test_a_thought_that_is_none_is_answered_in_words(house: House) -> None:
-    said = await house.answered("Ada", "dm", "raw: {]")
-    assert "placeholder" in said
+    reply = await house.answered("Ada", "dm", "raw: {]")
+    assert "placeholder" in reply
     assert [prompt.step for prompt in house.prompts] == ["think", "think", "respond"]
 
 
@@ -69,5 +69,5 @@ async def test_it_keeps_what_it_promised_when_it_is_due(house: House) -> None:
         "Ada", "dm", "say: fine\nfollow up: the import by 2h"
     )
     house.clock.turn(2 * 3_600 + 1)
-    await house.reply("D0ADA", "You wanted: the import")
+    assert said(await house.reply("D0ADA", "You wanted: the import")) == "You wanted: the import"
     assert (await house.one("SELECT state FROM goals"))["state"] == "done"

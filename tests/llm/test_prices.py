@@ -7,9 +7,10 @@ import pytest
 
 from daemon.core.config import load_settings
 from daemon.core.ports.models import Completion, Cost
-from daemon.llm.model_id import parse_model_id
-from daemon.llm.prices import cost_of, price_is_known
+from daemon.llm.model_id import Vendor, parse_model_id
+from daemon.llm.prices import cost_of, most_of, most_tokens_of, price_is_known
 from daemon.llm.router import choose_models
+from tests.llm.prompts import prompt
 
 SONNET = "anthropic/claude-sonnet-5-5"
 MILLION = 1_000_000
@@ -63,3 +64,10 @@ print(cost_of(Completion("anthropic/claude-sonnet-5-5", 1_000_000)).usd)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "2.0"
+
+
+@pytest.mark.parametrize("vendor", list(Vendor))
+def test_what_a_call_can_take_is_known_for_a_model_of_each_vendor(vendor: Vendor) -> None:
+    asked = prompt("hello", model=f"{vendor}/unheard-of", tokens=500)
+    assert most_tokens_of(asked) >= 1_500
+    assert most_of(asked).usd >= 0

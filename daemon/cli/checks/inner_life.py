@@ -14,7 +14,7 @@ from daemon.llm.prices import price_is_known
 from daemon.llm.router import choose_models
 from daemon.soul import Soul
 
-_SET_ASIDE: Final = 12_000  # tokens for one such thought, since each byte of its prompt counts as one (docs/MIND.md)
+_SET_ASIDE: Final = 16_000  # tokens for one such thought, with its hidden thinking (docs/MIND.md)
 
 
 def inner_life(settings: Settings) -> list[Finding]:
@@ -43,7 +43,7 @@ def _of(soul: Soul, settings: Settings) -> list[Finding]:
 def _budget(name: str, budget: TickBudget, quiet_hours: str) -> Finding:
     shown = f"{budget.tokens_hour:,} tokens an hour, {budget.tokens_day:,} and ${budget.usd_day:g} a day"
     if min(budget.tokens_hour, budget.tokens_day) < _SET_ASIDE:
-        found = f"{name} hardly thinks by itself: {shown}, and one thought sets about {_SET_ASIDE:,} tokens aside"
+        found = f"{name} hardly thinks by itself: {shown}, and one thought sets up to {_SET_ASIDE:,} tokens aside"
         return warn(
             "mind", found, "raise SOUL_CYCLE_TOKENS_HOUR and SOUL_CYCLE_TOKENS_DAY, or [cycle] in its soul.toml"
         )

@@ -34,11 +34,13 @@ class Speaker(StrEnum):
 class SystemPart:
     """A part of the system prompt; `stable` parts come first and don't change between turns.
 
-    Behind each stable part an adapter sets a cache mark, where its provider takes marks.
+    Behind each stable part an adapter sets a cache mark, where its provider takes marks. `house`: the house wrote it,
+    so that it is plain English.
     """
 
     text: str
     stable: bool = False
+    house: bool = False
 
 
 @dataclass(frozen=True, slots=True)

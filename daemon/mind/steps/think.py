@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import REPLY_MARK, ModelRole
+from daemon.core.ports.models import REPLY_MARK, Effort, ModelRole
 from daemon.core.step import AnswerForm, Step
 from daemon.core.turn_fields import PLAINLY_STATED, Stated
 from daemon.core.working_memory import Memory, Role
@@ -173,6 +173,7 @@ def think(
         cue=_CUE,
         visible=lambda: spoken_text(soul),
         max_output_tokens=LONGEST_ALONE if alone else LONGEST_ANSWER,
+        effort=Effort.LOW if alone else Effort.MEDIUM,  # all that it may take is set aside of a small budget
         form=AnswerForm.COGNITION,
         read_cut=lambda answer: replace(_considered(soul, read_thought_cut(answer), answer), cut=True),
         sees=True,
