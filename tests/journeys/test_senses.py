@@ -9,15 +9,25 @@ import pytest
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter
-from tests.journeys.sensing import ALONE, TOKEN, posted, sensed, sensed_by, thinking_soul
+from tests.journeys.sensing import (
+    ALONE,
+    COUNTS,
+    LAST,
+    TOKEN,
+    percepts,
+    posted,
+    sensed,
+    sensed_by,
+    spoken_to,
+    thinking_soul,
+    ticked,
+)
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
-COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
 RED = "The nightly import is red: 3 of 412 rows failed."
-LAST = "SELECT occasion, spoke, input FROM thoughts ORDER BY seq DESC LIMIT 1"
 
 
 @pytest.fixture
@@ -25,29 +35,6 @@ async def thinker(empty_house: House) -> House:
     """A soul that thinks by itself, in a daemon with a door."""
     await thinking_soul(empty_house)
     return empty_house
-
-
-async def spoken_to(house: House, words: str, room: str = "dm", **parts: object) -> str:
-    """Say something that the soul answers by a thought with these parts; gives the reply."""
-    house.model.replies.append(thought("I see.", **parts))
-    return await house.answered("Ada", room, words)
-
-
-async def ticked(house: House, ticks: int, seconds: float = 0.0) -> None:
-    """Let time pass until so many ticks were counted in all."""
-    if seconds:
-        house.clock.turn(seconds)
-
-    async def enough() -> bool:
-        return bool(sum(row["n"] for row in await house.rows(COUNTS)) >= ticks)
-
-    await house.when(enough)
-
-
-async def percepts(house: House) -> list[tuple[str, str]]:
-    """What the last thought was given of its senses: each source with the words."""
-    held = json.loads((await house.one(LAST))["input"])
-    return [(one.get("source", ""), one["content"]) for one in held["new_percepts"] if one["modality"] == "sense"]
 
 
 async def test_what_shares_nothing_waits_without_a_call_and_the_next_thought_perceives_it_once(thinker: House) -> None:

@@ -262,6 +262,7 @@ _OF_PRIVATE: Final = (
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
     """,
     "DELETE FROM intentions WHERE conversation = :id",
+    "DELETE FROM readings WHERE conversation = :id",
     """
     DELETE FROM soul_state WHERE (soul, workspace, audience) IN
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
@@ -314,6 +315,7 @@ _DELETED: Final = (
         """,
     ),
     ("goals", "DELETE FROM goals WHERE behalf = :person AND workspace = :workspace"),
+    ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
     *(
         (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
         for table in (
