@@ -252,17 +252,17 @@ _RECORDS: Final = """
     """
 
 _OF_PRIVATE: Final = (
-    "DELETE FROM working_memory WHERE conversation = :id",
-    "DELETE FROM mind_documents WHERE conversation = :id",
-    "DELETE FROM conversation_topics WHERE conversation = :id",
-    "DELETE FROM transitions WHERE conversation = :id",
-    "DELETE FROM approvals WHERE conversation = :id",
+    *(
+        f"DELETE FROM {table} WHERE conversation = :id"  # noqa: S608 - literals
+        for table in (
+            *("working_memory", "mind_documents", "conversation_topics", "transitions", "approvals", "intentions"),
+            "readings",
+        )
+    ),
     """
     DELETE FROM consolidations WHERE (soul, workspace, audience) IN
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
     """,
-    "DELETE FROM intentions WHERE conversation = :id",
-    "DELETE FROM readings WHERE conversation = :id",
     """
     DELETE FROM soul_state WHERE (soul, workspace, audience) IN
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
