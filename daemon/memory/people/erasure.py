@@ -251,14 +251,11 @@ _RECORDS: Final = """
     WHERE r.workspace = :workspace AND (r.person = :person OR f.claimed_by = :person OR f.subject = :person)
     """
 
+_KEPT_THERE: Final = (
+    *("working_memory", "mind_documents", "conversation_topics", "transitions", "approvals", "intentions", "readings"),
+)
 _OF_PRIVATE: Final = (
-    *(
-        f"DELETE FROM {table} WHERE conversation = :id"  # noqa: S608 - literals
-        for table in (
-            *("working_memory", "mind_documents", "conversation_topics", "transitions", "approvals", "intentions"),
-            "readings",
-        )
-    ),
+    *(f"DELETE FROM {table} WHERE conversation = :id" for table in _KEPT_THERE),  # noqa: S608 - literals
     """
     DELETE FROM consolidations WHERE (soul, workspace, audience) IN
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
