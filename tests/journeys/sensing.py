@@ -6,6 +6,7 @@ from typing import Any
 import aiohttp
 from pydantic import SecretStr
 
+from daemon.app.lifecycle import Daemon
 from tests.journeys.house import House, SlackDaemon
 from tests.journeys.reporting import Reporter
 from tests.journeys.souls import write_soul
@@ -97,3 +98,10 @@ async def percepts(house: House) -> list[tuple[str, str]]:
     """What the last thought was given of its senses: each source with the words."""
     held = json.loads((await house.one(LAST))["input"])
     return [(one.get("source", ""), one["content"]) for one in held["new_percepts"] if one["modality"] == "sense"]
+
+
+def inside(house: House) -> Daemon:
+    """The newest daemon's parts."""
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    return house.daemon.built

@@ -10,7 +10,7 @@ from daemon.memory.database.pruning import Retention, prune
 from daemon.memory.senses.readings import NewReading, keep_reading
 from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.sensing import ALONE, percepts, sensed, spoken_to, thinking_soul, ticked
+from tests.journeys.sensing import ALONE, inside, percepts, sensed, spoken_to, thinking_soul, ticked
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.models import after as until
@@ -45,13 +45,13 @@ async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next
 
 async def test_a_reading_stored_by_a_daemon_that_dies_at_once_wakes_the_next_one(thinker: House) -> None:
     await spoken_to(thinker, "please", goal_updates=[GOAL])
-    built = thinker.daemon and thinker.daemon.built
-    assert built is not None
+    built = inside(thinker)
     [row] = await thinker.rows("SELECT id FROM conversations WHERE channel = 'D0ADA'")
     where, now = ConversationKey.parse(row["id"]), thinker.clock.now_ms()
     await built.store.database.write(  # as a door does that is killed before it rings a bell
         lambda transaction: keep_reading(transaction, where, NewReading("ci", RED), now)
     )
+    assert thinker.daemon is not None
     await thinker.daemon.cut()
     thinker.model.replies.append(thought(None, inner_speech="at last"))
     await thinker.start(**ALONE)
@@ -78,8 +78,7 @@ async def test_two_daemons_take_an_id_once_and_think_of_it_once(thinker: House) 
 
 async def test_ten_thousand_readings_cost_no_call_and_leave_a_hundred(thinker: House) -> None:
     await spoken_to(thinker, "hello")
-    built = thinker.daemon and thinker.daemon.built
-    assert built is not None
+    built = inside(thinker)
     ada = await thinker.person("Ada")
     workspace = (await thinker.one("SELECT workspace FROM conversations"))["workspace"]
 
@@ -159,8 +158,7 @@ async def test_readings_that_are_old_lose_their_words_also_those_that_wait(think
     await sensed(thinker, "r1", RED, room=ada)
     await spoken_to(thinker, "hello")
     await sensed(thinker, "r2", "Green.", room=ada)
-    built = thinker.daemon and thinker.daemon.built
-    assert built is not None
+    built = inside(thinker)
     thinker.clock.turn(31 * 86_400)
     await thinker.idle()
     await prune(built.store.database, thinker.clock, Retention())
