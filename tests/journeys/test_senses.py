@@ -398,3 +398,13 @@ async def _asked(house: House, calls: int) -> bool:
 
 async def _team(house: House) -> str:
     return str((await house.one("SELECT workspace FROM conversations LIMIT 1"))["workspace"])
+
+
+async def test_a_percept_says_what_it_is_about_by_the_embedder_on_this_machine(empty_house: House) -> None:
+    await thinking_soul(empty_house, embedder="local")
+    for number in range(30):  # the list of labels is embedded bit by bit, so that no reply waits for it
+        await spoken_to(empty_house, f"the database is down, number {number}")
+        given = json.loads((await empty_house.one(LAST))["input"])["new_percepts"][0]
+        if given.get("embedding_summary"):
+            break
+    assert len(given["embedding_summary"].split("; ")) == 3
