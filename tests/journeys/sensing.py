@@ -55,7 +55,7 @@ async def sensed(
 
 async def sensed_by(reporter: Reporter, id_: str, **body: object) -> tuple[int, Any]:
     """The same, signed by a source."""
-    raw = json.dumps({"sense": "ci", **body}).encode()
+    raw = json.dumps({"sense": "ci", "id": id_, **body}).encode()
     headers = reporter.signed(raw, id_) | {"Content-Type": "application/json"}
     return await posted(reporter.house, raw, headers, source=reporter.name)
 

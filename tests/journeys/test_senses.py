@@ -360,14 +360,14 @@ async def test_a_source_tells_of_its_own_room_alone_and_no_longer_than_it_is_in_
     made = json.loads(await thinker.command("events", "add", "ci", "--room", "C0GENERAL", "--json", env=env))
     ci = Reporter(thinker, "ci", made["secret"])
     thinker.model.replies.append(thought(None, inner_speech="so"))
-    status, found = await sensed_by(ci, "s1", content=RED)
+    status, found = await sensed_by(ci, "s1", content=RED, room="C0GENERAL")
     assert (status, [one.rpartition("/")[2] for one in found]) == (202, [asked])
-    assert await sensed_by(ci, "s1", content=RED) == (202, found)
+    assert await sensed_by(ci, "s1", content=RED, room="C0GENERAL") == (202, found)
     assert await sensed_by(ci, "s2", content=RED, room="C0FOUNDERS") == (404, "unknown_room")
     assert await sensed_by(ci, "s3", content=RED, room=await thinker.person("Ada")) == (404, "unknown_room")
     assert (await sensed_by(ci, "s4", content=RED, room="C0GENERAL", thread=asked))[0] == 202
     await thinker.command("events", "end", "ci", env=env)
-    assert await sensed_by(ci, "s5", content=RED) == (401, "unsigned")
+    assert await sensed_by(ci, "s5", content=RED, room="C0GENERAL") == (401, "unsigned")
 
 
 async def test_hostile_content_is_data(thinker: House) -> None:
