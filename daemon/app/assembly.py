@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import daemon
@@ -13,7 +13,7 @@ from daemon.app.hosting import Hosting
 from daemon.app.known_names import known_names
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.money import build_till, tick_budget_of
-from daemon.app.vectors import Meanings, build_meanings
+from daemon.app.vectors import Meanings, build_meanings, labels_of
 from daemon.channels.brought import BroughtChannel
 from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
@@ -106,6 +106,7 @@ async def assemble(
         services_of = partial(
             _services, settings, clock, emit, _Shared(homes, shared_bells, eyes, library, toolbox, found, reasons)
         )
+        labels = labels_of(settings, meanings)
         at_work = {name: SoulAtWork(store.contexts.awareness, shared_bells, clock, name) for name in souls.names}
         works = WorkAtHomes(settings, interrupts, shared_bells, meanings.meaning)
         connect_brought(further, store)
@@ -113,6 +114,7 @@ async def assemble(
             own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
             current, llm = partial(souls.current, home.soul), llm_of(home.soul)
             services = services_of(home.channel, store=own, soul=current, llm=llm, at_work=at_work[home.soul])
+            services = replace(services, labels=labels)
             stack.push_async_callback(services.till.close)
             works.add(home, own, services)
         await store.presence.release_dead_claims(settings.in_doubt)

@@ -17,6 +17,7 @@ from daemon.memory.knowledge.meaning import SLOW_S, Meaning
 from daemon.memory.retrieval.keeper import VectorKeeper, do_without
 from daemon.memory.retrieval.owner_work import IndexParts
 from daemon.memory.retrieval.vectors import Vectors
+from daemon.mind.senses.labels import Labels
 
 _PATIENCE_S: Final = 10.0
 
@@ -38,6 +39,11 @@ class Meanings:
     def patient(self) -> Meaning:
         """The same for a question that nobody's reply waits for, so that load doesn't change its answer."""
         return Meaning(self.embedder, self.index, _PATIENCE_S)
+
+
+def labels_of(settings: Settings, meanings: Meanings) -> Labels:
+    """What says what a percept is about: by the embedder on this machine alone, so that it costs no call."""
+    return Labels(meanings.embedder if settings.embedder == "local" else None)
 
 
 def build_meanings(settings: Settings, database: Database, clock: Clock, emit: Emit, stack: AsyncExitStack) -> Meanings:

@@ -1,7 +1,7 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import ChannelRefused
@@ -136,7 +136,7 @@ class CurrentCycle:
     soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what
     becomes of it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well.
     `promises` is how many things more it may promise the person here, None where it may promise nothing; in `quiet`
-    hours it says nothing unasked.
+    hours it says nothing unasked. `labels` say what the newest words and readings are about, by their text.
     """
 
     limits: Limits | None
@@ -159,6 +159,7 @@ class CurrentCycle:
     thinks_unasked: bool = False
     promises: int | None = None
     quiet: QuietHours = NEVER_QUIET
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

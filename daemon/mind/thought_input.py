@@ -4,20 +4,18 @@ from datetime import UTC, datetime
 from typing import Final
 
 from daemon.core.inner_room import is_inner
-from daemon.core.working_memory import DEFAULT_REGION, Role, WorkingMemory
+from daemon.core.working_memory import Role
 from daemon.core.zones import zone_of
-from daemon.memory.stream.reading import LastThoughts
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
 from daemon.mind.recall.mood import felt_now
-from daemon.mind.recall.occasion import passed, span_in_words
-from daemon.mind.recall.sensed import SENSE
-from daemon.mind.recall.stream import held_in, left_out, settled_lines
+from daemon.mind.recall.occasion import span_in_words
+from daemon.mind.recall.stream import held_in
+from daemon.mind.senses.table import SENSES
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
     Environment,
-    Percept,
     PredictionError,
     PreviousThought,
     SelfModel,
@@ -25,18 +23,15 @@ from daemon.mind.thought.cognitive_input import (
     TemporalContext,
     WorldModel,
 )
-from daemon.soul_engine import MEMORIES, PERSON, READINGS
+from daemon.soul_engine import MEMORIES, PERSON
 
-_SOURCE: Final = "source"  # a key of the metadata of what people said
 _PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 
 
 def given_to(context: ProcessContext) -> CognitiveInput:
     """What the thought of this moment is given: all that its prompt shows beside the earlier talk."""
     previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
-    held, memory = held_in(previous), context.memory
-    since = [] if previous is None else [_temporal((now_ms - previous.at_ms) / 1000)]
-    since += [Percept(modality="temporal", content=one) for one in passed(context.perception, context.visit)]
+    held = held_in(previous)
     return CognitiveInput(
         previous_thought=None
         if held is None
@@ -45,13 +40,15 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             predictions_made=held.predictions,
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
-        new_percepts=(*_percepts(memory), *_sensed(memory), *_motor(context.cycle.thoughts), *_meant(context), *since),
+        new_percepts=tuple(one for sense in SENSES for one in sense.readings(context)),
         prediction_errors=tuple(
             PredictionError(predicted=one.what, actual=what_came(one), surprise=one.surprise)
             for one in context.cycle.at_hand.expected.errors
         ),
         surfaced_memories=tuple(
-            SurfacedMemory(content=one.content) for one in memory.region(MEMORIES) if one.role is not Role.SYSTEM
+            SurfacedMemory(content=one.content)
+            for one in context.memory.region(MEMORIES)
+            if one.role is not Role.SYSTEM
         ),
         emotional_state=felt_now(context.own_state, now_ms, context.soul),
         temporal_context=_time(context, now_ms),
@@ -90,47 +87,6 @@ def _world_model(context: ProcessContext) -> WorldModel:
 def _where(context: ProcessContext) -> str:
     """The kind of place in which it is thought."""
     return "inner room" if is_inner(context.perception.conversation) else context.perception.place.value
-
-
-def _percepts(memory: WorkingMemory) -> tuple[Percept, ...]:
-    """What came since the soul's last reply, oldest first."""
-    turns = memory.region(DEFAULT_REGION)
-    replies = [place for place, one in enumerate(turns) if one.role is Role.ASSISTANT]
-    fresh = turns[replies[-1] + 1 if replies else 0 :]
-    return tuple(
-        Percept(
-            modality="language" if _SOURCE in one.metadata else "internal",
-            content=one.content,
-            source=f"user:{one.name}" if _SOURCE in one.metadata else one.name or "",
-        )
-        for one in fresh
-    )
-
-
-def _sensed(memory: WorkingMemory) -> tuple[Percept, ...]:
-    """What reached the senses, as far as it is shown, and what the house says of the rest."""
-    return tuple(
-        Percept(modality="sense", content=one.content, source=one.metadata.get(SENSE, ""))
-        for one in memory.region(READINGS)
-    )
-
-
-def _motor(thoughts: LastThoughts) -> tuple[Percept, ...]:
-    """What of the last thought did not take effect, and what an admin decided of what was proposed."""
-    came = (*left_out(thoughts.previous), *settled_lines(thoughts))
-    return tuple(Percept(modality="motor", content=one) for one in came)
-
-
-def _meant(context: ProcessContext) -> tuple[Percept, ...]:
-    """What was meant to be done by now."""
-    return tuple(
-        Percept(modality="temporal", content=one.words, source=f"intention:{one.id}")
-        for one in context.cycle.at_hand.intended
-    )
-
-
-def _temporal(seconds: float) -> Percept:
-    return Percept(modality="temporal", content=f"{max(0.0, seconds):.1f} seconds since last cycle")
 
 
 def _time(context: ProcessContext, now_ms: int) -> TemporalContext:

@@ -37,6 +37,7 @@ from daemon.memory.shared.store import ContextStore
 from daemon.memory.stream.reading import Stream
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
+from daemon.mind.senses.labels import Labels
 from daemon.processes.wishes import WISHES
 from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.names import PromptNames
@@ -81,7 +82,7 @@ class CycleServices:
     are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
     the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer. `till` pays for
     model calls; `tick_budget` is for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is
-    said unasked.
+    said unasked. `labels` say in three words what a percept is about.
     """
 
     llm: LLM
@@ -130,6 +131,7 @@ class CycleServices:
     events: SourceEvents
     wishes: tuple[Wish, ...] = WISHES
     tells_of_memory: bool = True
+    labels: Labels = field(default_factory=Labels)
     doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
     names: PromptNames = field(init=False)
 

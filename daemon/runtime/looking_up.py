@@ -23,6 +23,7 @@ from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import shown_turns
 
 _OF_EACH: Final = 4  # passages for each query of a thought
+_OF_READINGS: Final = 3  # newest ones by which a thought that they wake looks something up
 _MOST_FOUND: Final = 2 * SNIPPETS
 
 
@@ -39,6 +40,8 @@ async def look_up(
     cycle.known_facts = facts_shown(memory, *known.people.values())
     asks = {Modality.WORDS, Modality.NOTE, *((Modality.EVENT,) if is_step(cycle.claim.conversation) else ())}
     newest = [one.content for one in cycle.perceptions if one.modality in asks]
+    if cycle.newest.modality is Modality.SENSE:
+        newest += [one.words for one in known.at_hand.sensed.readings[:_OF_READINGS]]
     said = [turn.body for turn in transcript.turns if turn.speaker is not Speaks.SOUL]
     lanes = lanes_of(newest, said, _on_its_mind(transcript, known))
     if cycle.newest.author in cycle.paused or not lanes:

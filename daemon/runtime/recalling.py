@@ -1,6 +1,6 @@
 """Recall and integrate: reads what the soul may know and builds the context of its mental processes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -95,7 +95,12 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=_visit(cycle, known, transcript, now),
         own_state=known.own_state,
         capabilities=noting_tools(services.capabilities.before(readers), cycle.used_tools.add),
-        cycle=replace(await _current(cycle, soul, at_work), thoughts=known.thoughts, at_hand=known.at_hand),
+        cycle=replace(
+            await _current(cycle, soul, at_work),
+            thoughts=known.thoughts,
+            at_hand=known.at_hand,
+            labels=await _labels(cycle, soul),
+        ),
     )
 
 
@@ -137,6 +142,14 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         promises=await room_for_promises(cycle, soul),
         quiet=services.quiet_hours,
     )
+
+
+async def _labels(cycle: Cycle, soul: Soul) -> Mapping[str, str]:
+    """What the newest words and readings are about, by their text, as a soul is given it that thinks whole thoughts."""
+    if soul.mind != "cycle":
+        return {}
+    said = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
+    return await cycle.services.labels.of([*said, *(one.words for one in cycle.at_hand.sensed.readings)])
 
 
 def _limits(cycle: Cycle, soul: Soul) -> Limits | None:

@@ -6,9 +6,11 @@ from typing import Any
 import aiohttp
 from pydantic import SecretStr
 
+from daemon.app.lifecycle import Daemon
 from tests.journeys.house import House, SlackDaemon
 from tests.journeys.reporting import Reporter
 from tests.journeys.souls import write_soul
+from tests.journeys.thinking import thought
 
 DAY = 86_400
 TOKEN = "a-token-for-these-tests"
@@ -24,6 +26,8 @@ ALONE: dict[str, Any] = {
     "http_port": 0,
 }
 """No silence is so long that the soul itself thinks of it, no budget is met, it is never quiet, and has a door."""
+COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
+LAST = "SELECT occasion, spoke, input FROM thoughts ORDER BY seq DESC LIMIT 1"
 
 
 async def thinking_soul(house: House, more: str = "", **changes: object) -> SlackDaemon:
@@ -51,7 +55,7 @@ async def sensed(
 
 async def sensed_by(reporter: Reporter, id_: str, **body: object) -> tuple[int, Any]:
     """The same, signed by a source."""
-    raw = json.dumps({"sense": "ci", **body}).encode()
+    raw = json.dumps({"sense": "ci", "id": id_, **body}).encode()
     headers = reporter.signed(raw, id_) | {"Content-Type": "application/json"}
     return await posted(reporter.house, raw, headers, source=reporter.name)
 
@@ -71,3 +75,33 @@ async def posted(
     ):
         answer = await response.json()
         return response.status, answer["perceived_by"] if response.ok else answer["error"]["code"]
+
+
+async def spoken_to(house: House, words: str, room: str = "dm", **parts: object) -> str:
+    """Say something that the soul answers by a thought with these parts; gives the reply."""
+    house.model.replies.append(thought("I see.", **parts))
+    return await house.answered("Ada", room, words)
+
+
+async def ticked(house: House, ticks: int, seconds: float = 0.0) -> None:
+    """Let time pass until so many ticks were counted in all."""
+    if seconds:
+        house.clock.turn(seconds)
+
+    async def enough() -> bool:
+        return bool(sum(row["n"] for row in await house.rows(COUNTS)) >= ticks)
+
+    await house.when(enough)
+
+
+async def percepts(house: House) -> list[tuple[str, str]]:
+    """What the last thought was given of its senses: each source with the words."""
+    held = json.loads((await house.one(LAST))["input"])
+    return [(one.get("source", ""), one["content"]) for one in held["new_percepts"] if one["modality"] == "sense"]
+
+
+def inside(house: House) -> Daemon:
+    """The newest daemon's parts."""
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    return house.daemon.built

@@ -9,15 +9,25 @@ import pytest
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter
-from tests.journeys.sensing import ALONE, TOKEN, posted, sensed, sensed_by, thinking_soul
+from tests.journeys.sensing import (
+    ALONE,
+    COUNTS,
+    LAST,
+    TOKEN,
+    percepts,
+    posted,
+    sensed,
+    sensed_by,
+    spoken_to,
+    thinking_soul,
+    ticked,
+)
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
-COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
 RED = "The nightly import is red: 3 of 412 rows failed."
-LAST = "SELECT occasion, spoke, input FROM thoughts ORDER BY seq DESC LIMIT 1"
 
 
 @pytest.fixture
@@ -25,29 +35,6 @@ async def thinker(empty_house: House) -> House:
     """A soul that thinks by itself, in a daemon with a door."""
     await thinking_soul(empty_house)
     return empty_house
-
-
-async def spoken_to(house: House, words: str, room: str = "dm", **parts: object) -> str:
-    """Say something that the soul answers by a thought with these parts; gives the reply."""
-    house.model.replies.append(thought("I see.", **parts))
-    return await house.answered("Ada", room, words)
-
-
-async def ticked(house: House, ticks: int, seconds: float = 0.0) -> None:
-    """Let time pass until so many ticks were counted in all."""
-    if seconds:
-        house.clock.turn(seconds)
-
-    async def enough() -> bool:
-        return bool(sum(row["n"] for row in await house.rows(COUNTS)) >= ticks)
-
-    await house.when(enough)
-
-
-async def percepts(house: House) -> list[tuple[str, str]]:
-    """What the last thought was given of its senses: each source with the words."""
-    held = json.loads((await house.one(LAST))["input"])
-    return [(one.get("source", ""), one["content"]) for one in held["new_percepts"] if one["modality"] == "sense"]
 
 
 async def test_what_shares_nothing_waits_without_a_call_and_the_next_thought_perceives_it_once(thinker: House) -> None:
@@ -373,14 +360,14 @@ async def test_a_source_tells_of_its_own_room_alone_and_no_longer_than_it_is_in_
     made = json.loads(await thinker.command("events", "add", "ci", "--room", "C0GENERAL", "--json", env=env))
     ci = Reporter(thinker, "ci", made["secret"])
     thinker.model.replies.append(thought(None, inner_speech="so"))
-    status, found = await sensed_by(ci, "s1", content=RED)
+    status, found = await sensed_by(ci, "s1", content=RED, room="C0GENERAL")
     assert (status, [one.rpartition("/")[2] for one in found]) == (202, [asked])
-    assert await sensed_by(ci, "s1", content=RED) == (202, found)
+    assert await sensed_by(ci, "s1", content=RED, room="C0GENERAL") == (202, found)
     assert await sensed_by(ci, "s2", content=RED, room="C0FOUNDERS") == (404, "unknown_room")
     assert await sensed_by(ci, "s3", content=RED, room=await thinker.person("Ada")) == (404, "unknown_room")
     assert (await sensed_by(ci, "s4", content=RED, room="C0GENERAL", thread=asked))[0] == 202
     await thinker.command("events", "end", "ci", env=env)
-    assert await sensed_by(ci, "s5", content=RED) == (401, "unsigned")
+    assert await sensed_by(ci, "s5", content=RED, room="C0GENERAL") == (401, "unsigned")
 
 
 async def test_hostile_content_is_data(thinker: House) -> None:
@@ -411,3 +398,13 @@ async def _asked(house: House, calls: int) -> bool:
 
 async def _team(house: House) -> str:
     return str((await house.one("SELECT workspace FROM conversations LIMIT 1"))["workspace"])
+
+
+async def test_a_percept_says_what_it_is_about_by_the_embedder_on_this_machine(empty_house: House) -> None:
+    await thinking_soul(empty_house, embedder="local")
+    for number in range(30):  # the list of labels is embedded bit by bit, so that no reply waits for it
+        await spoken_to(empty_house, f"the database is down, number {number}")
+        given = json.loads((await empty_house.one(LAST))["input"])["new_percepts"][0]
+        if given.get("embedding_summary"):
+            break
+    assert len(given["embedding_summary"].split("; ")) == 3

@@ -49,17 +49,17 @@ class SenseReading(_Request):
     sense: Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")] = Field(
         description="Who or what reports, such as `ci`: up to 32 of a-z, 0-9, hyphen and underscore."
     )
-    content: Annotated[str, StringConstraints(min_length=1)] = Field(
+    content: Annotated[str, StringConstraints(pattern=rf"[^\s{_CONTROLS}]")] = Field(
         description="What it reports, as text; 4,000 characters of it are kept."
     )
-    room: Annotated[str, StringConstraints(pattern=rf"^(|{CHANNEL}|{PERSON})$")] = Field(
-        "", description="The id of a channel, or of a person for their direct messages. A source leaves it out."
+    room: Annotated[str, StringConstraints(pattern=rf"^({CHANNEL}|{PERSON})$")] = Field(
+        description="The id of a channel, or of a person for their direct messages; a source names its own channel."
     )
     thread: Annotated[str, StringConstraints(pattern=rf"^(|{THREAD})$")] = Field(
         "", description="The ts of a thread's first message. Left out: see above."
     )
-    id: Annotated[str, StringConstraints(pattern=rf"^(|{READING_ID})$")] = Field(
-        "", description="Your own id for this reading. A source may leave it out: then it is that of the signature."
+    id: Annotated[str, StringConstraints(pattern=rf"^{READING_ID}$")] = Field(
+        description="Your own id for this reading, one for each."
     )
 
 

@@ -46,7 +46,7 @@ class SensePages:
         signed = await signed_by(request, body, self._readings, self._clock) if "source" in request.query else None
         given = body_of(body, SenseReading)
         try:
-            found = await self._readings.push(self._signed(given, *signed) if signed else self._with_token(given))
+            found = await self._readings.push(self._reading(given, signed[0] if signed else None))
         except TooManyReadings as much:
             raise _refused(429, "too_many_readings", much, {"Retry-After": "60"}) from much
         except OtherReading as other:
@@ -58,35 +58,23 @@ class SensePages:
         answer = ReadingPerceived(perceived_by=found)
         return web.json_response(body=answer.model_dump_json().encode(), status=202)
 
-    def _with_token(self, given: SenseReading) -> PushedReading:
-        if not given.id or not given.room:
-            raise Refusal(422, "invalid", f"{'room' if given.id else 'id'}: it is missing.", "send both room and id")
+    def _reading(self, given: SenseReading, source: EventSource | None) -> PushedReading:
+        """What is to be stored; a source tells of its own room alone. Raises Refusal."""
+        if source is not None and given.room != source.room:
+            hint = f"a source tells of its own room alone, which is {source.room}"
+            raise Refusal(404, "unknown_room", "The source has another room.", hint)
+        if not (words := as_kept(given.content)):
+            raise Refusal(422, "invalid", "content: it says nothing.", "send what is to be perceived, as text")
         return PushedReading(
-            self._soul,
-            self._workspace,
-            TOKEN,
+            source.soul if source else self._soul,
+            source.workspace if source else self._workspace,
+            source.id if source else TOKEN,
             given.id,
             _of_a_program(given.sense),
-            _words(given.content),
+            words,
             given.room,
             given.thread,
-        )
-
-    def _signed(self, given: SenseReading, source: EventSource, id_: str) -> PushedReading:
-        """What a source tells, which it may tell in its own room alone."""
-        if given.room not in {"", source.room}:
-            hint = "leave room out: a source tells of its own room alone"
-            raise Refusal(404, "unknown_room", "The source has another room.", hint)
-        return PushedReading(
-            source.soul,
-            source.workspace,
-            source.id,
-            given.id or id_,
-            _of_a_program(given.sense),
-            _words(given.content),
-            source.room,
-            given.thread,
-            ends=True,
+            ends=source is not None,
         )
 
 
@@ -95,12 +83,6 @@ def _of_a_program(sense: str) -> str:
         hint = "give your program's readings a name of their own, such as ci"
         raise Refusal(422, "invalid", f"sense: {sense} is a sense of the soul's own.", hint)
     return sense
-
-
-def _words(content: str) -> str:
-    if not (words := as_kept(content)):
-        raise Refusal(422, "invalid", "content: it says nothing.", "send what is to be perceived, as text")
-    return words
 
 
 def _refused(

@@ -114,6 +114,16 @@ _FILES: Final = (
     _delete("shared_files", "seq", "heard_ms", found_by="state IN ('waiting', 'refused')"),
     _delete("shared_files", "seq", "heard_ms", found_by="state = 'read'", only=_NO_TURN),
 )
+_READINGS: Final = (
+    _delete("readings", "seq", "at_ms", only="state <> 'waiting'"),
+    _Rule(
+        "readings",
+        "seq",
+        "at_ms",
+        "UPDATE readings SET state = 'dropped', words = '', wakes_ms = NULL",
+        only="state = 'waiting'",
+    ),
+)
 _JOBS: Final = (_delete("jobs", "seq", "settled_ms", found_by="state = 'done'"),)
 _CALLS: Final = _Rule("llm_calls", "seq", "started_ms", "DELETE FROM llm_calls")
 
@@ -123,7 +133,7 @@ async def prune(database: Database, clock: Clock, kept: Retention) -> int:
     total = 0
     for days, rules in (
         (kept.traces, _TRACES),
-        (kept.texts, (*_TEXTS, _TOLD, *_FILES)),
+        (kept.texts, (*_TEXTS, _TOLD, *_READINGS, *_FILES)),
         (kept.jobs, _JOBS),
         (kept.calls, (_CALLS,)),
     ):

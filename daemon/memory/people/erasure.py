@@ -251,17 +251,15 @@ _RECORDS: Final = """
     WHERE r.workspace = :workspace AND (r.person = :person OR f.claimed_by = :person OR f.subject = :person)
     """
 
+_KEPT_THERE: Final = (
+    *("working_memory", "mind_documents", "conversation_topics", "transitions", "approvals", "intentions", "readings"),
+)
 _OF_PRIVATE: Final = (
-    "DELETE FROM working_memory WHERE conversation = :id",
-    "DELETE FROM mind_documents WHERE conversation = :id",
-    "DELETE FROM conversation_topics WHERE conversation = :id",
-    "DELETE FROM transitions WHERE conversation = :id",
-    "DELETE FROM approvals WHERE conversation = :id",
+    *(f"DELETE FROM {table} WHERE conversation = :id" for table in _KEPT_THERE),  # noqa: S608 - literals
     """
     DELETE FROM consolidations WHERE (soul, workspace, audience) IN
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
     """,
-    "DELETE FROM intentions WHERE conversation = :id",
     """
     DELETE FROM soul_state WHERE (soul, workspace, audience) IN
       (SELECT soul, workspace, audience FROM conversations WHERE id = :id)
@@ -314,6 +312,7 @@ _DELETED: Final = (
         """,
     ),
     ("goals", "DELETE FROM goals WHERE behalf = :person AND workspace = :workspace"),
+    ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
     *(
         (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
         for table in (

@@ -184,6 +184,10 @@ _GIVEN: Final = (
     WHERE conversation = :old AND state = 'waiting' AND cue IN ('', 'silence') AND slot NOT GLOB 'mind:*'
     """,
     """
+    UPDATE readings SET conversation = :new, soul = :soul, concerns = '', wakes_ms = NULL
+    WHERE conversation = :old AND state = 'waiting'
+    """,
+    """
     UPDATE cues SET soul = :soul WHERE intention IN
       (SELECT id FROM intentions WHERE conversation = :new AND state = 'waiting' AND cue = 'silence')
     """,

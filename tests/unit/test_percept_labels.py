@@ -1,0 +1,67 @@
+"""A percept is labelled by the embedder on this machine, never by a call, and by none where that is slow or fails."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from daemon.app.vectors import Meanings, labels_of
+from daemon.core.config import Settings
+from daemon.core.errors import ModelUnavailable
+from daemon.memory.retrieval.keeper import do_without
+from daemon.mind.senses.labels import LABELS, Labels
+from tests.fake_embedder import WordEmbedder
+
+if TYPE_CHECKING:
+    from daemon.core.ports.vectors import Vector
+
+LOOKS = 8  # by which the list is embedded
+
+
+async def known(embedder: WordEmbedder) -> Labels:
+    """Labels whose list is embedded."""
+    labels = Labels(embedder)
+    for _ in range(LOOKS):
+        await labels.of(["hello"])
+    return labels
+
+
+async def test_the_three_nearest_labels_say_what_a_text_is_about() -> None:
+    labels = await known(WordEmbedder())
+    found = await labels.of(["the weather and the food and the money", "a failed build"])
+    assert set(found["the weather and the food and the money"].split("; ")) == {"weather", "food", "money"}
+    assert found["a failed build"].startswith("a failed build; ")
+
+
+async def test_the_list_is_embedded_in_parts_and_once() -> None:
+    embedder = WordEmbedder()
+    labels = Labels(embedder)
+    assert await labels.of(["hello"]) == {}
+    assert 0 < len(embedder.texts) < len(LABELS)
+    labels = await known(embedder)
+    before = len(embedder.texts)
+    await labels.of(["hello"])
+    assert len(embedder.texts) == before + 1
+
+
+async def test_what_is_missing_slow_or_failing_labels_nothing() -> None:
+    assert await Labels().of(["hello"]) == {}
+    embedder = WordEmbedder()
+    labels = await known(embedder)
+    embedder.down = ModelUnavailable("it is down", hint="wait")
+    assert await labels.of(["hello"]) == {}
+
+    class Never(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> "list[Vector]":
+            await asyncio.Event().wait()
+            return await super().embed(texts)
+
+    assert await Labels(Never()).of(["hello"]) == {}
+
+
+async def test_an_embedder_elsewhere_is_never_asked() -> None:
+    embedder = WordEmbedder()
+    meanings = Meanings(embedder, None, do_without)  # type: ignore[arg-type]
+    for where in ("endpoint", "none"):
+        labels = labels_of(Settings(embedder=where, embedder_url="http://127.0.0.1:1/v1"), meanings)
+        await labels.of(["hello"])
+    assert embedder.texts == []
