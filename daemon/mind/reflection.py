@@ -28,7 +28,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     what it says is said, and else the house says a sentence. Raises ModelError.
     """
     context.motor.keep_silence(Silence.UNSEEN)
-    invited = is_invited(context.perception)
+    invited = is_invited(context.perception) and context.cycle.thoughts.authority.takes_initiative
     if promised := promised_by_now(context.perception, context.cycle.at_hand):
         context = replace(context, memory=with_promises(context.memory, promised))
     elif invited:
