@@ -12,7 +12,9 @@ from typing import Final, TextIO
 
 from daemon.channels.bare import BareChannel
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
+from daemon.core.inner_room import INNER
 from daemon.core.links import Trusted
+from daemon.core.notes import SOUL_CHANNEL
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports.arrivals import Acceptance, NewMessage
 from daemon.core.ports.channel import Room
@@ -22,6 +24,7 @@ from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
 from daemon.core.text import one_line
+from daemon.core.workflow_steps import STEP_CHANNEL
 
 LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages
 
@@ -32,6 +35,7 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _NARROW: Final = 72  # columns of a line that is erased again
 _PROMPT: Final = "> "
 _WIPE: Final = "\r\x1b[K"
+_NO_PERSONS: Final = frozenset({INNER, SOUL_CHANNEL, STEP_CHANNEL})  # a person of that name would speak in them
 _USER: Final = re.compile(r"[^\W_][\w .@-]{0,79}")
 # Control characters but tab and line break, marks of text direction, exotic line breaks, surrogates.
 _HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -55,6 +59,10 @@ def check_user(name: str) -> str:
     if not _USER.fullmatch(name):
         hint = "use letters, digits, spaces and . @ - _ alone, at most 80 of them, a letter or digit first"
         raise ConfigError(f"{printable(name)!r} can't be a user's name", hint=hint)
+    if name in _NO_PERSONS:
+        raise ConfigError(
+            f"{name!r} is the name of a room of the soul's own", hint="choose another: soul chat --as NAME"
+        )
     return name
 
 

@@ -104,6 +104,11 @@ class Authority:
         """Whether a field of a thought is in effect by itself."""
         return self.of(name) >= Level.CHECKED
 
+    @property
+    def takes_initiative(self) -> bool:
+        """Whether the soul may promise something, and say something unasked where it is invited to."""
+        return self.level(Function.INITIATIVE) >= Level.CHECKED
+
     def and_also(self, other: "Authority") -> "Authority":
         """What both allow."""
         return Authority({one: min(self.level(one), other.level(one)) for one in Function})

@@ -38,7 +38,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     """
     context.motor.keep_silence(Silence.UNSEEN)
     context = replace(context, memory=with_occasion(context.memory, context.perception))
-    invited = is_invited(context.perception)
+    invited = is_invited(context.perception) and context.cycle.thoughts.authority.takes_initiative
     promised = promised_by_now(context.perception, context.cycle.at_hand)
     early = due_early(context.perception, context.cycle.at_hand)
     if promised:

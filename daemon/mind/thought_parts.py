@@ -6,7 +6,6 @@ A part is made of the thought and its moment alone, since an admin may allow one
 from collections.abc import Callable
 from typing import Final
 
-from daemon.core.authority import Function, Level
 from daemon.memory.stream.parts import ThoughtPart
 from daemon.mind.document_parts import of_identity, of_self, of_values, of_world
 from daemon.mind.expecting import expected_of
@@ -38,7 +37,6 @@ _KINDS: Final[tuple[PartsOf, ...]] = (
 def moment_of(context: ProcessContext) -> Moment:
     """The moment of a cycle."""
     soul, now_ms = context.soul, context.mind.clock.now_ms()
-    takes_initiative = context.cycle.thoughts.authority.level(Function.INITIATIVE) >= Level.CHECKED
     return Moment(
         now_ms,
         context.perception.zone,
@@ -47,7 +45,7 @@ def moment_of(context: ProcessContext) -> Moment:
         soul.emotional_states,
         soul.mood.half_life_minutes,
         wakes=context.cycle.thinks_unasked,
-        promises=context.cycle.promises if takes_initiative else None,
+        promises=context.cycle.promises if context.cycle.thoughts.authority.takes_initiative else None,
         quiet=context.cycle.quiet,
     )
 

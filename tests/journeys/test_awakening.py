@@ -16,6 +16,7 @@ from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.models import Reply
+from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
 ALONE: dict[str, Any] = {
@@ -128,6 +129,38 @@ async def test_two_daemons_that_start_at_once_awaken_it_once(empty_house: House)
     await awoken(empty_house)
     assert len(empty_house.prompts) == len(await empty_house.rows(THOUGHTS)) == 1
     assert len(await empty_house.rows(ROOM)) == 1
+
+
+async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_the_next_one(empty_house: House) -> None:
+    with_page(empty_house)
+    empty_house.model.steps["think"].append(until(asyncio.Event(), thought(None)))
+    daemon = await empty_house.start(**ALONE)
+
+    async def asked() -> bool:
+        return len(empty_house.prompts) == 1
+
+    await empty_house.when(asked)
+    await daemon.cut()
+    assert not await empty_house.rows(THOUGHTS)
+    empty_house.model.replies.append(thought(None, inner_speech="here I am"))
+    await empty_house.start(**ALONE)
+    await awoken(empty_house)
+    (one,) = await empty_house.rows(THOUGHTS)
+    assert json.loads(one["output"])["inner_speech"] == "here I am"
+    assert await counted(empty_house) == {"": 1}
+
+
+async def test_no_post_can_be_queued_in_an_inner_room_whoever_wants_to(awake: House) -> None:
+    room = (await awake.one(ROOM))["id"]
+    await awake.change(
+        """
+        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
+                            audience, state, created_ms, note)
+        SELECT id || '!note:1', id, soul, workspace, 0, 1, 'It failed.', '', '', '0', audience, 'pending', 1, 1
+        FROM conversations
+        """
+    )
+    assert not await awake.rows("SELECT 1 FROM outbox WHERE conversation = ?", room)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,8 @@ def test_placeholders_get_their_facts_and_other_braces_stay(tmp_path: Path) -> N
             "states/curious.md:1: {contacts} is no placeholder of this state; there is none",
         ),
         ("states__curious_md", "word " * 2_000, "that budgets.state in soul.toml allows"),
+        ("awakening_md", "This is what you are. " * 9_000, "that budgets.awakening in soul.toml allows"),
+        ("awakening_md", "x" * 300_000, "awakening.md has more than 256 KiB"),
         ("playbook_md", "Look before you leap. " * 2_000, "that budgets.playbook in soul.toml allows"),
     ],
 )
@@ -107,6 +109,24 @@ def test_too_many_states_are_refused_and_hidden_files_are_not_looked_at(tmp_path
     write(tmp_path, **{f"states__s{number}_md": "x" for number in range(65)})
     assert "states/: has 65 files; at most 64 are read" in fault(tmp_path)
     assert load(write(tmp_path / "other", **{"states__.DS_Store": "x"})).states == ()
+
+
+def test_a_page_for_the_awakening_may_be_missing_and_its_text_belongs_into_its_file(tmp_path: Path) -> None:
+    assert load(write(tmp_path)).awakening == ""
+    assert load(write(tmp_path, awakening_md="\nYou are. {x}\n")).awakening == "You are. {x}"
+    (tmp_path / "ea" / "soul.toml").write_text(MANIFEST + 'awakening = "You are."\n', encoding="utf-8")
+    assert "awakening: belongs into awakening.md" in fault(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["minoan", "plain"])
+def test_each_shipped_soul_is_introduced_to_itself(name: str) -> None:
+    assert load_soul(ROOT / "souls", name, KNOWN).awakening
+
+
+def test_an_edit_of_the_awakening_is_followed(tmp_path: Path) -> None:
+    soul = ReloadingSoul(write(tmp_path), "ea", Events(), KNOWN)
+    write(tmp_path, awakening_md="You are.")
+    assert soul.current().awakening == "You are."
 
 
 def test_an_edit_of_a_state_or_of_the_playbook_is_followed_and_a_broken_one_keeps_the_last_soul(tmp_path: Path) -> None:

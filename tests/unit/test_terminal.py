@@ -333,7 +333,7 @@ def test_ordinary_text_is_printed_unchanged() -> None:
     assert printable("a\r\nb\x1b[2J\x7f\u202e\x9b") == "a\nb␛[2J␡\\u202e\\u009b"
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81])
+@pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul", "workflow"])
 def test_an_unsafe_user_name_is_refused(name: str) -> None:
     with pytest.raises(ConfigError) as refused:
         check_user(name)

@@ -1,0 +1,81 @@
+"""What the function `initiative` of a mind may do by itself on each level: its row of the table in docs/MIND.md."""
+
+from typing import Any
+
+import pytest
+
+from daemon.core.authority import Function, Level
+from tests.given import shown
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import adding, thought
+
+HOUR, DAY = 3_600, 86_400
+ALONE: dict[str, Any] = {
+    "name": "tess",
+    "visit_silence": 60 * DAY,
+    "dormant_after": 90 * DAY,
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 1_000_000,
+    "cycle_tokens_day": 10_000_000,
+    "quiet_hours": "",
+}
+
+
+async def on_level(house: House, level: int) -> None:
+    """Start a daemon whose soul thinks by itself, with this level of initiative."""
+    write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await house.start(**ALONE)
+    set_ = ("mind", "authority", "set", str(Function.INITIATIVE), str(level), "--why", "to see")
+    await house.command(*set_, env={"SOUL_NAME": "tess"})
+
+
+async def ticked(house: House, seconds: float) -> None:
+    """Let time pass until an unasked thought was counted."""
+    house.clock.turn(seconds)
+
+    async def counted() -> bool:
+        return bool(await house.rows("SELECT 1 FROM tick_counts"))
+
+    await house.when(counted)
+    await house.idle()
+
+
+@pytest.mark.parametrize("level", list(Level))
+async def test_it_promises_from_the_second_level_on(empty_house: House, level: Level) -> None:
+    await on_level(empty_house, level)
+    promise = adding("the import", due="in 2h", follow_up=True)
+    empty_house.model.replies.append(thought("I will look.", goal_updates=[promise]))
+    reply = await empty_house.answered("Ada", "dm", "the import, please")
+    may = level >= Level.CHECKED
+    assert ("I'll come back to" in reply) is may
+    assert (await empty_house.one("SELECT follow_up FROM goals"))["follow_up"] == int(may)
+    refused = (await empty_house.one("SELECT refused FROM thoughts"))["refused"]
+    assert ("not_invited" in refused) is not may
+
+
+@pytest.mark.parametrize("level", list(Level))
+async def test_it_says_something_unasked_from_the_second_level_on(empty_house: House, level: Level) -> None:
+    await on_level(empty_house, level)
+    await empty_house.answered("Ada", "dm", "follow up on")
+    empty_house.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
+    await empty_house.answered("Ada", "dm", "the import, please")
+    empty_house.model.replies.append(thought("The import ran."))
+    await ticked(empty_house, 2 * HOUR + 1)
+    may = level >= Level.CHECKED
+    assert any("The import ran." in one for one in await empty_house.replies("D0ADA")) is may
+    assert ("They invited you to write" in shown(empty_house.prompts[-1])) is may
+    row = await empty_house.one("SELECT spoke, refused FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert tuple(row) == (int(may), "[]" if may else '[["external_speech", "not_invited"]]')
+
+
+async def test_what_was_promised_before_it_fell_is_kept(empty_house: House) -> None:
+    await on_level(empty_house, Level.CHECKED)
+    promise = adding("the import", due="in 2h", follow_up=True)
+    empty_house.model.replies.append(thought("I will look.", goal_updates=[promise]))
+    await empty_house.answered("Ada", "dm", "the import, please")
+    set_ = ("mind", "authority", "set", str(Function.INITIATIVE), "0", "--why", "to see")
+    await empty_house.command(*set_, env={"SOUL_NAME": "tess"})
+    empty_house.model.replies.append(thought("The import ran."))
+    empty_house.clock.turn(2 * HOUR + 1)
+    await empty_house.reply("D0ADA", "The import ran.")
