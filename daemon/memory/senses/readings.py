@@ -26,7 +26,7 @@ class NewReading:
 
 async def keep_reading(transaction: Transaction, where: ConversationKey, reading: NewReading, now: int) -> None:
     """Have a reading wait in a conversation; one takes the place of an equal one that waits, and is counted."""
-    digest = hashlib.sha256(f"{reading.sense}\0{reading.words}".encode("utf-8", "surrogatepass")).hexdigest()
+    digest = _digest(reading)
     equal = await transaction.one(
         """
         DELETE FROM readings WHERE conversation = :conversation AND state = 'waiting' AND digest = :digest
@@ -55,3 +55,15 @@ async def keep_reading(transaction: Transaction, where: ConversationKey, reading
         conversation=str(where),
         most=MOST_WAITING,
     )
+
+
+async def take_reading_back(transaction: Transaction, where: str, reading: NewReading) -> None:
+    """Count a reading once less that waits in a conversation; without any it waits no more."""
+    which = {"conversation": where, "digest": _digest(reading)}
+    equal = "conversation = :conversation AND state = 'waiting' AND digest = :digest"
+    await transaction.run(f"DELETE FROM readings WHERE {equal} AND n = 1", **which)  # noqa: S608 - a literal
+    await transaction.run(f"UPDATE readings SET n = n - 1 WHERE {equal} AND n > 1", **which)  # noqa: S608 - a literal
+
+
+def _digest(reading: NewReading) -> str:
+    return hashlib.sha256(f"{reading.sense}\0{reading.words}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -59,7 +59,7 @@ async def let_take_effect(transaction: Transaction, one: NewThought, stored: Sto
     for name, size in held.items():
         outcome.count(name, taken=size - of_parts[name])
     if not unless:
-        await count_parts(transaction, stored.conversation.soul, outcome.fared, stored.now)
+        await count_parts(transaction, stored.conversation, outcome.fared, stored.now)
     await transaction.run(
         "UPDATE thoughts SET did = :did, refused = :refused WHERE id = :id",
         did=as_json(outcome.did),
