@@ -47,7 +47,7 @@ async def test_what_people_think_of_a_reply_waits_and_goes_where_it_is_taken_bac
     assert len(thinker.prompts) == calls
 
 
-async def test_an_edit_and_a_deletion_of_what_it_answered_are_told_without_the_words(thinker: House) -> None:
+async def test_an_edit_and_a_deletion_of_what_it_answered_are_perceived_without_the_words(thinker: House) -> None:
     await spoken_to(thinker, "the quokka import")
     (row,) = await thinker.rows("SELECT ts FROM inbox")
     await thinker.people.edit("Ada", "dm", row["ts"], "the numbat import")
@@ -61,7 +61,7 @@ async def test_an_edit_and_a_deletion_of_what_it_answered_are_told_without_the_w
     assert not {"quokka", "numbat"} & set(" ".join((edit[1], deletion[1])).split())
 
 
-async def test_a_goal_that_somebody_else_closed_is_told_where_it_was_made(thinker: House) -> None:
+async def test_a_goal_that_another_closed_is_perceived_where_it_was_made(thinker: House) -> None:
     await spoken_to(thinker, "the import is slow", goal_updates=[adding("find the slow query"), adding("read on")])
     await thinker.answered("Ada", "dm", "drop G1")
     await thinker.command("goals", "done", "G2", env={"SOUL_NAME": "tess"})
@@ -71,7 +71,7 @@ async def test_a_goal_that_somebody_else_closed_is_told_where_it_was_made(thinke
     ]
 
 
-async def test_a_level_that_an_admin_set_is_told_where_the_soul_thought_last(thinker: House) -> None:
+async def test_a_level_that_an_admin_set_is_perceived_where_the_soul_thought_last(thinker: House) -> None:
     await spoken_to(thinker, "hello")
     why = ("--why", "the quokka", "--soul", "tess")
     await thinker.command("mind", "authority", "set", "goals", "1", *why, env={"SOUL_NAME": "tess"})

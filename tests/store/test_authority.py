@@ -300,9 +300,9 @@ async def test_a_function_falls_a_level_when_a_quarter_of_its_last_parts_were_re
     fallen = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}["predictions"]
     assert (fallen.level, fallen.by, fallen.parts) == (Level.CHECKED, "house", 0)
     assert fallen.why == f"{MOST_REFUSED} of its last {JUDGED} parts were refused"
-    told = await soul.database.rows("SELECT conversation, sense, words, n FROM readings")
+    waiting = await soul.database.rows("SELECT conversation, sense, words, n FROM readings")
     words = "too many parts were refused: predictions is on level 2 now, checked"
-    assert [tuple(row) for row in told] == [(str(OPEN), "authority", words, 1)]
+    assert [tuple(row) for row in waiting] == [(str(OPEN), "authority", words, 1)]
     history = await soul.database.rows("SELECT function, level_before, level, decided_by FROM mind_authority_history")
     assert [tuple(row) for row in history] == [("predictions", 3, 2, "house")]
     for _ in range(JUDGED):
