@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from daemon.mind.thought.cognitive_input import CognitiveInput
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding
@@ -95,3 +96,31 @@ async def test_a_soul_that_answers_in_words_alone_keeps_none_of_it(house: House)
 
     await house.when(reworded)
     assert not await house.rows("SELECT 1 FROM readings")
+
+
+async def given(house: House) -> CognitiveInput:
+    """What the newest thought was given."""
+    row = await house.one("SELECT input FROM thoughts ORDER BY seq DESC LIMIT 1")
+    return CognitiveInput.model_validate_json(row["input"])
+
+
+async def test_a_thought_is_given_how_long_the_visit_lasts_and_a_silence(thinker: House) -> None:
+    await spoken_to(thinker, "hello")
+    assert (await given(thinker)).temporal_context.session_duration == ""
+    thinker.clock.turn(12 * 60 + 1)
+    await spoken_to(thinker, "and now?")
+    now = await given(thinker)
+    assert now.temporal_context.session_duration == "12 minutes"
+    assert not [one for one in now.new_percepts if "silence" in one.content]
+    thinker.clock.turn(2 * 3_600)
+    await spoken_to(thinker, "still here?")
+    assert "a silence of 2 hours" in [one.content for one in (await given(thinker)).new_percepts]
+
+
+async def test_what_surfaces_is_given_with_what_is_known_of_it(thinker: House) -> None:
+    noted = {"type": "write_semantic", "content": "The quokka import runs at night.", "significance": 7, "tags": ["x"]}
+    await spoken_to(thinker, "our quokka import runs at night", memory_ops=[noted])
+    await spoken_to(thinker, "@soul when does the quokka import run?")
+    found = [one for one in (await given(thinker)).surfaced_memories if "quokka" in one.content]
+    assert 7 in [one.significance for one in found]
+    assert all(one.when.startswith("today, ") for one in found)
