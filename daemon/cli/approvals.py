@@ -13,8 +13,8 @@ from daemon.cli.output import age, say, show_rows
 from daemon.core.config import load_settings
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
 from daemon.memory.mind.allowing import Proposal
-from daemon.memory.stream.parts import ThoughtPart
 from daemon.memory.stream.proposals import OF_THE_MIND
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought_parts import parts_of

@@ -6,7 +6,7 @@ from daemon.core.expectations import Check
 from daemon.core.tempo import SURPRISING
 from daemon.core.timeframes import timeframe
 from daemon.memory.expectations.predictions import NewPrediction, PredictionsMade
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought.cognitive_output import Prediction

@@ -1,7 +1,7 @@
 """How a thought moves the soul, as the part that takes effect where it is stored (seed 002, *Emotion*)."""
 
 from daemon.memory.mind.mood_shift import MoodShift
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput
 

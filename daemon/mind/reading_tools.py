@@ -18,7 +18,7 @@ from daemon.core.text import shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.remembering import KnownOutcome
 from daemon.memory.shared.forms import require_fit
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.stream import allowed_of
 from daemon.mind.thought import CognitiveOutput, in_effect

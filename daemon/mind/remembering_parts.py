@@ -4,7 +4,7 @@ from typing import Final
 
 from daemon.memory.mind.remembering import KnownOutcome, NotedInThought
 from daemon.memory.queues.remembering import Journaled, Remembered
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.expecting import weighed
 from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput

@@ -4,13 +4,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 from daemon.core.inner_room import is_inner
-from daemon.core.working_memory import Role
+from daemon.core.working_memory import Memory, Role
 from daemon.core.zones import zone_of
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
+from daemon.mind.recall.looked_up import SIGNIFICANCE, TONE, WHEN
 from daemon.mind.recall.mood import felt_now
-from daemon.mind.recall.occasion import span_in_words
+from daemon.mind.recall.occasion import day_in_words, span_in_words
 from daemon.mind.recall.stream import held_in
 from daemon.mind.senses.table import SENSES
 from daemon.mind.thought.cognitive_input import (
@@ -46,7 +47,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             for one in context.cycle.at_hand.expected.errors
         ),
         surfaced_memories=tuple(
-            SurfacedMemory(content=one.content)
+            _surfaced(one, now_ms, context.perception.zone)
             for one in context.memory.region(MEMORIES)
             if one.role is not Role.SYSTEM
         ),
@@ -54,6 +55,17 @@ def given_to(context: ProcessContext) -> CognitiveInput:
         temporal_context=_time(context, now_ms),
         self_model=_self_model(context),
         world_model=_world_model(context),
+    )
+
+
+def _surfaced(one: Memory, now_ms: int, zone: str) -> SurfacedMemory:
+    """A memory with what is known of it; 1 is the significance of one of which nothing is."""
+    known, when_ms = one.metadata, int(one.metadata.get(WHEN, "0"))
+    return SurfacedMemory(
+        content=one.content,
+        significance=min(10, max(1, int(known.get(SIGNIFICANCE, "0")))),
+        emotional_tone=known.get(TONE, ""),
+        when=day_in_words(when_ms, now_ms, zone) if when_ms else "",
     )
 
 
@@ -94,6 +106,7 @@ def _time(context: ProcessContext, now_ms: int) -> TemporalContext:
     there = datetime.fromtimestamp(now_ms / 1000, zone_of(context.perception.zone) or UTC)
     return TemporalContext(
         time_since_last_thought="" if previous is None else span_in_words((now_ms - previous.at_ms) / 1000),
+        session_duration=span_in_words((now_ms - context.visit.begun_ms) / 1000) if context.visit.begun_ms else "",
         time_of_day=next(name for until, name in _PARTS_OF_DAY if there.hour < until),
         interactions_this_session=context.visit.exchanges,
     )

@@ -6,7 +6,7 @@ A part is made of the thought and its moment alone, since an admin may allow one
 from collections.abc import Callable
 from typing import Final
 
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.document_parts import of_identity, of_self, of_values, of_world
 from daemon.mind.expecting import expected_of
 from daemon.mind.feeling_parts import feeling_parts

@@ -92,7 +92,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         motor=motor,
         soul=soul,
         interrupt=cycle.interrupt,
-        visit=_visit(cycle, known, transcript, now),
+        visit=await _visit(cycle, soul, known, transcript, now),
         own_state=known.own_state,
         capabilities=noting_tools(services.capabilities.before(readers), cycle.used_tools.add),
         cycle=replace(
@@ -159,9 +159,12 @@ def _limits(cycle: Cycle, soul: Soul) -> Limits | None:
     return replace(limits, reads_only=True) if limits is not None and by_note else limits
 
 
-def _visit(cycle: Cycle, known: RecalledFacts, transcript: Transcript, now: int) -> Visit:
+async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Transcript, now: int) -> Visit:
     person, timeout_ms = known.of(cycle.newest.author), cycle.services.timing.visit_timeout_ms
-    return visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms, said=cycle.perceptions)
+    visit = visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms, said=cycle.perceptions)
+    if visit.begins or soul.mind != "cycle":
+        return visit
+    return replace(visit, begun_ms=await cycle.services.episodes.begun_ms(cycle.claim.conversation))
 
 
 async def rules_of_reply(cycle: Cycle) -> ReplyRules:

@@ -105,13 +105,13 @@ async def test_words_that_the_house_alone_answered_are_thought_about_at_the_end_
     await thinker.answered("Ada", "dm", "is the import through?")
     thinker.model.steps["think"].clear()
     assert len(await thinker.rows("SELECT 1 FROM thoughts")) == 1
-    thinker.model.replies.append(thought(None, inner_speech="nobody told her"))
+    thinker.model.replies.append(thought(None, inner_speech="she waits for an answer"))
     await silent(thinker)
     await after(thinker, 3, 1)
     assert "is the import through?" in shown(thinker.prompts[-1])
     row = await thinker.one("SELECT occasion, output FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert row["occasion"] == "visit_end"
-    assert "nobody told her" in row["output"]
+    assert "she waits for an answer" in row["output"]
 
 
 async def test_words_that_come_with_the_end_of_a_visit_take_its_thought(thinker: House) -> None:

@@ -11,7 +11,7 @@ from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.mind.goals import MOST_OPEN, goals_at_hand
 from daemon.memory.stream.keeping import CycleThoughts, ThoughtPlace, store_thoughts
 from daemon.memory.stream.new_thought import NewThought
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from tests.leaks.arms import Arm, AskedThere, SaidThere
 
 _NEVER = 10**15

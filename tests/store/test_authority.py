@@ -16,7 +16,7 @@ from daemon.memory.queues.approvals import Approvals
 from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, levels_in_words
 from daemon.memory.stream.listing import list_thoughts
 from daemon.memory.stream.new_thought import NewThought
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.moment import Moment
 from daemon.mind.recall.stream import allowed_of, focus_of, held_in, left_out, settled_lines, thoughts_in_mind
 from daemon.mind.thought import CognitiveOutput, in_effect
@@ -300,6 +300,9 @@ async def test_a_function_falls_a_level_when_a_quarter_of_its_last_parts_were_re
     fallen = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}["predictions"]
     assert (fallen.level, fallen.by, fallen.parts) == (Level.CHECKED, "house", 0)
     assert fallen.why == f"{MOST_REFUSED} of its last {JUDGED} parts were refused"
+    waiting = await soul.database.rows("SELECT conversation, sense, words, n FROM readings")
+    words = "too many parts were refused: predictions is on level 2 now, checked"
+    assert [tuple(row) for row in waiting] == [(str(OPEN), "authority", words, 1)]
     history = await soul.database.rows("SELECT function, level_before, level, decided_by FROM mind_authority_history")
     assert [tuple(row) for row in history] == [("predictions", 3, 2, "house")]
     for _ in range(JUDGED):

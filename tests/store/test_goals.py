@@ -13,7 +13,7 @@ from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.mind.goals import MOST_OPEN
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.retention import MemoryRetention, expire
-from daemon.memory.stream.parts import StoredThought
+from daemon.memory.thought_parts import StoredThought
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, edited, thread
 from tests.store.aiming import Aiming, add, complete

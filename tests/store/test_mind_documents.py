@@ -27,7 +27,7 @@ from daemon.memory.mind.world_model import FADES_MS, MOST_ATTRIBUTES, MOST_ENTIT
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.retention import MemoryRetention, expire
 from daemon.memory.stream.keeping import CycleThoughts, ThoughtPlace, store_thoughts
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted
 from tests.store.parts import Stores

@@ -13,7 +13,8 @@ class Passage:
     `members_only`: only full members of the workspace may read it. `room` is the id of the private room that it
     comes from, where it is read elsewhere: its members alone may read it. `own` are words of the soul itself, which
     prove nothing. `fit` says how well it fits the query, comparable among all passages of one query. `id` is that of
-    the memory; `significance` goes from 1 to 10, 0 where nothing is known of it; `outdated`: something later holds now.
+    the memory; `significance` goes from 1 to 10, 0 where nothing is known of it; `outdated`: something later holds now;
+    `when_ms` (UTC) is when it was said or came to be, 0 where that is unknown.
     Two passages are equal without these.
     """
 
@@ -29,6 +30,7 @@ class Passage:
     significance: int = field(default=0, compare=False)
     tone: str = field(default="", compare=False)
     outdated: bool = field(default=False, compare=False)
+    when_ms: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from daemon.core.authority import Function, Level
 from daemon.core.errors import StoreError
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
+from daemon.memory.senses.moments import tell_of_level
 from daemon.memory.stream.authority import authority_of, decide_level
 
 LONGEST_WHY: Final = 400
@@ -23,6 +24,7 @@ class AuthorityChanges(AuditedChanges):
         async def unit(transaction: Transaction) -> Level:
             before = (await authority_of(transaction, soul)).level(function)
             await decide_level(transaction, soul, function, level, why=why.strip(), by=self._actor, now=now)
+            await tell_of_level(transaction, soul, function, level, now)
             await self._record(transaction, "mind.authority", f"{soul} {function}", f"{before} to {level}")
             return before
 

@@ -10,7 +10,8 @@ from daemon.memory.database import Transaction
 from daemon.memory.mind.goal_changes import GoalChange, close_goal, has_room, store_goal, the_same_goals
 from daemon.memory.mind.goal_listing import ListedGoal, goal_named
 from daemon.memory.mind.goals import MOST_OPEN
-from daemon.memory.stream.parts import StoredThought
+from daemon.memory.senses.moments import tell_of_goal
+from daemon.memory.thought_parts import StoredThought
 
 LONGEST: Final = 600
 """The most characters of a goal and of a reason."""
@@ -65,6 +66,8 @@ class AdminsGoals(AuditedChanges):
             if before.state not in ("open", "stale"):
                 raise StoreError(f"{before.id} is {before.state} already", hint="nothing to do")
             await close_goal(transaction, soul, before.id, state, why=why.strip(), changed_by="", now=now)
+            how = "completed by an admin" if state == "done" else "given up by an admin"
+            await tell_of_goal(transaction, before.conversation, before.id, how, now)
             await self._record(transaction, f"goal.{state}", f"{soul} {before.id}")
             return before
 

@@ -10,7 +10,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.expectations.predictions import OpenPrediction
 from daemon.memory.expectations.settling import scores
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_readability import came_before
 
 _ELSEWHERE: Final = 10  # newest open ones of an audience
 _ERRORS: Final = 10

@@ -12,8 +12,8 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.id_series import next_number
 from daemon.memory.records import as_json, object_or_nothing
-from daemon.memory.stream.parts import PartsTaken, StoredThought
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_parts import PartsTaken, StoredThought
+from daemon.memory.thought_readability import came_before
 
 MOST_OPEN: Final = 20
 """Open expectations of one conversation."""

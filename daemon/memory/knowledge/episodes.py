@@ -168,6 +168,20 @@ class Episodes(WorkerStore):
 
         return await self._database.read(unit)
 
+    async def begun_ms(self, conversation: ConversationKey) -> int:
+        """When the visit that goes on in a conversation began (UTC); 0 where none does."""
+        row = await self._database.read(
+            lambda transaction: transaction.one(
+                """
+                SELECT r.at_ms FROM records r JOIN episodes k ON k.id = r.id
+                WHERE r.conversation = :id AND r.kind = 'episode' AND k.state = 'open'
+                ORDER BY r.at_ms DESC, r.seq DESC LIMIT 1
+                """,
+                id=str(conversation),
+            )
+        )
+        return int(row["at_ms"]) if row else 0
+
     async def journal(
         self, conversation: ConversationKey, audience: Audience, most: int
     ) -> tuple[tuple[str, str], ...]:

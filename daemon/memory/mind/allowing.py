@@ -10,7 +10,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.records import as_json, object_or_nothing
-from daemon.memory.stream.parts import StoredThought, ThoughtPart
+from daemon.memory.thought_parts import StoredThought, ThoughtPart
 
 
 @dataclass(frozen=True, slots=True)

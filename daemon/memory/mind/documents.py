@@ -14,8 +14,8 @@ from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import as_json
-from daemon.memory.stream.parts import StoredThought
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_parts import StoredThought
+from daemon.memory.thought_readability import came_before
 
 
 class MindDocument(StrEnum):

@@ -6,7 +6,8 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.mind.goal_changes import close_goal
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.stream.readable import came_before
+from daemon.memory.senses.moments import tell_of_goal
+from daemon.memory.thought_readability import came_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ class GoalDropped:
         """See `MemoryAct.perform`."""
         soul = asker.conversation.soul
         theirs = await transaction.one(
-            "SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND workspace = :workspace AND behalf = :person",
+            """
+            SELECT conversation FROM goals
+            WHERE soul = :soul AND id = :id AND workspace = :workspace AND behalf = :person AND state = 'open'
+            """,
             soul=soul,
             id=self.name,
             workspace=asker.conversation.workspace,
@@ -50,3 +54,5 @@ class GoalDropped:
         )
         if theirs is not None:
             await close_goal(transaction, soul, self.name, "abandoned", why="", changed_by="", now=now)
+            how = "given up by the person it was made for"
+            await tell_of_goal(transaction, theirs["conversation"], self.name, how, now)

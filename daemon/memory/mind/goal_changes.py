@@ -16,8 +16,8 @@ from daemon.memory.mind.goals import MOST_OPEN
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.promises import promise
 from daemon.memory.records import as_json, conversation_columns
-from daemon.memory.stream.parts import PartsTaken, StoredThought
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_parts import PartsTaken, StoredThought
+from daemon.memory.thought_readability import came_before
 
 FIELD: Final = "goal_updates"
 """The field of a thought that holds these changes."""
@@ -49,7 +49,7 @@ class GoalChanges:
     """The changes of one thought; `refused` are the reasons why others of the same field can't take effect at all.
 
     A goal is changed only where the thought's readers may know of it. One that says the same as an open one that they
-    may know touches it. See `daemon.memory.stream.parts.ThoughtPart`.
+    may know touches it. See `daemon.memory.thought_parts.ThoughtPart`.
     """
 
     changes: tuple[GoalChange, ...]

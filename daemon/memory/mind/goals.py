@@ -7,7 +7,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.goals_in_force import IN_FORCE
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_readability import came_before
 
 MOST_OPEN: Final = 12
 """The most goals that are open for one audience."""

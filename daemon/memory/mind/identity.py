@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Literal
 from daemon.core.perception import AudienceKind
 from daemon.memory.database import Transaction
 from daemon.memory.mind.documents import HeldPart, MindDocument, NewPart, add_part, rows_of_soul
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 _DOCUMENT: Final = MindDocument.IDENTITY
 _TEXT: Final = "text"

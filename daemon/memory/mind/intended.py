@@ -15,8 +15,8 @@ from daemon.memory.queues.intention_rows import IN_MIND, NewIntention
 from daemon.memory.queues.intentions import store_intentions
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import as_json
-from daemon.memory.stream.parts import PartsTaken, StoredThought
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_parts import PartsTaken, StoredThought
+from daemon.memory.thought_readability import came_before
 
 MOST_WAITING: Final = 12
 """The most that the thoughts of one conversation mean to do."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from daemon.memory.database import Transaction
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 _AXES: Final = ("valence", "arousal", "dominance")
 

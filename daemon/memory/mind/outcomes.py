@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_readability import came_before
 
 
 @dataclass(frozen=True, slots=True)

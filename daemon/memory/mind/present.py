@@ -7,7 +7,7 @@ from daemon.core.perception import ConversationKey
 from daemon.core.timetable import MINUTE_MS
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
-from daemon.memory.stream.parts import StoredThought
+from daemon.memory.thought_parts import StoredThought
 
 _LATELY_MS: Final = 24 * 60 * MINUTE_MS
 _LAST_TURNS: Final = 50

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from daemon.memory.database import Transaction
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.remembering import Journaled, Remembered
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 MOST_NOTED: Final = 5
 """The most that one thought notes."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 from daemon.memory.mind.documents import DROP, HeldPart, MindDocument, NewPart, add_part, parts_in_force
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 MOST_UNCERTAINTIES: Final = 5
 UNCERTAINTIES: Final = "uncertainties"

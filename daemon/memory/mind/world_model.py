@@ -12,7 +12,7 @@ from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 from daemon.memory.mind.documents import HeldPart, MindDocument, NewPart, add_part, parts_in_force
 from daemon.memory.mind.present import Present, is_known, present_there
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 MOST_ENTITIES, MOST_ATTRIBUTES = 50, 8
 """The most entities of one audience, and attributes of an entity."""

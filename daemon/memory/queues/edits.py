@@ -20,6 +20,7 @@ from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_w
 from daemon.memory.queues.cues import queue_words
 from daemon.memory.queues.jobs import LOOK, enqueue_job
 from daemon.memory.queues.missed_messages import forget_missed
+from daemon.memory.senses.moments import tell_of_change
 
 _NO_TURN = 0  # words between users are read along and are no turn: any thought since may be on them
 
@@ -62,6 +63,8 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
         turns = await reword_turns(transaction, row["conversation"], edit.ts, edit.text, now)
         await _forget_derived_from(transaction, row["conversation"], turns, now, reworded=True)
         await store_files(transaction, row["conversation"], edit.ts, edit.files, now)
+        if row["state"] == "answered":
+            await tell_of_change(transaction, row["conversation"], edit.ts, now)
         if turns and edit.files:  # what was seen on them was forgotten with the old words
             await _have_looked_at(transaction, row["conversation"], now)
         if row["aside"]:
@@ -102,7 +105,7 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
                state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END,
                aside = 0, reason = 'deleted by its author'
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
-        RETURNING id, conversation
+        RETURNING id, conversation, state
         """,
         now=now,
         workspace=deletion.workspace,
@@ -115,6 +118,8 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
         await _forget_derived_from(transaction, row["conversation"], turns, now)
         await forget_what_was_asked(transaction, row["conversation"], deletion.ts, now)
         await forget_asked_in(transaction, row["conversation"], deletion.ts, now)
+        if row["state"] == "answered":
+            await tell_of_change(transaction, row["conversation"], deletion.ts, now, deleted=True)
     return (Acceptance.ACCEPTED, "withdrawn") if rows else (Acceptance.IGNORED, "message not known")
 
 

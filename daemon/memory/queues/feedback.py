@@ -4,6 +4,7 @@ from daemon.core.ports.arrivals import Acceptance, Complaint, Feedback
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.retrieval.judged import note_judged
+from daemon.memory.senses.moments import tell_no_more_of_feedback, tell_of_feedback
 
 _OF_MESSAGE = f"""
   SELECT o.id, :author, :value, :now, :how FROM outbox o JOIN conversations c ON c.id = o.conversation
@@ -31,6 +32,8 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
     )
     for row in rows:
         await note_judged(transaction, row["outbox"], feedback.author)
+        there = await _conversation_of(transaction, row["outbox"])
+        await tell_of_feedback(transaction, there, feedback.value, feedback.ts, now)
     if rows:
         return Acceptance.ACCEPTED, feedback.value
     known = await transaction.one(f"SELECT 1 FROM ({_OF_MESSAGE})", **values, **where)  # noqa: S608 - as above
@@ -52,7 +55,15 @@ async def _take_back(transaction: Transaction, feedback: Feedback) -> tuple[Acce
         channel=feedback.channel,
         ts=feedback.ts,
     )
+    for row in rows:
+        where = await _conversation_of(transaction, row["outbox"])
+        await tell_no_more_of_feedback(transaction, where, feedback.value, feedback.ts)
     return (Acceptance.ACCEPTED, "taken back") if rows else (Acceptance.IGNORED, "it was not given")
+
+
+async def _conversation_of(transaction: Transaction, post: str) -> str:
+    row = await transaction.one("SELECT conversation FROM outbox WHERE id = :id", id=post)
+    return str(row["conversation"]) if row else ""
 
 
 async def may_ask_why(transaction: Transaction, feedback: Feedback, now: int) -> bool:

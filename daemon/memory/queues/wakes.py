@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from daemon.core.tempo import LATEST_WAKE_S, MOST_FRUITLESS, MOST_WAKES, SOONEST_WAKE_S
 from daemon.memory.database import Transaction
 from daemon.memory.records import conversation_columns
-from daemon.memory.stream.parts import PartsTaken, StoredThought
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 _DAY_MS: Final = 86_400_000
 
@@ -15,7 +15,7 @@ _DAY_MS: Final = 86_400_000
 class WakeWish:
     """To think again in so many seconds; `fruitful`: the thought that wishes so did something else as well.
 
-    One wish stands in a conversation, the newest. See `daemon.memory.stream.parts.ThoughtPart`.
+    One wish stands in a conversation, the newest. See `daemon.memory.thought_parts.ThoughtPart`.
     """
 
     seconds: float

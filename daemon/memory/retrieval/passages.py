@@ -34,6 +34,7 @@ def passage_of(hit: Hit, here: ConversationKey, query: str) -> Passage:
         significance=hit.significance,
         tone=hit.tone,
         outdated=hit.ended,
+        when_ms=hit.when_ms,
     )
 
 

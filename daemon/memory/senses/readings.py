@@ -34,7 +34,7 @@ async def keep_reading(transaction: Transaction, where: ConversationKey, reading
     What was expected of it there is scored. It wakes a thought if it shares words with an open goal or with what the
     last thought there said to look out for; the same again, while nothing changed, only after a growing pause.
     """
-    digest = hashlib.sha256(f"{reading.sense}\0{reading.words}".encode("utf-8", "surrogatepass")).hexdigest()
+    digest = _digest(reading)
     await settle_reading(transaction, where, Noticed(now, reading.words, sense=reading.sense), now)
     concern = await concern_of(transaction, where, reading.words, reading.concerns, now)
     wakes = await wakes_ms(transaction, where, digest, concern, now)
@@ -83,3 +83,15 @@ async def wait_on(transaction: Transaction, row: sqlite3.Row, n: int, now: int) 
         state="waiting",
         wakes_ms=await wakes_ms(transaction, where, row["digest"], concern, now),
     )
+
+
+async def take_reading_back(transaction: Transaction, where: str, reading: NewReading) -> None:
+    """Count a reading once less that waits in a conversation; without any it waits no more."""
+    which = {"conversation": where, "digest": _digest(reading)}
+    equal = "conversation = :conversation AND state = 'waiting' AND digest = :digest"
+    await transaction.run(f"DELETE FROM readings WHERE {equal} AND n = 1", **which)  # noqa: S608 - a literal
+    await transaction.run(f"UPDATE readings SET n = n - 1 WHERE {equal} AND n > 1", **which)  # noqa: S608 - a literal
+
+
+def _digest(reading: NewReading) -> str:
+    return hashlib.sha256(f"{reading.sense}\0{reading.words}".encode("utf-8", "surrogatepass")).hexdigest()

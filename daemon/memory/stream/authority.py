@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.authority import Authority, Function, Level
+from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.senses.moments import tell_of_fall
 
 JUDGED: Final = 40
 """By so many of a function's newest parts it is judged."""
@@ -44,8 +46,14 @@ async def authority_of(transaction: Transaction, soul: str) -> Authority:
     return Authority({Function(row["function"]): Level(row["level"]) for row in rows if row["function"] in known})
 
 
-async def count_parts(transaction: Transaction, soul: str, fared: Mapping[Function, tuple[int, int]], now: int) -> None:
-    """Note how many parts of each function were taken and refused just now; one that fails too often falls a level."""
+async def count_parts(
+    transaction: Transaction, where: ConversationKey, fared: Mapping[Function, tuple[int, int]], now: int
+) -> None:
+    """Note how many parts of each function a thought just took and refused; one that fails too often falls a level.
+
+    The soul perceives that in its next thought there.
+    """
+    soul = where.soul
     for function, (taken, refused) in fared.items():
         if not taken + refused:
             continue
@@ -57,6 +65,7 @@ async def count_parts(transaction: Transaction, soul: str, fared: Mapping[Functi
         if falls:
             why = f"{wrong} of its last {JUDGED} parts were refused"
             await decide_level(transaction, soul, function, Level(level - 1), why=why, by=_HOUSE, now=now)
+            await tell_of_fall(transaction, str(where), function, Level(level - 1), now)
         else:
             await _keep(transaction, soul, function, level, recent)
 

@@ -11,8 +11,8 @@ from daemon.memory.database import Transaction
 from daemon.memory.records import as_json, object_or_nothing
 from daemon.memory.stream.authority import authority_of, count_parts
 from daemon.memory.stream.new_thought import NewThought
-from daemon.memory.stream.parts import PartsTaken, StoredThought
 from daemon.memory.stream.proposals import propose
+from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 BY_AUTHORITY: Final = "authority"
 """Why a part has no effect by itself: its function may not."""
@@ -59,7 +59,7 @@ async def let_take_effect(transaction: Transaction, one: NewThought, stored: Sto
     for name, size in held.items():
         outcome.count(name, taken=size - of_parts[name])
     if not unless:
-        await count_parts(transaction, stored.conversation.soul, outcome.fared, stored.now)
+        await count_parts(transaction, stored.conversation, outcome.fared, stored.now)
     await transaction.run(
         "UPDATE thoughts SET did = :did, refused = :refused WHERE id = :id",
         did=as_json(outcome.did),

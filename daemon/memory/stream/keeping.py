@@ -14,7 +14,7 @@ from daemon.memory.records import as_json, conversation_columns
 from daemon.memory.stream.changed_words import changed_since
 from daemon.memory.stream.effects import let_take_effect
 from daemon.memory.stream.new_thought import NewThought
-from daemon.memory.stream.parts import StoredThought
+from daemon.memory.thought_parts import StoredThought
 
 _WITHOUT_WORDS: Final = f"""
     UPDATE turns SET thought = {WITHOUT_FREE_WORDS}

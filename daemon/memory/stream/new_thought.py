@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from daemon.core.authority import Authority, Function, Level
-from daemon.memory.stream.parts import ThoughtPart
+from daemon.memory.thought_parts import ThoughtPart
 
 Occasion = Literal["words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening", "resumption"]
 """What a thought can be woken by."""

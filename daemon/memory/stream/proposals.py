@@ -13,8 +13,8 @@ from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import as_json, conversation_columns, object_or_nothing
-from daemon.memory.stream.parts import StoredThought
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_parts import StoredThought
+from daemon.memory.thought_readability import came_before
 
 OF_THE_MIND: Final = "mind."
 """What the tool's name of each proposal begins with."""

@@ -14,7 +14,7 @@ from daemon.memory.stream.authority import authority_of
 from daemon.memory.stream.changed_words import begin_noting, newest_change
 from daemon.memory.stream.fitness import unfit_until
 from daemon.memory.stream.proposals import Settled, settled_in
-from daemon.memory.stream.readable import came_before
+from daemon.memory.thought_readability import came_before
 
 MOST_RECENT: Final = 3
 _LOOKED_AT: Final = 20  # newest thoughts of an audience

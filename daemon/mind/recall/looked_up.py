@@ -22,6 +22,9 @@ from daemon.soul_engine import MEMORIES, TURN_OVERHEAD
 SNIPPETS: Final = 6
 """The most snippets in a prompt."""
 
+SIGNIFICANCE, TONE, WHEN = "significance", "tone", "when_ms"
+"""The keys of a snippet's metadata that say what memory knows of it."""
+
 _OF_BEST: Final = 0.4  # the share of the best snippet's fit below which one of a document is no help
 _LEAST: Final = 0.01  # fit; a chance hit has none
 _FEWEST_TERMS: Final = 3  # with fewer, the words before are a lane too: "and who has it?"
@@ -104,4 +107,5 @@ def _note(mark: str, passage: Passage, terms: Sequence[Term], tokens: int) -> Me
     behind = "".join(f", {one}" for one in details)
     source = shortened(passage.source, NAME_CAP - len(f"[{mark}] {behind}"))
     text = window_of_tokens(passage.text, terms, max(0, tokens))
-    return Memory(Role.USER, text, name=f"[{mark}] {source}{behind}", metadata=saw(source_id(passage)))
+    known = {SIGNIFICANCE: str(passage.significance), TONE: passage.tone, WHEN: str(passage.when_ms)}
+    return Memory(Role.USER, text, name=f"[{mark}] {source}{behind}", metadata=saw(source_id(passage)) | known)

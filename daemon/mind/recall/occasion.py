@@ -1,10 +1,12 @@
 """What an unasked thought is about, where neither a goal nor an expectation says so, and what time let pass."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from daemon.core.perception import Modality, Perception
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.zones import zone_of
 from daemon.memory.stream.new_thought import Occasion
 from daemon.mind.recall.visit import Visit
 from daemon.mind.thought.occasion import occasion_of
@@ -30,6 +32,15 @@ def passed(perception: Perception, visit: Visit) -> tuple[str, ...]:
         return ("the visit has ended",)
     silent = perception.modality is Modality.WORDS and visit.silence >= _SILENCE_S
     return (f"a silence of {span_in_words(visit.silence)}",) if silent else ()
+
+
+def day_in_words(when_ms: int, now_ms: int, zone: str) -> str:
+    """A moment as a person in this zone would name it, such as "yesterday, 3:14 PM"; times in ms, UTC."""
+    there = zone_of(zone) or UTC
+    when, now = (datetime.fromtimestamp(one / 1000, there) for one in (when_ms, now_ms))
+    ago = (now.date() - when.date()).days
+    day = {0: "today", 1: "yesterday"}.get(ago, f"{when:%Y-%m-%d}")
+    return f"{day}, {when.hour % 12 or 12}:{when:%M %p}"
 
 
 def span_in_words(seconds: float) -> str:

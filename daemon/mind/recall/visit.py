@@ -18,6 +18,7 @@ class Visit:
     `silence` is the seconds since the last message of any user in the conversation, zero at its beginning; `away` those
     since this user last spoke with the soul anywhere that this audience may know of, zero for never. `met` says that
     the soul knows the user, as far as this audience may know; `fresh` that the user's visit begins with this message.
+    `begun_ms` (UTC) is when the visit began of a soul that thinks whole thoughts, 0 where that is unknown.
     `locations` are where people said in this visit that they are, by platform id, as `mind.situation` names places.
     """
 
@@ -27,6 +28,7 @@ class Visit:
     met: bool = False
     fresh: bool = False
     away: float = 0.0
+    begun_ms: int = 0
     locations: JSONObject = field(default_factory=dict)
 
     @property
