@@ -64,6 +64,34 @@ def _intended(words: str, _: Iterable[str]) -> Mapping[str, object]:
     return {"what": words, "about": words, "who": "", "silence": ""}
 
 
+def _thought(words: str, _: Iterable[str]) -> Mapping[str, object]:
+    """A whole thought with the words in each field; of the longest fields it has the beginning."""
+    label, text = words[:70] or "nothing", words[:500] or "nothing"
+    intend = {"type": "intend", "content": text, "when": "in 1h"}
+    notes = [
+        {"type": kind, "content": text, "tags": [label]} for kind in ("write_episodic", "write_semantic", "journal")
+    ]
+    return {
+        "calls_for": "nothing",
+        "inner_speech": f"So many: {words}.",
+        "external_speech": f"I read: {words or 'nothing'}.",
+        "emotion_signal": label[:40],
+        "predictions": [
+            {"what": text, "confidence": 0.7, "timeframe": "in 2h", "check": {"kind": "mention", "words": [label]}}
+        ],
+        "attention": {"focus_on": [text]},
+        "memory_ops": [*notes, intend],
+        "self_model_updates": dict.fromkeys(("current_state", "new_uncertainty", "recent_growth"), text),
+        "world_model_updates": [{"entity": "the matter", "attribute": "state", "value": text}],
+        "goal_updates": [{"action": "add", "goal": text, "due": "in 1h", "why": text}],
+        "emotional_state": {"felt_quality": text[:200]},
+        "growth_reflection": {"worth_learning": True, "what_to_learn": text},
+        "value_updates": [{"action": "adopt", "value": label, "meaning": text, "why": text}],
+        "identity_update": {"action": "draft", "text": text, "why": text},
+        "cycle_rate": {"seconds": 3_600, "why": text},
+    }
+
+
 _STEPS: Mapping[str, Callable[[str, Iterable[str]], Mapping[str, object]]] = {
     "visitor_notes": _notes,
     "close_episode": _report,
@@ -71,4 +99,5 @@ _STEPS: Mapping[str, Callable[[str, Iterable[str]], Mapping[str, object]]] = {
     "look": _looked,
     "distil": _distilled,
     "intend": _intended,
+    "think": _thought,
 }

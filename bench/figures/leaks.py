@@ -20,6 +20,8 @@ async def measure(bench: Bench) -> list[Row]:
     for arm in sorted(ARMS):
         rows += _rows(bench, arm, await play(bench.size(10_000, 300), _SEED, arm, alive=bench.alive), ARMS[arm].recall)
     rows += _rows(bench, "parrot", await parrots(bench.size(10_000, 24), _SEED, bench.alive), _RECALL)
+    thinking = await parrots(bench.size(10_000, 24), _SEED, bench.alive, thinks=True)
+    rows += _rows(bench, "parrot of whole thoughts", thinking, _RECALL)
     broken = await play(300, _SEED, "text", deaf=True, changes=(Change.JOIN, Change.LEAVE, Change.CONVERT))
     note = "no event of Slack's is heard, so that there have to be some"
     return [*rows, Row("leaks with a broken check, text", "", len(broken.leaks), at_least=1, note=note)]

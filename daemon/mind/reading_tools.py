@@ -56,7 +56,7 @@ class ToolsUsed:
     def refuse(self, name: str, reason: str) -> None:
         """Don't use a tool, and let the next thought know why."""
         self.refused.append(reason)
-        self.results.append(Memory(Role.USER, f"not used: {reason}", name=shortened(name, 80)))
+        self.results.append(Memory(Role.USER, f"not used: {reason}", name=shortened(name, 80), metadata=saw()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_ho
         [["tool_calls", reason] for reason in ("needs_click", "unknown", "out_of_range", "out_of_range")],
     )
     assert "not used: needs_click" in house.last_prompt()
+    assert not await house.rows("SELECT id FROM thoughts WHERE emptied = 1"), "the refusal rests on nobody's words"
     assert await house.rows("SELECT id FROM approvals") == []
 
 

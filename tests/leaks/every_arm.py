@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tests.leaks.arms import Arm, Meanings, Text
 from tests.leaks.document_arms import HeldInMind
 from tests.leaks.intent_arms import Expectations, Goals
+from tests.leaks.promise_arms import Promises
 from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
 from tests.leaks.session_arms import SessionsSaid
 from tests.leaks.thought_arms import Thoughts
@@ -25,4 +26,5 @@ ARMS: Mapping[str, type[Arm]] = {
     "documents": HeldInMind,
     "goals": Goals,
     "expectations": Expectations,
+    "promises": Promises,
 }

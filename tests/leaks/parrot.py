@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any, Final
 
 from daemon.core.ports.models import Prompt
 from daemon.local_slack.client import WorkspaceClient
@@ -17,6 +18,8 @@ from daemon.local_slack.workspace import Workspace
 from tests import template
 from tests.fakes import TurnableClock
 from tests.journeys.house import House, settings_for
+from tests.journeys.souls import write_soul
+from tests.kill.mind import ALONE
 from tests.leaks.ground import Change, Ground, Kind, Probe, Remark, Room, Turned
 from tests.leaks.play import Count
 from tests.leaks.slack import user_id
@@ -24,13 +27,23 @@ from tests.models import Reply
 from tests.repeating import Repeating
 
 _PARROT = Repeating(r"canary\d{4}", r"the \w+ belongs to canary\d{4}")
+_THINKS: Final[dict[str, Any]] = {
+    "name": "tess",
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 10**8,
+    "cycle_tokens_day": 10**8,
+    "quiet_hours": "",
+}
 _SAID_FIRST = 12
 _VISIT_ENDS = 5 * 3600
 _QUESTIONS = 24  # of one world
 
 
-async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: None) -> Count:
-    """Ask so many questions of a daemon whose model says all that it reads; `alive` is called after each world."""
+async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: None, *, thinks: bool = False) -> Count:
+    """Ask so many questions of a daemon whose model says all that it reads; `alive` is called after each world.
+
+    One that `thinks` writes it into every field of whole thoughts, also of those that it thinks by itself.
+    """
     count = Count()
     while count.probes < probes:
         ground, clock = Ground(Random(f"{seed} {count.probes}")), TurnableClock()  # no secret
@@ -39,6 +52,9 @@ async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: No
                 house = House(
                     workspace, people, clock, settings_for(workspace, Path(folder), allow_shared_channels=True)
                 )
+                if thinks:
+                    write_soul(Path(folder), _THINKS["name"], 'mind = "cycle"\n')
+                    house.settings = house.settings.model_copy(update=_THINKS)
                 try:
                     await _Town(house, ground).play(min(_QUESTIONS, probes - count.probes), count)
                 finally:
@@ -99,7 +115,7 @@ class _Town:
 
     async def _repeats(self, prompt: Prompt) -> Reply:
         """The words of others that the model was given; before its reply ends, something may change."""
-        if prompt.step == "respond":
+        if prompt.step in {"respond", "think"} and ALONE not in prompt.messages[-1].text:
             turned, self._meanwhile = self._meanwhile, None
             await self._happen(turned)
         return _PARROT.answer(prompt)

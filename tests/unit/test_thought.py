@@ -1,6 +1,7 @@
 """A thought is read part by part, and only its speech is let out while it streams."""
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from daemon.mind.thought import (
     CognitiveOutput,
     Refused,
     SpeechInThought,
+    ThoughtRead,
     bare_thought,
     read_thought,
     read_thought_cut,
@@ -267,6 +269,43 @@ def test_a_cut_answer_keeps_its_speech_as_far_as_it_goes_and_what_is_whole_behin
     kept = read_thought_cut(behind[: behind.index('"sun"') + 2])
     assert kept.output.external_speech == "Hello."
     assert [one.what for one in kept.output.predictions] == ["rain"]
+
+
+@pytest.mark.parametrize(
+    ("part", "cut", "kept"),
+    [
+        ('"goal_updates": [{"action": "add", "goal": "ship it", "due": "in 2h"}]', '"in 2h"', {}),
+        ('"tool_calls": [{"tool": "docs/search", "arguments": "{}"}]', '"{}"', {}),
+        ('"predictions": [{"what": "rain", "confidence": 0.95}]', "95", {}),
+        ('"cycle_rate": {"seconds": 3600, "why": "so"}', "00", {}),
+        ('"emotional_state": {"felt_quality": "calm", "valence_shift": -0.25}', "25", {"felt_quality": "calm"}),
+        ('"self_model_updates": {"current_state": "calm", "recent_growth": "I see"}', "see", {"current_state": "calm"}),
+    ],
+)
+@pytest.mark.parametrize("read", [read_thought, read_thought_cut])
+def test_half_a_part_of_a_cut_answer_has_no_effect(
+    read: Callable[[str], ThoughtRead], part: str, cut: str, kept: dict[str, object]
+) -> None:
+    whole = f'{{"inner_speech": "So.", "external_speech": "Hello.", {part}}}'
+    found = read(whole[: whole.index(cut) + len(cut) - 1])
+    spoken = {"inner_speech": "So.", "external_speech": "Hello."}
+    name = part.split('"')[1]
+    assert found.output.model_dump(exclude_defaults=True) == {**spoken, **({name: kept} if kept else {})}
+    assert found.refused == ()
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\udc00", "\ud800"])
+@pytest.mark.parametrize("end", ["", "}"])
+def test_half_a_character_anywhere_takes_no_whole_part(half: str, end: str) -> None:
+    begun = f'{{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy{half}", "calls_for": ""'
+    assert read_thought(begun + end).output.emotion_signal == "joy\ufffd"
+
+
+def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
+    said = {"entity": " Ada ", "attribute": "mood"}
+    read = read_thought(thought(world_model_updates=[{**said, "value": " \n "}, {**said, "value": " warm "}]))
+    assert read.output.world_model_updates == {"Ada": {"mood": "warm"}}
+    assert read.refused == (Refused("world_model_updates", "empty"),)
 
 
 @pytest.mark.parametrize("answer", ['{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""])

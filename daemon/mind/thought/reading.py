@@ -12,10 +12,11 @@ from itertools import groupby, islice
 from typing import Final, Literal, TypeVar
 
 import jiter
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from daemon.core.errors import MalformedReply
 from daemon.core.text import storable
+from daemon.mind.thought.answer_text import storable_answer, whole_parts
 from daemon.mind.thought.cognitive_input import CognitiveInput
 from daemon.mind.thought.cognitive_output import (
     MOST_OF_A_KIND,
@@ -40,7 +41,6 @@ _LISTS: Final[Mapping[str, tuple[type[BaseModel], int]]] = {
     "value_updates": (ValueUpdate, MOST_OF_A_KIND),
 }
 _BEFORE: Final = re.compile(r"\s*(?:```[a-z]{0,10}\s*)?")
-_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # its escape, behind whole escapes of backslashes
 _LOOKED_AT: Final = 100  # items of one list: a model that writes more is not read on
 _MOST_REFUSED: Final = 40  # reasons that are kept
 _SPOKEN: Final = ("inner_speech", "external_speech")
@@ -78,7 +78,7 @@ def read_thought(answer: str) -> ThoughtRead:
 
     Raises MalformedReply where the answer is no JSON object, or its speech or inner speech is not sound.
     """
-    reader, answer = _Reader(), _without_nul(answer)
+    reader, answer = _Reader(), storable_answer(answer)
     try:
         found, _ = reader.decoder.raw_decode(answer, _begin(answer))
     except (ValueError, RecursionError) as error:  # its message would hold the model's words
@@ -110,11 +110,11 @@ def read_thought_cut(answer: str) -> ThoughtRead:
 
     Raises MalformedReply where it was cut off before its speech began.
     """
-    answer = _without_nul(answer)
-    begun = answer[_begin(answer) :].encode("utf-8", "replace")
+    answer = storable_answer(answer)
+    begun = answer[_begin(answer) :]
     try:
-        spoken = jiter.from_json(begun, partial_mode="trailing-strings", catch_duplicate_keys=True)
-        whole = jiter.from_json(begun, partial_mode="on", catch_duplicate_keys=True)
+        spoken = jiter.from_json(begun.encode(), partial_mode="trailing-strings", catch_duplicate_keys=True)
+        whole = _whole_of(begun)
     except ValueError as error:
         raise MalformedReply("it was cut off, and broken before", reply=answer, hint=_HINT) from error
     if not isinstance(spoken, dict) or not isinstance(spoken.get("external_speech"), str):
@@ -123,19 +123,19 @@ def read_thought_cut(answer: str) -> ThoughtRead:
     return _Reader().thought({**whole, **said}, answer)
 
 
-def _without_nul(answer: str) -> str:
-    """An answer without the one character that no column of words may hold."""
-    return _NUL.sub(r"\1", answer).replace("\0", "")
-
-
 def _ended_behind_speech(answer: str) -> dict[str, object] | None:
     """What is whole of an answer that ends too early, if its speech is: people may have read it already."""
-    begun = answer[_begin(answer) :].encode("utf-8", "replace")
     try:
-        whole = jiter.from_json(begun, partial_mode="on", catch_duplicate_keys=True)
+        whole = _whole_of(answer[_begin(answer) :])
     except ValueError:
         return None
-    return whole if isinstance(whole, dict) and isinstance(whole.get("external_speech"), str) else None
+    return whole if isinstance(whole.get("external_speech"), str) else None
+
+
+def _whole_of(begun: str) -> dict[str, object]:
+    """What is whole of an object that was cut off. Raises ValueError where it is broken before."""
+    whole = jiter.from_json(whole_parts(begun).encode(), partial_mode="on", catch_duplicate_keys=True)
+    return whole if isinstance(whole, dict) else {}
 
 
 def _begin(answer: str) -> int:
@@ -287,7 +287,7 @@ _ADAPTERS: Final[Mapping[str, TypeAdapter[object]]] = {
 
 
 _ENTITIES: Final[TypeAdapter[dict[str, dict[str, str]]]] = TypeAdapter(
-    CognitiveOutput.model_fields[_WORLD].rebuild_annotation()
+    CognitiveOutput.model_fields[_WORLD].rebuild_annotation(), config=ConfigDict(str_strip_whitespace=True)
 )
 
 

@@ -1,0 +1,42 @@
+"""The text of an answer that is to be read as JSON: without what no row can hold, and as far as its parts are whole."""
+
+import re
+from typing import Final
+
+from daemon.core.text import storable
+
+_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # its escape, behind whole escapes of backslashes
+_SURROGATES: Final = re.compile(
+    r"(?<!\\)((?:\\\\)*)(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}"
+    r"|\\ud[89a-f][0-9a-f]{2}(?!(?:\\(?:u[0-9a-f]{0,3})?)?\Z))",  # the other half may be what is cut off
+    re.IGNORECASE,
+)
+_PAIR: Final = len(r"\ud83d\ude00")
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
+_DEEPEST: Final = 2
+"""Parts stand in the object itself, and in the lists and objects that it holds."""
+
+
+def storable_answer(answer: str) -> str:
+    """An answer without NUL and halves of characters, also as JSON escapes them: no column of words may hold these."""
+    text = _NUL.sub(r"\1", storable(answer)).replace("\0", "")
+    return _SURROGATES.sub(lambda found: found[0] if len(found[2]) == _PAIR else rf"{found[1]}\ufffd", text)
+
+
+def whole_parts(begun: str) -> str:
+    """An answer that was cut off, as far as its parts are whole: no half item of a list, no number that may go on."""
+    depth = end = 0
+    for token in _TOKEN.finditer(begun):
+        match token[0]:
+            case '"':
+                break  # words that don't end
+            case "{" | "[":
+                depth += 1
+            case ",":
+                end = token.start() if depth <= _DEEPEST else end
+            case "]" | "}":
+                depth -= 1
+                end = token.end() if depth <= _DEEPEST else end
+            case _:
+                end = token.end() if depth <= _DEEPEST else end
+    return begun[:end]
