@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, Prompt
+from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, THOUGHT_ALONE, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer, quoted
 
 _SURE: Final = 0.7  # of what is expected, where the line doesn't say
@@ -28,6 +28,7 @@ _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
 _ALL_GOALS: Final = "\n<context-"  # there stand those that were not promised, too
 _HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)[^"]*">\n(?P<goal>.*?)\n</note-', re.DOTALL)
+_READING: Final = re.compile(r'about="from [^"]+">\n(?P<words>.*?)\n</note-', re.DOTALL)
 _SECONDS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -39,7 +40,8 @@ def rehearsal_answer(prompt: Prompt) -> str:
     fields = (prompt.json_schema or {}).get("properties")
     if not isinstance(fields, Mapping) or "external_speech" not in fields:
         return placeholder_answer(prompt)
-    message = _MENTION.sub("", "".join(newest_messages(prompt)[-1:])).strip()
+    alone = any(THOUGHT_ALONE in each.text for each in prompt.messages[-1:])
+    message = _sensed(prompt) if alone else _MENTION.sub("", "".join(newest_messages(prompt)[-1:])).strip()
     if message.startswith(_RAW):
         return message.removeprefix(_RAW).strip()
     thought = Rehearsed(json.loads(prompt.placeholder), fields)
@@ -48,9 +50,14 @@ def rehearsal_answer(prompt: Prompt) -> str:
     obeyed = [word for line in message.splitlines() if (word := thought.obey(line.strip()))]
     looked = any(JUST_THOUGHT in each.text for each in prompt.messages)
     looks = not looked and bool({"recall", "use"}.intersection(obeyed))
-    if not ({"say", "silence"}.intersection(obeyed) or looks):
+    if not ({"say", "silence"}.intersection(obeyed) or looks or alone):
         thought.parts["external_speech"] = _report(obeyed, message)
     return json.dumps(thought.parts, ensure_ascii=False)
+
+
+def _sensed(prompt: Prompt) -> str:
+    """The newest reading of a sense, which alone may say what to think where nobody wrote; empty without any."""
+    return next((found["words"] for found in _READING.finditer(prompt.messages[-1].text)), "")
 
 
 _NOTHING_TO_THINK: Final = "This is a rehearsal without a language model; nothing said what to think."

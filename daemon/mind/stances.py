@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.ports.models import THOUGHT_ALONE
 from daemon.soul import Soul, filled
 
 HOUSE: Final[Mapping[str, str]] = MappingProxyType(
@@ -36,7 +37,7 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
         "without a greeting, a question or markdown. Say so if you don't know.",
         "dormant": "Nobody has said anything for a while, and you are about to speak unasked. Say in one or two "
         "sentences what moves the open matter forward. Ask for nothing, and don't repeat yourself.",
-        "reflecting": "Nobody has said anything just now: this is a thought of your own, about what is due of your "
+        "reflecting": f"Nobody has said anything just now: {THOUGHT_ALONE}, about what is due of your "
         "goals, what came otherwise than you expected, or what you wished to come back to. external_speech is "
         "not said, unless a line above says that it is posted now. Settle what you can settle, give another time to "
         "what has to wait, and leave all else empty.",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
-from daemon.core.ports.models import JUST_THOUGHT, Prompt
+from daemon.core.ports.models import JUST_THOUGHT, THOUGHT_ALONE, Prompt
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.model_id import ECHO, REHEARSAL, parse_model_id
 from daemon.llm.placeholder import placeholder_answer
@@ -148,3 +148,12 @@ def test_a_placeholder_of_another_name_is_refused_with_the_two_that_there_are() 
     with pytest.raises(ConfigError, match="there is no model placeholder/parrot") as refused:
         endpoint_for(load_settings(), parse_model_id("placeholder/parrot"))
     assert REHEARSAL in refused.value.hint
+
+
+def test_alone_it_obeys_the_newest_reading_and_no_message_again() -> None:
+    about = f"\n\n{THOUGHT_ALONE}, about what is due."
+    alone = replace(asks("say: again"), messages=(replace(asks("say: again").messages[0], text=f"say: again{about}"),))
+    assert read_thought(rehearsal_answer(alone)).output.external_speech is None
+    reading = '<note-a1 about="from ci at 2026-11-26 09:00 (UTC)">\nsay: it is red\n</note-a1>'
+    sensed = replace(alone, messages=(replace(alone.messages[0], text=f"say: again\n\n{reading}{about}"),))
+    assert read_thought(rehearsal_answer(sensed)).output.external_speech == "it is red"

@@ -70,6 +70,9 @@ REPLY_MARK: Final = "{reply}"
 PROMISED_HERE: Final = "You promised them here to come back to this"
 """What a prompt says of what was promised by now, by which the rehearsal model knows it."""
 
+THOUGHT_ALONE: Final = "this is a thought of your own"
+"""Stands in the prompt of a thought that nobody's words have woken."""
+
 JUST_THOUGHT: Final = "your thought a moment ago"
 """Whose words those are that a soul thought before it looked something up, about the same message."""
 
