@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import ChannelRefused
-from daemon.core.initiative import NEVER_QUIET, QuietHours
+from daemon.core.initiative import NEVER_QUIET, QuietHours, WhySilent
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.phrases import Phrase
@@ -136,7 +136,7 @@ class CurrentCycle:
     soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what
     becomes of it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well.
     `promises` is how many things more it may promise the person here, None where it may promise nothing; in `quiet`
-    hours it says nothing unasked.
+    hours it says nothing unasked. `silent_for` is why a thought of its own accord may say nothing, empty where it may.
     """
 
     limits: Limits | None
@@ -159,6 +159,7 @@ class CurrentCycle:
     thinks_unasked: bool = False
     promises: int | None = None
     quiet: QuietHours = NEVER_QUIET
+    silent_for: WhySilent = "not_invited"
 
 
 @dataclass(frozen=True, slots=True)

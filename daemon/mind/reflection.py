@@ -1,20 +1,22 @@
 """A whole thought that is unasked (seed 002): it is silent whatever it says, but for what was promised or invited."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
+from daemon.core.authority import Function, Level
 from daemon.core.errors import MalformedReply
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.promising import is_invited, promised_by_now, said_for_it, with_invitation, with_promises
+from daemon.mind.promising import promised_by_now, said_for_it, with_invitation, with_promises
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.silence import Silence
 from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
 from daemon.mind.thought import CognitiveOutput, Refused
 from daemon.mind.thought.occasion import occasion_of
+from daemon.mind.thought.reading import Reason
 from daemon.mind.thought_input import given_to
 from daemon.soul_engine import with_stance
 
@@ -28,11 +30,11 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     what it says is said, and else the house says a sentence. Raises ModelError.
     """
     context.motor.keep_silence(Silence.UNSEEN)
-    invited = is_invited(context.perception)
+    why_not = _why_silent(context)
     if promised := promised_by_now(context.perception, context.cycle.at_hand):
         context = replace(context, memory=with_promises(context.memory, promised))
-    elif invited:
-        context = replace(context, memory=with_invitation(context.memory))
+    elif not why_not:
+        context = replace(context, memory=with_invitation(context.memory, context.perception.place))
     reading = await reading_tools_of(context)
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
@@ -45,7 +47,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
             context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
             context.motor.think(_degraded(context))
             break
-        thought = considered if promised or invited else _unsaid(considered)
+        thought = considered if promised or not why_not else _unsaid(considered, why_not)
         context.motor.settle(thought.reply, cut=thought.cut)
         used = await reading.use(context, thought.output, looks=may_look)
         take_effect(context, thought, used, shown)
@@ -57,12 +59,18 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     return context.memory
 
 
-def _unsaid(thought: Considered) -> Considered:
-    """The thought without its speech, which nobody invited."""
+def _why_silent(context: ProcessContext) -> Reason | Literal[""]:
+    """Why nothing may be said of its own accord; empty where something may."""
+    allowed = context.cycle.thoughts.authority.level(Function.INITIATIVE) >= Level.CHECKED
+    return context.cycle.silent_for if allowed else "authority"
+
+
+def _unsaid(thought: Considered, why: Reason) -> Considered:
+    """The thought without its speech, for which there is no invitation now."""
     output = thought.output
     if not output.external_speech:
         return thought
-    refused = (*thought.read.refused, Refused(_SPEECH, "not_invited"))
+    refused = (*thought.read.refused, Refused(_SPEECH, why))
     return Considered(replace(thought.read, output=output.model_copy(update={_SPEECH: None}), refused=refused))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from daemon.core.initiative import MOST_PROMISED, PROMISED
 from daemon.core.perception import Modality, Place
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
-from daemon.memory.queues.invitations import SpokeUnasked
+from daemon.memory.queues.initiatives import SpokeUnasked
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
 from daemon.memory.records import Speaks, Turn, TurnKind
@@ -46,10 +46,11 @@ def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tupl
 
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
     """What is stored where these parts are words that were promised."""
-    due = promised_by_now(cycle.newest, cycle.at_hand) if parts and cycle.is_tick else ()
-    if due:
-        return (PromisesKept(tuple(one.id for one in due)),)
-    return (SpokeUnasked(),) if parts and cycle.is_tick else ()
+    if not parts or not cycle.is_tick:
+        return ()
+    due = promised_by_now(cycle.newest, cycle.at_hand)
+    spoke = SpokeUnasked(cycle.claim.key(0), tuple(one.id for one in cycle.messages), promised=bool(due))
+    return (PromisesKept(tuple(one.id for one in due)), spoke) if due else (spoke,)
 
 
 async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:

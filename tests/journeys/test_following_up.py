@@ -63,7 +63,7 @@ async def test_an_invited_soul_writes_in_the_direct_messages_and_once_until_it_i
     thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
     await turned(thinker, 2 * HOUR, 2)
     row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert row["refused"] == '[["external_speech", "not_invited"]]'
+    assert row["refused"] == '[["external_speech", "rate"]]'
     assert not any("The report" in one for one in await thinker.replies("D0ADA"))
 
 

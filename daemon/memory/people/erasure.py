@@ -313,15 +313,16 @@ _DELETED: Final = (
           AND conversation IN (SELECT id FROM conversations WHERE workspace = :workspace)
         """,
     ),
-    ("goals", "DELETE FROM goals WHERE behalf = :person AND workspace = :workspace"),
     *(
-        (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
-        for table in (
-            *("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways", "room_members"),
-            *("room_lists", "remembering", "shown_facts", "mind_documents", "invitations", "initiatives"),
+        (table, f"DELETE FROM {table} WHERE {column} = :person AND workspace = :workspace")  # noqa: S608 - literals
+        for column, tables in (
+            ("behalf", ("goals", "intentions")),
+            ("who", ("invitations",)),
+            ("person", ("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways")),
+            ("person", ("room_members", "room_lists", "remembering", "shown_facts", "mind_documents", "initiatives")),
         )
+        for table in tables
     ),
-    ("intentions", "DELETE FROM intentions WHERE behalf = :person AND workspace = :workspace"),
     (
         "intentions",
         """

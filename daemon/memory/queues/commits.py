@@ -26,6 +26,7 @@ from daemon.memory.queues.person_rooms import require_no_narrowing, require_room
 from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.queues.ticks import settle_ticks
+from daemon.memory.queues.unasked_words import as_may_be_said
 from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
@@ -54,8 +55,9 @@ class Commits(WorkerStore):
         """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Delivery | None:
+        async def unit(transaction: Transaction, effect: CycleEffect = effect) -> Delivery | None:
             await require_claim(transaction, effect.claim)
+            effect = await as_may_be_said(transaction, effect, now)
             await _require_unchanged(transaction, effect)
             await require_no_narrowing(transaction, self._worker.workspace, effect.claim.narrowed)
             await require_rooms(transaction, self._worker.workspace, effect.recipient, effect.rooms)

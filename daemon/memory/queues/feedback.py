@@ -3,6 +3,7 @@
 from daemon.core.ports.arrivals import Acceptance, Complaint, Feedback
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.queues.initiatives import dislike
 from daemon.memory.retrieval.judged import note_judged
 
 _OF_MESSAGE = f"""
@@ -31,6 +32,8 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
     )
     for row in rows:
         await note_judged(transaction, row["outbox"], feedback.author)
+        if feedback.value == "bad":
+            await dislike(transaction, row["outbox"], feedback.author, now)
     if rows:
         return Acceptance.ACCEPTED, feedback.value
     known = await transaction.one(f"SELECT 1 FROM ({_OF_MESSAGE})", **values, **where)  # noqa: S608 - as above

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from daemon.core.initiative import INVITED, PROMISED, QuietHours
+from daemon.core.initiative import PROMISED, QuietHours
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
@@ -26,10 +26,9 @@ from daemon.core.tempo import (
 )
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.initiatives import quiet_to_speak
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.invitations import may_speak
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
 from daemon.memory.worker_store import WorkerStore
@@ -166,7 +165,7 @@ async def settle_ticks(
             await transaction.run(
                 "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
                 due=None if pause is None else now + pause,
-                pause=row["pause_ms"] if skipped == "budget" else pause or 0,
+                pause=row["pause_ms"] if skipped in {"budget", "quiet"} else pause or 0,
                 said=said or row["said"],
                 seq=row["seq"],
             )
@@ -177,7 +176,8 @@ async def settle_ticks(
                 soul=where.soul,
                 workspace=where.workspace,
             )
-        await _count(transaction, where, skipped, now)
+        if skipped != "quiet":  # it is put off, and counted, by the next look
+            await _count(transaction, where, skipped, now)
 
 
 async def _put_into_inbox(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> bool:
@@ -192,10 +192,9 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
     )
     room = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=conversation)
     promised = await promises_due(transaction, conversation, now, quiet)
-    invited = room is not None and person is not None and await may_speak(transaction, room, person["author"], now)
-    if promised is None and invited and room is not None and person is not None:
-        over = quiet.over(now, await zone_in(transaction, room["workspace"], person["author"]))
-        promised = Due(person["author"], (), over, "quiet") if over > now else None
+    if promised is None and room is not None and person is not None:
+        over = await quiet_to_speak(transaction, room, person["author"], now, quiet)
+        promised = Due(person["author"], (), over, "quiet") if over else None
     if promised is not None and promised.later_ms:
         await _put_off(transaction, conversation, promised, now)
         return False
@@ -225,7 +224,6 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         params={
             OCCASION: next(kind for kind in KINDS if any(row["kind"] == kind for row in ticks)),
             **({} if promised is None else {PROMISED: list(promised.goals)}),
-            **({INVITED: True} if invited else {}),
         },
         now=now,
         process=REFLECTING,
@@ -259,8 +257,8 @@ async def _owed_after(
 async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
     if skipped == "words":
         return None  # the thought that answers them was given it
-    if skipped == "budget":
-        return AGAIN_MS
+    if skipped in {"budget", "quiet"}:
+        return AGAIN_MS if skipped == "budget" else 0
     goal = await transaction.one(
         "SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND state = 'open' AND due_ms <= :now",
         soul=row["soul"],
