@@ -6,6 +6,7 @@ import pytest
 
 from tests.given import shown
 from tests.journeys.house import House
+from tests.journeys.presses import offered
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 
@@ -119,3 +120,191 @@ async def test_it_says_how_it_stands(thinker: House) -> None:
     assert "`follow up on` invites me" in await thinker.answered("Ada", "dm", "follow up status")
     await thinker.answered("Ada", "dm", "follow up on")
     assert "You invited me" in await thinker.answered("Ada", "dm", "follow up status")
+
+
+async def spoken(house: House, number: int = 1, *, words: str = "Word") -> dict[str, Any]:
+    """Have an invited soul say something by itself; gives its post."""
+    await planned(house, f"matter {number}")
+    house.model.replies.append(thought(f"{words} {number}."))
+    house.clock.turn(2 * HOUR + 1)
+    return await house.reply("D0ADA", f"{words} {number}.")
+
+
+async def refusals(house: House) -> str:
+    """What of the newest thought was refused."""
+    return str((await house.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1"))["refused"])
+
+
+async def invitation(house: House) -> tuple[object, ...]:
+    """How it stands with the only person."""
+    return tuple(await house.one("SELECT state, how, granted_by, pause_ms FROM invitations WHERE who = 'U0ADA'"))
+
+
+async def judged(house: House, value: str = "bad") -> None:
+    """Wait until somebody's judgement is kept."""
+
+    async def kept() -> bool:
+        return bool(await house.rows("SELECT 1 FROM feedback WHERE value = ?", value))
+
+    await house.when(kept)
+
+
+async def test_not_now_pauses_without_a_call_and_drops_the_matter(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    calls = len(thinker.prompts)
+    assert "By myself I won't write" in await thinker.answered("Ada", "dm", "not now")
+    assert len(thinker.prompts) == calls
+    assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
+    assert "I pause until" in await thinker.answered("Ada", "dm", "follow up status")
+    thinker.clock.turn(20 * HOUR)
+    await thinker.idle()
+    assert len(thinker.prompts) == calls, "its goal is open, but the matter is dropped"
+    thinker.model.replies.append(thought("Talk."))
+    assert await thinker.answered("Ada", "dm", "not now") == "Talk."
+
+
+async def test_in_a_pause_it_thinks_and_says_nothing_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    await thinker.answered("Ada", "dm", "not now")
+    await planned(thinker, "matter 2")
+    thinker.model.replies.append(thought("Word 2.", goal_updates=[done("G2")]))
+    await turned(thinker, 2 * HOUR + 1, 2)
+    assert await refusals(thinker) == '[["external_speech", "not_now"]]'
+    thinker.clock.turn(DAY)
+    await thinker.idle()
+    await spoken(thinker, 3)
+    await thinker.answered("Ada", "dm", "not now")
+    assert (await invitation(thinker))[3] == 2 * DAY * 1_000
+    await thinker.answered("Ada", "dm", "follow up on")
+    assert (await invitation(thinker))[3] == 0, "who invites it again begins anew"
+
+
+@pytest.mark.parametrize("by", ["button", "reaction"])
+async def test_a_bad_mark_pauses_once(thinker: House, by: str) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    post = await spoken(thinker)
+    await thinker.idle()
+    if by == "button":
+        await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    else:
+        await thinker.people.react("Ada", "dm", post["ts"], "thumbsdown")
+    await judged(thinker)
+    assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "good")
+    await judged(thinker, "good")
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker)
+    assert (await invitation(thinker))[3] == DAY * 1_000
+
+
+async def test_a_bad_mark_at_an_answer_that_was_asked_for_pauses_nothing(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await planned(thinker, "matter 1")
+    post = await thinker.reply("D0ADA", "I see.")
+    await thinker.idle()
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker)
+    assert (await invitation(thinker))[3] == 0
+
+
+async def test_a_bad_mark_at_a_kept_promise_counts_as_well(thinker: House) -> None:
+    thinker.model.replies.append(thought("I will.", goal_updates=[adding("the import", due="in 2h", follow_up=True)]))
+    await thinker.answered("Ada", "dm", "the import, please")
+    thinker.model.replies.append(thought("The import ran."))
+    thinker.clock.turn(2 * HOUR + 1)
+    post = await thinker.reply("D0ADA", "The import ran.")
+    await thinker.idle()
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker)
+    assert await invitation(thinker) == ("unasked", "", "", DAY * 1_000)
+
+
+async def test_what_nobody_answers_twice_in_a_row_pauses(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    promised = adding("the report", due="in 3h", follow_up=True)
+    thinker.model.replies.append(
+        thought("I see.", goal_updates=[adding("the import", due="in 2h"), promised, adding("the docs", due="in 4h")])
+    )
+    await thinker.answered("Ada", "dm", "please look at it")
+    said = ((2 * HOUR + 1, "The import ran.", "G2"), (HOUR, "The report is there.", "G1"))  # promises come first
+    for seconds, words, goal in said:
+        thinker.model.replies.append(thought(words, goal_updates=[done(goal)]))
+        thinker.clock.turn(seconds)
+        await thinker.reply("D0ADA", words)
+    thinker.model.replies.append(thought("The docs are there."))
+    await turned(thinker, HOUR, 3)
+    assert await refusals(thinker) == '[["external_speech", "not_now"]]'
+    assert (await invitation(thinker))[3] == DAY * 1_000
+
+
+async def visited(house: House, times: int) -> str:
+    """Visit the soul so many times, days apart; gives the last reply."""
+    reply = ""
+    for number in range(times):
+        house.clock.turn(3 * DAY)
+        house.model.replies.append(thought(f"Hello {number}."))
+        reply = await house.answered("Ada", "dm", f"hello {number}")
+    return reply
+
+
+VISITS: dict[str, Any] = ALONE | {"visit_silence": DAY}
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_after_three_visits_it_asks_once_and_a_click_decides(empty_house: House, answer: str) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**VISITS)
+    assert "May I write to you here by myself" not in await visited(empty_house, 3)
+    assert "May I write to you here by myself" in await visited(empty_house, 1)
+    post = await empty_house.reply("D0ADA", "May I write")
+    assert offered(post) == ["Yes", "No"]
+    await empty_house.idle()
+    calls = len(empty_house.prompts)
+    await empty_house.people.click("Ada", "dm", post["ts"], f"soul_invite_{answer}")
+    await empty_house.reply("D0ADA", "I'll write to you here" if answer == "yes" else "I won't write to you by myself")
+    assert len(empty_house.prompts) == calls
+    assert await invitation(empty_house) == ("invited" if answer == "yes" else "declined", "click", "U0ADA", 0)
+    assert "May I write" not in await visited(empty_house, 3)
+
+
+async def test_a_forged_click_of_another_person_decides_nothing(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**VISITS)
+    await visited(empty_house, 4)
+    post = await empty_house.reply("D0ADA", "May I write")
+    await empty_house.idle()
+    row = await empty_house.one("SELECT id FROM approvals")
+    payload = {
+        "type": "block_actions",
+        "user": {"id": await empty_house.person("Ben"), "team_id": "T0LOCAL"},
+        "team": {"id": "T0LOCAL"},
+        "channel": {"id": "D0ADA"},
+        "container": {"type": "message", "message_ts": post["ts"], "channel_id": "D0ADA"},
+        "actions": [
+            {
+                "type": "button",
+                "action_id": "soul_invite_yes",
+                "value": f"invite_yes:{row['id']}",
+                "action_ts": empty_house.ts(),
+            }
+        ],
+    }
+    await empty_house.people.emit_envelope({"type": "interactive", "envelope_id": "forged", "payload": payload})
+
+    async def recorded() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM audit WHERE act = 'approval.ignored'"))
+
+    await empty_house.when(recorded)
+    assert (await invitation(empty_house))[0] == "unasked"
+
+
+async def test_it_asks_nobody_who_has_decided_or_where_it_does_not_think_by_itself(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**VISITS)
+    await empty_house.answered("Ada", "dm", "follow up off")
+    assert "May I write" not in await visited(empty_house, 4)
+    await empty_house.change("DELETE FROM invitations")
+    await empty_house.restart(**VISITS | {"cycle_enabled": False})
+    assert "May I write" not in await visited(empty_house, 2)

@@ -293,10 +293,7 @@ There its sessions are found by it when the person is forgotten there, too; then
 _DELETED: Final = (
     # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
-    ("pairings", "DELETE FROM pairings WHERE person = :person AND workspace = :workspace"),
-    ("wrong_codes", "DELETE FROM wrong_codes WHERE person = :person AND workspace = :workspace"),
     ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
-    ("user_models", "DELETE FROM user_models WHERE person = :person AND workspace = :workspace"),
     (
         "consolidation_changes",
         """
@@ -318,6 +315,7 @@ _DELETED: Final = (
         for column, tables in (
             ("behalf", ("goals", "intentions")),
             ("who", ("invitations",)),
+            ("person", ("pairings", "wrong_codes", "user_models")),
             ("person", ("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways")),
             ("person", ("room_members", "room_lists", "remembering", "shown_facts", "mind_documents", "initiatives")),
         )
