@@ -17,7 +17,7 @@ from daemon.runtime.cycle_state import Cycle
 _ASKS_FOR_MS = 14 * 24 * 60 * MINUTE_MS
 
 
-async def why_silent(cycle: Cycle) -> WhySilent:
+async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
     """Why an unasked thought may say nothing by now; of what was promised, quiet hours alone are a reason.
 
     Raises StoreError.
@@ -25,9 +25,8 @@ async def why_silent(cycle: Cycle) -> WhySilent:
     newest, services = cycle.newest, cycle.services
     if not cycle.is_tick:
         return "not_invited"
-    return await services.minds.must_be_silent(
-        cycle.claim.conversation, newest.author, services.quiet_hours, promised=bool(newest.params.get(PROMISED))
-    )
+    where, quiet = cycle.claim.conversation, services.quiet_hours
+    return await services.minds.must_be_silent(where, newest.author, quiet, promised=promised)
 
 
 async def waits_for_the_day(cycle: Cycle) -> bool:
@@ -35,7 +34,7 @@ async def waits_for_the_day(cycle: Cycle) -> bool:
 
     Raises StoreError.
     """
-    if not cycle.is_tick or await why_silent(cycle) != "quiet":
+    if await why_silent(cycle, promised=bool(cycle.newest.params.get(PROMISED))) != "quiet":
         return False
     cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("quiet") for one in cycle.messages}}
     return True

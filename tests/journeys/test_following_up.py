@@ -1,14 +1,19 @@
 """A person invites a soul to write to them unasked: by a phrase, seldom, and never in quiet hours."""
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
 
+from daemon.core.timetable import when
 from tests.given import shown
 from tests.journeys.house import House
+from tests.journeys.own_memory import content_of, shared_files
 from tests.journeys.presses import offered
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
+from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
 ALONE: dict[str, Any] = {
@@ -308,3 +313,172 @@ async def test_it_asks_nobody_who_has_decided_or_where_it_does_not_think_by_itse
     await empty_house.change("DELETE FROM invitations")
     await empty_house.restart(**VISITS | {"cycle_enabled": False})
     assert "May I write" not in await visited(empty_house, 2)
+
+
+async def test_in_an_allowed_channel_it_speaks_once_a_day_in_a_thread_that_it_takes_part_in(thinker: House) -> None:
+    thinker.model.replies.append(
+        thought("I see.", goal_updates=[adding("the import", due="in 2h"), adding("the report", due="in 4h")])
+    )
+    ts = await thinker.say("Ada", "general", "@soul please look at it")
+    await thinker.reply("general", "I see.")
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.reply("general", "The import ran.")
+    assert "You may write in this thread unasked" in shown(thinker.prompts[-1])
+    thinker.model.replies.append(thought("Well."))
+    await thinker.say("Ben", "general", "@soul thanks", thread=ts)
+    await thinker.reply("general", "Well.")
+    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
+    await turned(thinker, 2 * HOUR, 2)
+    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+    said = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
+    assert {one.get("thread_ts") for one in said} == {ts}
+    assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
+
+
+async def test_in_a_channel_that_is_denied_again_it_says_nothing(thinker: House) -> None:
+    thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
+    await thinker.answered("Ada", "general", "@soul please look at it")
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    await thinker.command("initiative", "deny", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran."))
+    await turned(thinker, 2 * HOUR + 1, 1)
+    assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
+
+
+async def test_not_now_in_a_thread_pauses_its_channel(thinker: House) -> None:
+    thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
+    ts = await thinker.say("Ada", "general", "@soul please look at it")
+    await thinker.reply("general", "I see.")
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran."))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.reply("general", "The import ran.")
+    calls = len(thinker.prompts)
+    await thinker.say("Ben", "general", "@soul not now", thread=ts)
+    await thinker.reply("general", "By myself I won't write")
+    assert len(thinker.prompts) == calls
+    row = await thinker.one("SELECT who, state, pause_ms FROM invitations")
+    assert tuple(row) == ("C0GENERAL", "invited", DAY * 1_000)
+
+
+def wait_until(house: House, local: str) -> None:
+    """Turn the clock to a time of the day where Ada lives."""
+    house.clock.turn((when(local, house.clock.now_ms(), "Europe/Athens") - house.clock.now_ms()) / 1_000)
+
+
+async def begun(house: House, reply: str) -> asyncio.Event:
+    """Let an unasked thought begin, whose answer comes when the event is set."""
+    await planned(house, "the import")
+    may = asyncio.Event()
+    house.model.steps["think"].append(until(may, reply))
+    calls = len(house.prompts)
+    house.clock.turn(2 * HOUR + 1)
+
+    async def thinking() -> bool:
+        return len(house.prompts) > calls
+
+    await house.when(thinking)
+    return may
+
+
+async def counted(house: House, ticks: int) -> None:
+    """Wait until so many unasked thoughts were counted in all."""
+    await turned(house, 0, ticks)
+
+
+async def test_what_is_not_wanted_any_more_when_the_thought_is_ready_is_not_posted(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    may = await begun(thinker, thought("The import ran."))
+    await thinker.change("UPDATE invitations SET state = 'declined'")
+    may.set()
+    await counted(thinker, 1)
+    assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
+    row = await thinker.one("SELECT spoke, output FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert (row["spoke"], "import ran" in row["output"]) == (0, False)
+    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
+    assert not await thinker.rows("SELECT 1 FROM initiatives")
+
+
+async def test_what_another_conversation_said_meanwhile_counts_for_the_day(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    may = await begun(thinker, thought("The import ran."))
+    now = thinker.clock.now_ms()
+    await thinker.change(
+        "INSERT INTO initiatives (soul, workspace, conversation, who, person, at_ms)"
+        " VALUES ('tess', 'T0LOCAL', 'tess/T0LOCAL/D0ADA/', 'U0ADA', 'U0ADA', ?)",
+        now,
+    )
+    may.set()
+    await counted(thinker, 1)
+    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+
+
+async def test_a_thought_that_a_daemon_left_unfinished_is_not_said_in_quiet_hours_but_after_them(
+    empty_house: House,
+) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    at_night = ALONE | {"quiet_hours": "20:00-08:00"}
+    await empty_house.start(**at_night)
+    wait_until(empty_house, "17:59")
+    await empty_house.answered("Ada", "dm", "follow up on")
+    await begun(empty_house, thought("never"))
+    await empty_house.stop()
+    empty_house.clock.turn(120)
+    calls = len(empty_house.prompts)
+    await empty_house.start(**at_night)
+
+    async def put_off() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
+
+    await empty_house.when(put_off)
+    assert len(empty_house.prompts) == calls, "no model is asked for it"
+    empty_house.model.replies.append(thought("The import ran."))
+    empty_house.clock.turn(12 * HOUR)
+    await empty_house.reply("D0ADA", "The import ran.")
+
+
+async def test_a_promise_that_a_daemon_left_unfinished_is_kept_after_quiet_hours(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    at_night = ALONE | {"quiet_hours": "20:00-08:00"}
+    await empty_house.start(**at_night)
+    wait_until(empty_house, "17:59")
+    promise = adding("the import", due="in 2h", follow_up=True)
+    empty_house.model.replies.append(thought("I will.", goal_updates=[promise]))
+    await empty_house.answered("Ada", "dm", "the import, please")
+    may = asyncio.Event()
+    empty_house.model.steps["think"].append(until(may, thought("The import ran at night.")))
+    empty_house.clock.turn(2 * HOUR + 1)
+
+    async def thinking() -> bool:
+        return len(empty_house.prompts) == 2
+
+    await empty_house.when(thinking)
+    empty_house.clock.turn(60)
+    may.set()
+
+    async def put_off() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
+
+    await empty_house.when(put_off)
+    assert await refusals(empty_house) == '[["external_speech", "quiet"]]'
+    empty_house.model.replies.append(thought("The import ran."))
+    empty_house.clock.turn(12 * HOUR)
+    await empty_house.reply("D0ADA", "The import ran.")
+    assert not any("at night" in one for one in await empty_house.replies("D0ADA"))
+
+
+async def test_the_export_says_how_it_stands_and_when_it_wrote_and_forget_me_takes_all(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    await thinker.answered("Ada", "dm", "export my memory")
+    (file,) = await shared_files(thinker)
+    held = json.loads(content_of(thinker, file["id"]))
+    (invitation_,) = held["invitation"]
+    assert (invitation_["state"], invitation_["how"]) == ("invited", "phrase")
+    assert [one["promised"] for one in held["written_unasked"]] == [0]
+    await thinker.answered("Ada", "dm", "forget me")
+    await thinker.answered("Ada", "dm", "yes, forget me")
+    for table in ("invitations", "initiatives"):
+        assert not await thinker.rows(f"SELECT 1 FROM {table}")

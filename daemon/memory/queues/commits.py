@@ -57,7 +57,7 @@ class Commits(WorkerStore):
 
         async def unit(transaction: Transaction, effect: CycleEffect = effect) -> Delivery | None:
             await require_claim(transaction, effect.claim)
-            effect = await as_may_be_said(transaction, effect, now)
+            whole, effect = effect, await as_may_be_said(transaction, effect, now)
             await _require_unchanged(transaction, effect)
             await require_no_narrowing(transaction, self._worker.workspace, effect.claim.narrowed)
             await require_rooms(transaction, self._worker.workspace, effect.recipient, effect.rooms)
@@ -81,7 +81,7 @@ class Commits(WorkerStore):
             if effect.asker is not None:
                 for act in effect.acts:
                     await act.perform(transaction, effect.asker, now)
-            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now)
+            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now, silenced=effect is not whole)
             ended = await note_visit(transaction, effect.claim.conversation, effect.visit_note, len(effect.turns), now)
             for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):
                 turn, lull = effect.claim.version + 1, effect.lulls.get(kind, 0)

@@ -149,8 +149,13 @@ async def settle_ticks(
     claimed: Sequence[InboxMessage],
     dismissed: Mapping[str, Dismissal],
     now: int,
+    *,
+    silenced: bool = False,
 ) -> None:
-    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
+    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again.
+
+    `silenced`: words about them were ready that may not be said by now.
+    """
     for message in claimed:
         if message.perception.process != REFLECTING:
             continue
@@ -159,7 +164,7 @@ async def settle_ticks(
         skipped = _why_skipped(dismissed[message.id]) if message.id in dismissed else ""
         said = "" if skipped else await _digest(transaction, message)
         for row in rows:
-            pause = await _owed_after(transaction, row, message, skipped, now)
+            pause = await _owed_after(transaction, row, message, "words" if silenced else skipped, now)
             if pause is None:
                 pause = await _pause(transaction, row, skipped, said, now)
             await transaction.run(
