@@ -70,8 +70,38 @@ class QuietHours:
         quiet = (after and before) if self.begin < self.end else self.begin != self.end and (after or before)
         return when(f"{self.end // 60:02}:{self.end % 60:02}", at_ms, zone) if quiet else at_ms
 
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        ends = (f"{one // 60:02}:{one % 60:02}" for one in (self.begin, self.end))
+        return "-".join(ends) if self.begin != self.end else ""
+
 
 NEVER_QUIET: Final = QuietHours()
+
+
+@dataclass(frozen=True, slots=True)
+class QuietThere:
+    """Quiet hours in a zone, as a post carries them that nobody asked for."""
+
+    hours: QuietHours = NEVER_QUIET
+    zone: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `str` gives."""
+        hours, _, zone = text.partition(" ")
+        return cls(QuietHours.parse(hours), zone)
+
+    def __str__(self) -> str:
+        """As `parse` reads it; empty where it is never quiet."""
+        return f"{self.hours} {self.zone}" if str(self.hours) else ""
+
+    def over(self, at_ms: int) -> int:
+        """The first moment (ms, UTC) from `at_ms` on at which it isn't quiet there."""
+        return self.hours.over(at_ms, self.zone)
+
+
+NEVER_QUIET_THERE: Final = QuietThere()
 
 
 @dataclass(frozen=True, slots=True)

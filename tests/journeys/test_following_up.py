@@ -482,3 +482,35 @@ async def test_the_export_says_how_it_stands_and_when_it_wrote_and_forget_me_tak
     await thinker.answered("Ada", "dm", "yes, forget me")
     for table in ("invitations", "initiatives"):
         assert not await thinker.rows(f"SELECT 1 FROM {table}")
+
+
+@pytest.mark.parametrize("promised", [False, True])
+async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house: House, *, promised: bool) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE | {"quiet_hours": "20:00-08:00"})
+    wait_until(empty_house, "17:59")
+    if not promised:
+        await empty_house.answered("Ada", "dm", "follow up on")
+    goal = adding("the import", due="in 2h", follow_up=promised)
+    empty_house.model.replies.append(thought("I see.", goal_updates=[goal]))
+    await empty_house.answered("Ada", "dm", "the import, please")
+    await empty_house.people.fault("chat.postMessage", status=429, retry_after=120, times=1)
+    empty_house.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    empty_house.clock.turn(2 * HOUR + 1)
+
+    async def postponed() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM outbox WHERE state = 'pending' AND not_before > 0"))
+
+    await empty_house.when(postponed)
+    empty_house.clock.turn(150)
+
+    async def waits() -> bool:
+        return any(event == "outbox.quiet" for event, _ in empty_house.events.emitted)
+
+    await empty_house.when(waits)
+    empty_house.clock.turn(12 * HOUR + 60)
+    if promised:
+        await empty_house.reply("D0ADA", "The import ran.")
+    await empty_house.idle()
+    said = [one for one in await empty_house.replies("D0ADA") if "import ran" in one]
+    assert len(said) == promised

@@ -26,7 +26,7 @@ from daemon.memory.queues.person_rooms import require_no_narrowing, require_room
 from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.queues.ticks import settle_ticks
-from daemon.memory.queues.unasked_words import as_may_be_said
+from daemon.memory.queues.unasked_words import as_may_be_said, quiet_of_posts
 from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
@@ -121,6 +121,7 @@ class Commits(WorkerStore):
                 now=now,
                 id=str(claim.conversation),
             )
+        quiet = await quiet_of_posts(transaction, effect)
         for part, body in enumerate(effect.parts):
             last = part == len(effect.parts) - 1
             await transaction.insert(
@@ -145,6 +146,7 @@ class Commits(WorkerStore):
                 state="pending",
                 stopped="closing" if effect.stops else "",
                 unasked=int(effect.unasked),
+                quiet=quiet,
                 created_ms=now,
                 **conversation_columns(claim.conversation),
             )

@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 from typing import Final
 
-from daemon.core.initiative import QuietHours, WhySilent
+from daemon.core.initiative import QuietHours, QuietThere, WhySilent
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.zones import zone_in
@@ -43,6 +43,14 @@ async def must_be_silent(
     if not promised:
         return await why_silent(transaction, conversation, person, now, quiet)
     return "quiet" if quiet.over(now, await zone_in(transaction, conversation.workspace, person)) > now else ""
+
+
+async def quiet_of_posts(transaction: Transaction, effect: CycleEffect) -> str:
+    """In which hours the posts of an effect aren't begun, as their rows say it; empty where somebody waits for them."""
+    if effect.quiet is None or effect.asker is None:
+        return ""
+    zone = await zone_in(transaction, effect.claim.conversation.workspace, effect.asker.person)
+    return str(QuietThere(effect.quiet, zone))
 
 
 def _unsaid(effect: CycleEffect, why: WhySilent) -> CycleEffect:

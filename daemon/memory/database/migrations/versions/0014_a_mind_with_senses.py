@@ -96,6 +96,8 @@ INITIATIVE: tuple[str, ...] = (
     "CREATE INDEX initiatives_by_post ON initiatives (post) WHERE post <> ''",
     # Which of them spoke of the matter last.
     "ALTER TABLE ticks ADD COLUMN spoken INTEGER NOT NULL DEFAULT 0",
+    # In which hours and zone a post isn't begun, since nobody asked for it: `20:00-08:00 Europe/Berlin`.
+    "ALTER TABLE outbox ADD COLUMN quiet TEXT NOT NULL DEFAULT ''",
 )
 
 IDENTITY: tuple[str, ...] = ()
