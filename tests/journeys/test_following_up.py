@@ -514,3 +514,28 @@ async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house:
     await empty_house.idle()
     said = [one for one in await empty_house.replies("D0ADA") if "import ran" in one]
     assert len(said) == promised
+
+
+async def test_below_level_two_it_says_nothing_of_its_own_accord_and_does_not_ask(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await thinker.command("mind", "authority", "set", "initiative", "1", "--why", "too chatty", "--soul", "tess")
+    await planned(thinker, "the import")
+    thinker.model.replies.append(thought("The import ran."))
+    await turned(thinker, 2 * HOUR + 1, 1)
+    assert await refusals(thinker) == '[["external_speech", "authority"]]'
+    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
+
+
+async def test_the_one_invitation_is_found_by_two_daemons_and_used_once(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await planned(thinker, "the import")
+    await thinker.stop()
+    thinker.clock.turn(2 * HOUR + 1)
+    thinker.model.replies += [thought("The import ran.", goal_updates=[done("G1")])] * 2
+    await thinker.start(**ALONE)
+    await thinker.start(**ALONE)
+    await thinker.reply("D0ADA", "import ran")
+    thinker.clock.turn(10)
+    await thinker.idle()
+    assert sum("import ran" in one for one in await thinker.replies("D0ADA")) == 1
+    assert len(await thinker.rows("SELECT 1 FROM initiatives")) == 1
