@@ -518,8 +518,8 @@ async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house:
 
 async def test_below_level_two_it_says_nothing_of_its_own_accord_and_does_not_ask(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
-    await thinker.command("mind", "authority", "set", "initiative", "1", "--why", "too chatty", "--soul", "tess")
     await planned(thinker, "the import")
+    await thinker.command("mind", "authority", "set", "initiative", "1", "--why", "too chatty", "--soul", "tess")
     thinker.model.replies.append(thought("The import ran."))
     await turned(thinker, 2 * HOUR + 1, 1)
     assert await refusals(thinker) == '[["external_speech", "authority"]]'
