@@ -31,6 +31,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "thoughts": "Show the stream of thought of a soul that thinks whole thoughts.",
         "mind": "Show what a mind holds, the forms of a thought, and what it may do by itself.",
         "goals": "Show what a soul means to do, give it a goal, or close one.",
+        "initiative": "Show to whom a soul may write unasked, or decide it for a channel's threads.",
         "predictions": "Show what a soul expects, and what came of it.",
         "calibration": "Show how well a soul foresees what comes.",
         "passport": "Write all memories into files, bring such files back, or check them.",

@@ -28,6 +28,16 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "follow_up_off": "All right: I won't write to you by myself, but for what I promised.",
         "follow_up_never": "I don't think by myself here, so I never write to anybody unasked.",
         "follow_up_not_here": "I can't write to you by myself here.",
+        "follow_up_is_paused": "You invited me to write to you by myself in our direct messages; I pause until {when}. "
+        "`follow up off` ends it, `follow up on` ends the pause.",
+        "not_now_paused": "All right. By myself I won't write anything of this kind before {when}.",
+        "may_i_follow_up": "May I write to you here by myself when something is due or came otherwise than expected? "
+        "That is twice a day at most, and never in quiet hours. I ask this once; `follow up on` and `follow up off` "
+        "decide it at any time.",
+        "invite_yes": "Yes",
+        "invite_yes_label": "Yes: you may write to me by yourself",
+        "invite_no": "No",
+        "invite_no_label": "No: don't write to me by yourself",
         "follow_up_is_on": "You invited me to write to you by myself in our direct messages; `follow up off` ends it.",
         "follow_up_is_off": "I don't write to you by myself, but for what I promised; `follow up on` invites me to.",
         "expected_by_rule": "{id} is decided by what happens, and not by words.",

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.errors import DaemonError
+from daemon.core.initiative import INVITING, NO, YES
 from daemon.core.sessions import Visibility
 
 LIVES_MS: Final = 10 * 60_000
@@ -99,6 +100,8 @@ class Paired:
 
 def answers_to(approval: str) -> tuple[str, ...]:
     """What a person may answer to a question for permission, in the order of the buttons."""
+    if approval.startswith(INVITING):
+        return YES, NO
     return (*CHOICES, "refuse") if approval.startswith(BUTTON) else ("approve", "refuse")
 
 

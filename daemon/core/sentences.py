@@ -317,6 +317,7 @@ LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
     | {"feedback_title", "feedback_ask", "feedback_send", "feedback_close"}
     | {"thinking", "cards_begun", "because_shortcut", "ask_about_shortcut", "ask_about_title", "ask_about_send"}
+    | {"invite_yes", "invite_yes_label", "invite_no", "invite_no_label"}
     | {"away_yes", "away_no", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
     | {"step_title", "step_question", "step_answer"}
     | {"home_correct", "home_correct_ask", "home_correct_send", "home_forget", "home_pause", "home_resume"}

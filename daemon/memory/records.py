@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
+from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.posts import Nod, Post
@@ -322,6 +323,7 @@ class Delivery:
     platform answered but did not do. `note`: it is a line of the daemon's own about another post. `emptied`: it lost
     its words while it waited, so that it can be found, and never sent. `halted`: a person stopped its reply, so that no
     more of it is sent. `unasked`: no one waits for it, so that where it can't be posted it leaves no note.
+    In `quiet` hours it isn't sent.
     """
 
     post: Post
@@ -337,6 +339,7 @@ class Delivery:
     emptied: bool = False
     halted: bool = False
     unasked: bool = False
+    quiet: QuietThere = NEVER_QUIET_THERE
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
@@ -375,4 +378,5 @@ class Delivery:
             emptied=bool(row["cleared"]),
             halted=row["stopped"] == "halted",
             unasked=bool(row["unasked"]),
+            quiet=QuietThere.parse(row["quiet"]),
         )

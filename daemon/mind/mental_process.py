@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import ChannelRefused
-from daemon.core.initiative import NEVER_QUIET, QuietHours
+from daemon.core.initiative import NEVER_QUIET, QuietHours, WhySilent
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.phrases import Phrase
@@ -137,6 +137,7 @@ class CurrentCycle:
     becomes of it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well.
     `promises` is how many things more it may promise the person here, None where it may promise nothing; in `quiet`
     hours it says nothing unasked. `labels` say what the newest words and readings are about, by their text.
+    `silent_for` is why a thought of its own accord may say nothing, empty where it may.
     """
 
     limits: Limits | None
@@ -160,6 +161,7 @@ class CurrentCycle:
     promises: int | None = None
     quiet: QuietHours = NEVER_QUIET
     labels: Mapping[str, str] = field(default_factory=dict)
+    silent_for: WhySilent = "not_invited"
 
 
 @dataclass(frozen=True, slots=True)

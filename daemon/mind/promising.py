@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from daemon.core.initiative import EARLY, INVITED, PROMISED
-from daemon.core.perception import Perception
+from daemon.core.initiative import EARLY, PROMISED
+from daemon.core.perception import Perception, Place
 from daemon.core.ports.models import PROMISED_HERE
 from daemon.core.sentences import Words
 from daemon.core.text import one_line, shortened
@@ -29,6 +29,9 @@ if that isn't it yet. What you promised:)"""
 _INVITED: Final = """\
 (They invited you to write to them unasked. What you write in external_speech is posted to them now, in a few \
 sentences; leave it empty unless they would want to know it now.)"""
+_INVITED_HERE: Final = """\
+(You may write in this thread unasked. What you write in external_speech is posted here now, for all who read here, in \
+a few sentences; leave it empty unless they would want to know it now.)"""
 
 
 def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
@@ -41,14 +44,9 @@ def due_early(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
     return _named(perception, EARLY, at_hand)
 
 
-def is_invited(perception: Perception) -> bool:
-    """Whether the person there wants to hear from the soul unasked, and may now."""
-    return perception.params.get(INVITED) is True
-
-
-def with_invitation(memory: WorkingMemory) -> WorkingMemory:
+def with_invitation(memory: WorkingMemory, place: Place) -> WorkingMemory:
     """The memory with a sentence that something may be said."""
-    return memory.with_memory(Memory(Role.SYSTEM, _INVITED))
+    return memory.with_memory(Memory(Role.SYSTEM, _INVITED if place is Place.DM else _INVITED_HERE))
 
 
 def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: str = _OPENING) -> WorkingMemory:

@@ -1,8 +1,9 @@
 """A whole thought that is unasked (seed 002): it is silent whatever it says, but for what was promised or invited."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
+from daemon.core.authority import Function, Level
 from daemon.core.errors import MalformedReply
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
@@ -10,7 +11,6 @@ from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.promising import (
     due_early,
-    is_invited,
     promised_by_now,
     said_for_it,
     with_early,
@@ -24,6 +24,7 @@ from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
 from daemon.mind.thought import CognitiveOutput, Refused
 from daemon.mind.thought.occasion import occasion_of
+from daemon.mind.thought.reading import Reason
 from daemon.mind.thought_input import given_to
 from daemon.soul_engine import with_stance
 
@@ -38,16 +39,15 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     """
     context.motor.keep_silence(Silence.UNSEEN)
     context = replace(context, memory=with_occasion(context.memory, context.perception))
-    invited = is_invited(context.perception) and context.cycle.thoughts.authority.takes_initiative
     promised = promised_by_now(context.perception, context.cycle.at_hand)
     early = due_early(context.perception, context.cycle.at_hand)
+    why_not = "" if promised or early else _why_silent(context)
     if promised:
         context = replace(context, memory=with_promises(context.memory, promised))
     elif early:
         context = replace(context, memory=with_early(context.memory, early))
-    elif invited:
-        context = replace(context, memory=with_invitation(context.memory))
-    may_speak = bool(promised or early) or invited
+    elif not why_not:
+        context = replace(context, memory=with_invitation(context.memory, context.perception.place))
     reading = await reading_tools_of(context)
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
@@ -60,7 +60,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
             context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
             context.motor.think(_degraded(context))
             break
-        thought = considered if may_speak else _unsaid(considered)
+        thought = _unsaid(considered, why_not) if why_not else considered
         context.motor.settle(thought.reply, cut=thought.cut)
         used = await reading.use(context, thought.output, looks=may_look)
         take_effect(context, thought, used, shown)
@@ -72,12 +72,18 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     return context.memory
 
 
-def _unsaid(thought: Considered) -> Considered:
-    """The thought without its speech, which nobody invited."""
+def _why_silent(context: ProcessContext) -> Reason | Literal[""]:
+    """Why nothing may be said of its own accord; empty where something may."""
+    allowed = context.cycle.thoughts.authority.level(Function.INITIATIVE) >= Level.CHECKED
+    return context.cycle.silent_for if allowed else "authority"
+
+
+def _unsaid(thought: Considered, why: Reason) -> Considered:
+    """The thought without its speech, for which there is no invitation now."""
     output = thought.output
     if not output.external_speech:
         return thought
-    refused = (*thought.read.refused, Refused(_SPEECH, "not_invited"))
+    refused = (*thought.read.refused, Refused(_SPEECH, why))
     return Considered(replace(thought.read, output=output.model_copy(update={_SPEECH: None}), refused=refused))
 
 

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import (
     CapMet,
-    ConfigError,
-    CutShort,
     DaemonError,
     LostLease,
-    MalformedReply,
-    ModelRefused,
     ModelUnavailable,
-    NoAccess,
     NotDelivered,
     StoreBusy,
     StoreError,
@@ -28,10 +23,12 @@ from daemon.core.tempo import Skipped
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
+from daemon.memory.queues.invitations import AskedBefore
 from daemon.memory.queues.promises import TooManyPromises
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
+from daemon.runtime.apologies import LATER, apology_for
 from daemon.runtime.askable import to_be_asked
 from daemon.runtime.away import away_note
 from daemon.runtime.cue_reports import find_what_came_up, line_of
@@ -39,6 +36,7 @@ from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.initiative import waits_for_the_day
 from daemon.runtime.other_daemons import watch_other_daemons
 from daemon.runtime.out_of_money import cap_words
 from daemon.runtime.passing_on import pass_on
@@ -53,17 +51,6 @@ from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
-_LATER = Sentence("advice_later")
-_BROKEN = (Sentence("what_broken"), _LATER)
-_APOLOGIES: tuple[tuple[type[Exception], tuple[Sentence, Sentence]], ...] = (  # the first kind that fits counts
-    (ConfigError, (Sentence("what_setup"), Sentence("advice_log"))),
-    (NoAccess, (Sentence("what_setup"), Sentence("advice_log"))),
-    (ModelRefused, (Sentence("what_refused"), Sentence("advice_put_differently"))),
-    (ModelUnavailable, (Sentence("what_unreachable"), _LATER)),
-    (CutShort, (Sentence("what_too_long"), Sentence("advice_ask_less"))),
-    (MalformedReply, (Sentence("what_form"), Sentence("advice_say_again"))),
-    (DaemonError, (Sentence("what_unclear"), _LATER)),
-)
 _RESTLESS = 3  # cycles that an edit voided, after which a message is not thought about in the last third of its time
 
 
@@ -121,6 +108,8 @@ class ConversationHandler:
         crowded = {one.perception.author for one in cycle.messages if one.crowded}
         if crowded.issuperset(one.perception.author for one in cycle.messages):  # another user's is thought about
             return await self._put_off(cycle)
+        if await waits_for_the_day(cycle):
+            return await self._commit_words(cycle, "", ())
         with (
             self._interrupts.attend(str(cycle.claim.conversation)) as cycle.interrupt,
             self._services.at_work.works(cycle.claim.conversation, cycle.readers.audience) as cycle.does,
@@ -212,7 +201,7 @@ class ConversationHandler:
             self._services.emit("cycle.failed", **where, reason="deadline")
             return await self._apologise(cycle, Sentence("what_too_slow"))
         self._services.emit("cycle.failed", **where, kind=type(error).__name__, **_as_fields(error))
-        return await self._apologise(cycle, *_apology_for(error))
+        return await self._apologise(cycle, *apology_for(error))
 
     async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
         """End an unasked thought that could not be thought."""
@@ -318,7 +307,7 @@ class ConversationHandler:
         thread = thread if thread != asked.ts else ""
         return await self._services.channel.whisper(key, asked.author, said, thread=thread)
 
-    async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = _LATER) -> Delivery | None:
+    async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = LATER) -> Delivery | None:
         """Reply with an apology in place of an answer."""
         words = cycle.words
         apology = words.say("apology", what=words.tell(what), advice=words.tell(advice), reference=cycle.trace_id)
@@ -370,7 +359,7 @@ class ConversationHandler:
         """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
-        if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame | TooManyPromises):
+        if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame | TooManyPromises | AskedBefore):
             text_changed = isinstance(lost, Superseded)
             await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:
@@ -393,8 +382,3 @@ def _counts_at_all(message: InboxMessage) -> bool:
 def _as_fields(error: Exception) -> dict[str, object]:
     """An error as fields of an event: our own as its reason, any other whole, which the log shortens."""
     return {"reason": str(error)} if isinstance(error, DaemonError) else {"error": error}
-
-
-def _apology_for(error: Exception) -> tuple[Sentence, Sentence]:
-    """The apology's reason and advice; the details are in the log under the reference."""
-    return next((words for kind, words in _APOLOGIES if isinstance(error, kind)), _BROKEN)

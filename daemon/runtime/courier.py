@@ -133,11 +133,23 @@ class Courier:
             return await self._halted(delivery, post)
         if _changes_a_message(post):
             return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
-        if self._age(delivery) > (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after):
+        if self._is_too_old(delivery):
             await self._give_up(delivery, "expired", "too old to be sent", Note.EXPIRED)
             self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None
-        return post
+        return await self._unless_quiet(delivery, post)
+
+    async def _unless_quiet(self, delivery: Delivery, post: Post) -> Post | None:
+        """A post that nobody asked for, unless quiet hours began meanwhile: a promised one waits for their end."""
+        now = self._clock.now_ms()
+        if (over := delivery.quiet.over(now)) <= now:
+            return post
+        if delivery.unasked:
+            await self._outbox.drop(delivery, "quiet hours began before it could be sent")
+        else:
+            await self._outbox.postpone(delivery, (over - now) / 1000, doubtful=False, reason="quiet hours")
+        self._emit("outbox.quiet", key=post.key)
+        return None
 
     async def _withdrawn(self, delivery: Delivery, post: Post) -> Post | None:
         """What deletes a post that was taken back; None where nothing of it is visible."""
@@ -240,6 +252,13 @@ class Courier:
         """Whether a draft was tried in vain for long enough."""
         tries = delivery.draft_tries
         return tries >= _DRAFT_TRIES or (tries > 0 and self._age(delivery) >= _DRAFT_SECONDS)
+
+    def _is_too_old(self, delivery: Delivery) -> bool:
+        """Whether a post is not sent any more; one that waited for the end of quiet hours has its time after them."""
+        lives_ms = (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after) * 1000
+        until = delivery.created_ms + lives_ms
+        over = delivery.quiet.over(int(until))
+        return self._clock.now_ms() > (over + lives_ms if over > until else until)
 
     def _age(self, delivery: Delivery) -> float:
         return (self._clock.now_ms() - delivery.created_ms) / 1000

@@ -21,6 +21,7 @@ from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.runtime.house_lists import list_below
+from daemon.runtime.initiative import ask_for_invitation
 from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.repeating import bring_up_apart
@@ -66,6 +67,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         motor.show_below(came_up)
     list_below(cycle, motor)
     tell_of_promises(cycle, motor)
+    await ask_for_invitation(cycle, context, motor)
     await services.names.learn((motor.reply,))
     motor.rewrite(services.names.in_reply)
     motor.rewrite(lambda reply: with_sources(reply, cycle.found, motor.words))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from daemon.core.initiative import PROMISED
 from daemon.core.inner_room import is_inner
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.models import ModelRole
@@ -156,6 +157,8 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
         dates=dict(cycle.dates),
         acts=(*said_to_souls(cycle, parts), *promises_kept(cycle, parts)),
+        quiet=services.quiet_hours if cycle.is_tick else None,
+        unasked=cycle.is_tick and PROMISED not in cycle.newest.params,
         used_tools=frozenset(cycle.used_tools),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
         cap_shown_day=cycle.cap_shown_day,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from daemon.core.initiative import MOST_PROMISED, PROMISED
 from daemon.core.perception import Modality, Place
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
-from daemon.memory.queues.invitations import SpokeUnasked
+from daemon.memory.queues.initiatives import SpokeUnasked
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
 from daemon.memory.records import Speaks, Turn, TurnKind
@@ -46,10 +46,12 @@ def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tupl
 
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
     """What is stored where these parts are words that were promised."""
-    if not (parts and cycle.is_tick):
+    if not parts or not cycle.is_tick:
         return ()
-    kept = promised_by_now(cycle.newest, cycle.at_hand) or due_early(cycle.newest, cycle.at_hand)
-    return (PromisesKept(tuple(one.id for one in kept)),) if kept else (SpokeUnasked(),)
+    due = promised_by_now(cycle.newest, cycle.at_hand)
+    kept = due or due_early(cycle.newest, cycle.at_hand)
+    spoke = SpokeUnasked(cycle.claim.key(0), tuple(one.id for one in cycle.messages), promised=bool(kept))
+    return (PromisesKept(tuple(one.id for one in kept), early=not due), spoke) if kept else (spoke,)
 
 
 async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:

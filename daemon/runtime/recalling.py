@@ -22,6 +22,7 @@ from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
 from daemon.mind.extended import wishes_of
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
+from daemon.mind.promising import promised_by_now
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.looked_up import source_id
@@ -33,6 +34,7 @@ from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.following_links import follow_links
+from daemon.runtime.initiative import why_silent
 from daemon.runtime.looking_beside import look_beside
 from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
@@ -141,6 +143,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         thinks_unasked=services.tick_budget(soul) is not None,
         promises=await room_for_promises(cycle, soul),
         quiet=services.quiet_hours,
+        silent_for=await why_silent(cycle, promised=bool(promised_by_now(cycle.newest, cycle.at_hand))),
     )
 
 

@@ -1,13 +1,19 @@
 """A person invites a soul to write to them unasked: by a phrase, seldom, and never in quiet hours."""
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
 
+from daemon.core.timetable import when
 from tests.given import shown
 from tests.journeys.house import House
+from tests.journeys.own_memory import content_of, shared_files
+from tests.journeys.presses import offered
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
+from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
 ALONE: dict[str, Any] = {
@@ -63,7 +69,7 @@ async def test_an_invited_soul_writes_in_the_direct_messages_and_once_until_it_i
     thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
     await turned(thinker, 2 * HOUR, 2)
     row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert row["refused"] == '[["external_speech", "not_invited"]]'
+    assert row["refused"] == '[["external_speech", "rate"]]'
     assert not any("The report" in one for one in await thinker.replies("D0ADA"))
 
 
@@ -119,3 +125,417 @@ async def test_it_says_how_it_stands(thinker: House) -> None:
     assert "`follow up on` invites me" in await thinker.answered("Ada", "dm", "follow up status")
     await thinker.answered("Ada", "dm", "follow up on")
     assert "You invited me" in await thinker.answered("Ada", "dm", "follow up status")
+
+
+async def spoken(house: House, number: int = 1, *, words: str = "Word") -> dict[str, Any]:
+    """Have an invited soul say something by itself; gives its post."""
+    await planned(house, f"matter {number}")
+    house.model.replies.append(thought(f"{words} {number}."))
+    house.clock.turn(2 * HOUR + 1)
+    return await house.reply("D0ADA", f"{words} {number}.")
+
+
+async def refusals(house: House) -> str:
+    """What of the newest thought was refused."""
+    return str((await house.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1"))["refused"])
+
+
+async def invitation(house: House) -> tuple[object, ...]:
+    """How it stands with the only person."""
+    return tuple(await house.one("SELECT state, how, granted_by, pause_ms FROM invitations WHERE who = 'U0ADA'"))
+
+
+async def judged(house: House, value: str = "bad") -> None:
+    """Wait until somebody's judgement is kept."""
+
+    async def kept() -> bool:
+        return bool(await house.rows("SELECT 1 FROM feedback WHERE value = ?", value))
+
+    await house.when(kept)
+
+
+async def test_not_now_pauses_without_a_call_and_drops_the_matter(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    calls = len(thinker.prompts)
+    assert "By myself I won't write" in await thinker.answered("Ada", "dm", "not now")
+    assert len(thinker.prompts) == calls
+    assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
+    assert "I pause until" in await thinker.answered("Ada", "dm", "follow up status")
+    thinker.clock.turn(20 * HOUR)
+    await thinker.idle()
+    assert len(thinker.prompts) == calls, "its goal is open, but the matter is dropped"
+    thinker.model.replies.append(thought("Talk."))
+    assert await thinker.answered("Ada", "dm", "not now") == "Talk."
+
+
+async def test_in_a_pause_it_thinks_and_says_nothing_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    await thinker.answered("Ada", "dm", "not now")
+    await planned(thinker, "matter 2")
+    thinker.model.replies.append(thought("Word 2.", goal_updates=[done("G2")]))
+    await turned(thinker, 2 * HOUR + 1, 2)
+    assert await refusals(thinker) == '[["external_speech", "not_now"]]'
+    thinker.clock.turn(DAY)
+    await thinker.idle()
+    await spoken(thinker, 3)
+    await thinker.answered("Ada", "dm", "not now")
+    assert (await invitation(thinker))[3] == 2 * DAY * 1_000
+    await thinker.answered("Ada", "dm", "follow up on")
+    assert (await invitation(thinker))[3] == 0, "who invites it again begins anew"
+
+
+@pytest.mark.parametrize("by", ["button", "reaction"])
+async def test_a_bad_mark_pauses_once(thinker: House, by: str) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    post = await spoken(thinker)
+    await thinker.idle()
+    if by == "button":
+        await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    else:
+        await thinker.people.react("Ada", "dm", post["ts"], "thumbsdown")
+    await judged(thinker)
+    assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "good")
+    await judged(thinker, "good")
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker)
+    assert (await invitation(thinker))[3] == DAY * 1_000
+
+
+async def test_a_bad_mark_at_an_answer_that_was_asked_for_pauses_nothing(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await planned(thinker, "matter 1")
+    post = await thinker.reply("D0ADA", "I see.")
+    await thinker.idle()
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker)
+    assert (await invitation(thinker))[3] == 0
+
+
+async def test_a_bad_mark_at_a_kept_promise_counts_as_well(thinker: House) -> None:
+    thinker.model.replies.append(thought("I will.", goal_updates=[adding("the import", due="in 2h", follow_up=True)]))
+    await thinker.answered("Ada", "dm", "the import, please")
+    thinker.model.replies.append(thought("The import ran."))
+    thinker.clock.turn(2 * HOUR + 1)
+    post = await thinker.reply("D0ADA", "The import ran.")
+    await thinker.idle()
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker)
+    assert await invitation(thinker) == ("unasked", "", "", DAY * 1_000)
+
+
+async def test_what_nobody_answers_twice_in_a_row_pauses(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    promised = adding("the report", due="in 3h", follow_up=True)
+    thinker.model.replies.append(
+        thought("I see.", goal_updates=[adding("the import", due="in 2h"), promised, adding("the docs", due="in 4h")])
+    )
+    await thinker.answered("Ada", "dm", "please look at it")
+    said = ((2 * HOUR + 1, "The import ran.", "G2"), (HOUR, "The report is there.", "G1"))  # promises come first
+    for seconds, words, goal in said:
+        thinker.model.replies.append(thought(words, goal_updates=[done(goal)]))
+        thinker.clock.turn(seconds)
+        await thinker.reply("D0ADA", words)
+    thinker.model.replies.append(thought("The docs are there."))
+    await turned(thinker, HOUR, 3)
+    assert await refusals(thinker) == '[["external_speech", "not_now"]]'
+    assert (await invitation(thinker))[3] == DAY * 1_000
+
+
+async def visited(house: House, times: int) -> str:
+    """Visit the soul so many times, days apart; gives the last reply."""
+    reply = ""
+    for number in range(times):
+        house.clock.turn(3 * DAY)
+        house.model.replies.append(thought(f"Hello {number}."))
+        reply = await house.answered("Ada", "dm", f"hello {number}")
+    return reply
+
+
+VISITS: dict[str, Any] = ALONE | {"visit_silence": DAY}
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_after_three_visits_it_asks_once_and_a_click_decides(empty_house: House, answer: str) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**VISITS)
+    assert "May I write to you here by myself" not in await visited(empty_house, 3)
+    assert "May I write to you here by myself" in await visited(empty_house, 1)
+    post = await empty_house.reply("D0ADA", "May I write")
+    assert offered(post) == ["Yes", "No"]
+    await empty_house.idle()
+    calls = len(empty_house.prompts)
+    await empty_house.people.click("Ada", "dm", post["ts"], f"soul_invite_{answer}")
+    await empty_house.reply("D0ADA", "I'll write to you here" if answer == "yes" else "I won't write to you by myself")
+    assert len(empty_house.prompts) == calls
+    assert await invitation(empty_house) == ("invited" if answer == "yes" else "declined", "click", "U0ADA", 0)
+    assert "May I write" not in await visited(empty_house, 3)
+
+
+async def test_a_forged_click_of_another_person_decides_nothing(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**VISITS)
+    await visited(empty_house, 4)
+    post = await empty_house.reply("D0ADA", "May I write")
+    await empty_house.idle()
+    row = await empty_house.one("SELECT id FROM approvals")
+    payload = {
+        "type": "block_actions",
+        "user": {"id": await empty_house.person("Ben"), "team_id": "T0LOCAL"},
+        "team": {"id": "T0LOCAL"},
+        "channel": {"id": "D0ADA"},
+        "container": {"type": "message", "message_ts": post["ts"], "channel_id": "D0ADA"},
+        "actions": [
+            {
+                "type": "button",
+                "action_id": "soul_invite_yes",
+                "value": f"invite_yes:{row['id']}",
+                "action_ts": empty_house.ts(),
+            }
+        ],
+    }
+    await empty_house.people.emit_envelope({"type": "interactive", "envelope_id": "forged", "payload": payload})
+
+    async def recorded() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM audit WHERE act = 'approval.ignored'"))
+
+    await empty_house.when(recorded)
+    assert (await invitation(empty_house))[0] == "unasked"
+
+
+async def test_it_asks_nobody_who_has_decided_or_where_it_does_not_think_by_itself(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**VISITS)
+    await empty_house.answered("Ada", "dm", "follow up off")
+    assert "May I write" not in await visited(empty_house, 4)
+    await empty_house.change("DELETE FROM invitations")
+    await empty_house.restart(**VISITS | {"cycle_enabled": False})
+    assert "May I write" not in await visited(empty_house, 2)
+
+
+async def test_in_an_allowed_channel_it_speaks_once_a_day_in_a_thread_that_it_takes_part_in(thinker: House) -> None:
+    thinker.model.replies.append(
+        thought("I see.", goal_updates=[adding("the import", due="in 2h"), adding("the report", due="in 4h")])
+    )
+    ts = await thinker.say("Ada", "general", "@soul please look at it")
+    await thinker.reply("general", "I see.")
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.reply("general", "The import ran.")
+    assert "You may write in this thread unasked" in shown(thinker.prompts[-1])
+    thinker.model.replies.append(thought("Well."))
+    await thinker.say("Ben", "general", "@soul thanks", thread=ts)
+    await thinker.reply("general", "Well.")
+    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
+    await turned(thinker, 2 * HOUR, 2)
+    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+    said = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
+    assert {one.get("thread_ts") for one in said} == {ts}
+    assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
+
+
+async def test_in_a_channel_that_is_denied_again_it_says_nothing(thinker: House) -> None:
+    thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
+    await thinker.answered("Ada", "general", "@soul please look at it")
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    await thinker.command("initiative", "deny", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran."))
+    await turned(thinker, 2 * HOUR + 1, 1)
+    assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
+
+
+async def test_not_now_in_a_thread_pauses_its_channel(thinker: House) -> None:
+    thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
+    ts = await thinker.say("Ada", "general", "@soul please look at it")
+    await thinker.reply("general", "I see.")
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran."))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.reply("general", "The import ran.")
+    calls = len(thinker.prompts)
+    await thinker.say("Ben", "general", "@soul not now", thread=ts)
+    await thinker.reply("general", "By myself I won't write")
+    assert len(thinker.prompts) == calls
+    row = await thinker.one("SELECT who, state, pause_ms FROM invitations")
+    assert tuple(row) == ("C0GENERAL", "invited", DAY * 1_000)
+
+
+def wait_until(house: House, local: str) -> None:
+    """Turn the clock to a time of the day where Ada lives."""
+    house.clock.turn((when(local, house.clock.now_ms(), "Europe/Athens") - house.clock.now_ms()) / 1_000)
+
+
+async def begun(house: House, reply: str) -> asyncio.Event:
+    """Let an unasked thought begin, whose answer comes when the event is set."""
+    await planned(house, "the import")
+    may = asyncio.Event()
+    house.model.steps["think"].append(until(may, reply))
+    calls = len(house.prompts)
+    house.clock.turn(2 * HOUR + 1)
+
+    async def thinking() -> bool:
+        return len(house.prompts) > calls
+
+    await house.when(thinking)
+    return may
+
+
+async def counted(house: House, ticks: int) -> None:
+    """Wait until so many unasked thoughts were counted in all."""
+    await turned(house, 0, ticks)
+
+
+async def test_what_is_not_wanted_any_more_when_the_thought_is_ready_is_not_posted(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    may = await begun(thinker, thought("The import ran."))
+    await thinker.change("UPDATE invitations SET state = 'declined'")
+    may.set()
+    await counted(thinker, 1)
+    assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
+    row = await thinker.one("SELECT spoke, output FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert (row["spoke"], "import ran" in row["output"]) == (0, False)
+    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
+    assert not await thinker.rows("SELECT 1 FROM initiatives")
+
+
+async def test_what_another_conversation_said_meanwhile_counts_for_the_day(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    may = await begun(thinker, thought("The import ran."))
+    now = thinker.clock.now_ms()
+    await thinker.change(
+        "INSERT INTO initiatives (soul, workspace, conversation, who, person, at_ms)"
+        " VALUES ('tess', 'T0LOCAL', 'tess/T0LOCAL/D0ADA/', 'U0ADA', 'U0ADA', ?)",
+        now,
+    )
+    may.set()
+    await counted(thinker, 1)
+    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+
+
+async def test_a_thought_that_a_daemon_left_unfinished_is_not_said_in_quiet_hours_but_after_them(
+    empty_house: House,
+) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    at_night = ALONE | {"quiet_hours": "20:00-08:00"}
+    await empty_house.start(**at_night)
+    wait_until(empty_house, "17:59")
+    await empty_house.answered("Ada", "dm", "follow up on")
+    await begun(empty_house, thought("never"))
+    await empty_house.stop()
+    empty_house.clock.turn(120)
+    calls = len(empty_house.prompts)
+    await empty_house.start(**at_night)
+
+    async def put_off() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
+
+    await empty_house.when(put_off)
+    assert len(empty_house.prompts) == calls, "no model is asked for it"
+    empty_house.model.replies.append(thought("The import ran."))
+    empty_house.clock.turn(12 * HOUR)
+    await empty_house.reply("D0ADA", "The import ran.")
+
+
+async def test_a_promise_that_a_daemon_left_unfinished_is_kept_after_quiet_hours(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    at_night = ALONE | {"quiet_hours": "20:00-08:00"}
+    await empty_house.start(**at_night)
+    wait_until(empty_house, "17:59")
+    promise = adding("the import", due="in 2h", follow_up=True)
+    empty_house.model.replies.append(thought("I will.", goal_updates=[promise]))
+    await empty_house.answered("Ada", "dm", "the import, please")
+    may = asyncio.Event()
+    empty_house.model.steps["think"].append(until(may, thought("The import ran at night.")))
+    empty_house.clock.turn(2 * HOUR + 1)
+
+    async def thinking() -> bool:
+        return len(empty_house.prompts) == 2
+
+    await empty_house.when(thinking)
+    empty_house.clock.turn(60)
+    may.set()
+
+    async def put_off() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
+
+    await empty_house.when(put_off)
+    assert await refusals(empty_house) == '[["external_speech", "quiet"]]'
+    empty_house.model.replies.append(thought("The import ran."))
+    empty_house.clock.turn(12 * HOUR)
+    await empty_house.reply("D0ADA", "The import ran.")
+    assert not any("at night" in one for one in await empty_house.replies("D0ADA"))
+
+
+async def test_the_export_says_how_it_stands_and_when_it_wrote_and_forget_me_takes_all(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    await thinker.answered("Ada", "dm", "export my memory")
+    (file,) = await shared_files(thinker)
+    held = json.loads(content_of(thinker, file["id"]))
+    (invitation_,) = held["invitation"]
+    assert (invitation_["state"], invitation_["how"]) == ("invited", "phrase")
+    assert [one["promised"] for one in held["written_unasked"]] == [0]
+    await thinker.answered("Ada", "dm", "forget me")
+    await thinker.answered("Ada", "dm", "yes, forget me")
+    for table in ("invitations", "initiatives"):
+        assert not await thinker.rows(f"SELECT 1 FROM {table}")
+
+
+@pytest.mark.parametrize("promised", [False, True])
+async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house: House, *, promised: bool) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE | {"quiet_hours": "20:00-08:00"})
+    wait_until(empty_house, "17:59")
+    if not promised:
+        await empty_house.answered("Ada", "dm", "follow up on")
+    goal = adding("the import", due="in 2h", follow_up=promised)
+    empty_house.model.replies.append(thought("I see.", goal_updates=[goal]))
+    await empty_house.answered("Ada", "dm", "the import, please")
+    await empty_house.people.fault("chat.postMessage", status=429, retry_after=120, times=1)
+    empty_house.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    empty_house.clock.turn(2 * HOUR + 1)
+
+    async def postponed() -> bool:
+        return bool(await empty_house.rows("SELECT 1 FROM outbox WHERE state = 'pending' AND not_before > 0"))
+
+    await empty_house.when(postponed)
+    empty_house.clock.turn(150)
+
+    async def waits() -> bool:
+        return any(event == "outbox.quiet" for event, _ in empty_house.events.emitted)
+
+    await empty_house.when(waits)
+    empty_house.clock.turn(12 * HOUR + 60)
+    if promised:
+        await empty_house.reply("D0ADA", "The import ran.")
+    await empty_house.idle()
+    said = [one for one in await empty_house.replies("D0ADA") if "import ran" in one]
+    assert len(said) == promised
+
+
+async def test_below_level_two_it_says_nothing_of_its_own_accord_and_does_not_ask(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await planned(thinker, "the import")
+    await thinker.command("mind", "authority", "set", "initiative", "1", "--why", "too chatty", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran."))
+    await turned(thinker, 2 * HOUR + 1, 1)
+    assert await refusals(thinker) == '[["external_speech", "authority"]]'
+    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
+
+
+async def test_the_one_invitation_is_found_by_two_daemons_and_used_once(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await planned(thinker, "the import")
+    await thinker.stop()
+    thinker.clock.turn(2 * HOUR + 1)
+    thinker.model.replies += [thought("The import ran.", goal_updates=[done("G1")])] * 2
+    await thinker.start(**ALONE)
+    await thinker.start(**ALONE)
+    await thinker.reply("D0ADA", "import ran")
+    thinker.clock.turn(10)
+    await thinker.idle()
+    assert sum("import ran" in one for one in await thinker.replies("D0ADA")) == 1
+    assert len(await thinker.rows("SELECT 1 FROM initiatives")) == 1

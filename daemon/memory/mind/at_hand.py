@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from daemon.core.initiative import QuietHours, WhySilent
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
@@ -14,8 +15,10 @@ from daemon.memory.mind.dropping import NamedGoal, goal_known
 from daemon.memory.mind.goals import Goal, goals_at_hand
 from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
-from daemon.memory.queues.invitations import is_invited
+from daemon.memory.queues.initiatives import unwanted_here
+from daemon.memory.queues.invitations import Invitation, invitation_of
 from daemon.memory.queues.promises import promised_here, promises_to
+from daemon.memory.queues.unasked_words import must_be_silent
 from daemon.memory.senses.perceiving import NOTHING_SENSED, Sensed, sensed_in
 
 
@@ -64,9 +67,23 @@ class Minds:
         """What `promises_to` gives. Raises StoreError."""
         return await self._database.read(partial(promises_to, soul=soul, workspace=workspace, person=person))
 
-    async def is_invited(self, soul: str, workspace: str, person: str) -> bool:
-        """What `is_invited` gives. Raises StoreError."""
-        return await self._database.read(partial(is_invited, soul=soul, workspace=workspace, person=person))
+    async def invitation_of(self, conversation: ConversationKey, person: str) -> Invitation:
+        """What `invitation_of` gives. Raises StoreError."""
+        where = conversation
+        found = partial(invitation_of, soul=where.soul, workspace=where.workspace, who=person)
+        return await self._database.read(found)
+
+    async def unwanted_from(self, conversation: ConversationKey, person: str) -> str | None:
+        """By whose invitation that was said which a person may mean by *not now*; None without. Raises StoreError."""
+        row = await self._database.read(partial(unwanted_here, where=conversation, person=person))
+        return None if row is None else str(row["who"])
+
+    async def must_be_silent(
+        self, conversation: ConversationKey, person: str, quiet: QuietHours, *, promised: bool
+    ) -> WhySilent:
+        """What `must_be_silent` gives now. Raises StoreError."""
+        asked = partial(must_be_silent, conversation=conversation, person=person, quiet=quiet, promised=promised)
+        return await self._database.read(partial(asked, now=self._clock.now_ms()))
 
     async def promised_here(self, conversation: ConversationKey, person: str) -> Sequence[str]:
         """What `promised_here` gives. Raises StoreError."""

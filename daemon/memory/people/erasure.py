@@ -291,10 +291,7 @@ There its sessions are found by it when the person is forgotten there, too; then
 _DELETED: Final = (
     # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
-    ("pairings", "DELETE FROM pairings WHERE person = :person AND workspace = :workspace"),
-    ("wrong_codes", "DELETE FROM wrong_codes WHERE person = :person AND workspace = :workspace"),
     ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
-    ("user_models", "DELETE FROM user_models WHERE person = :person AND workspace = :workspace"),
     (
         "consolidation_changes",
         """
@@ -311,16 +308,18 @@ _DELETED: Final = (
           AND conversation IN (SELECT id FROM conversations WHERE workspace = :workspace)
         """,
     ),
-    ("goals", "DELETE FROM goals WHERE behalf = :person AND workspace = :workspace"),
     ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
     *(
-        (table, f"DELETE FROM {table} WHERE person = :person AND workspace = :workspace")  # noqa: S608 - literals
-        for table in (
-            *("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways", "room_members"),
-            *("room_lists", "remembering", "shown_facts", "mind_documents", "invitations", "initiatives"),
+        (table, f"DELETE FROM {table} WHERE {column} = :person AND workspace = :workspace")  # noqa: S608 - literals
+        for column, tables in (
+            ("behalf", ("goals", "intentions")),
+            ("who", ("invitations",)),
+            ("person", ("pairings", "wrong_codes", "user_models")),
+            ("person", ("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways")),
+            ("person", ("room_members", "room_lists", "remembering", "shown_facts", "mind_documents", "initiatives")),
         )
+        for table in tables
     ),
-    ("intentions", "DELETE FROM intentions WHERE behalf = :person AND workspace = :workspace"),
     (
         "intentions",
         """

@@ -153,6 +153,8 @@ class KnownOfPerson(WorkerStore):
             "reminders": await self._all(_REMINDERS, values),
             "intentions": await self._all(_INTENDED.format(heard=heard), values),
             "goals": await self._all(_GOALS.format(heard=heard), values),
+            "invitation": await self._all(_INVITATION, values),
+            "written_unasked": await self._all(_UNASKED, values),
             "expectations": await self._all(_EXPECTED.format(heard=heard), values),
             "records": await self._all(
                 _RECORDS.format(heard=heard.replace("t.audience", "r.audience").replace("c.channel", "r.channel")),
@@ -192,6 +194,14 @@ _GOALS: Final = """
       JOIN conversations c ON c.id = t.conversation
     WHERE t.behalf = :person AND t.soul = :soul AND t.workspace = :workspace AND {heard} ORDER BY t.seq
     """  # the reason of a later change may be of a narrower talk
+_INVITATION: Final = """
+    SELECT state, how, until_ms, asked_ms, at_ms FROM invitations
+    WHERE who = :person AND soul = :soul AND workspace = :workspace
+    """
+_UNASKED: Final = """
+    SELECT at_ms, promised, disliked AS unwanted FROM initiatives
+    WHERE person = :person AND soul = :soul AND workspace = :workspace ORDER BY seq
+    """
 _EXPECTED: Final = f"""
     SELECT t.id, t.what AS text, t.timeframe, t.confidence, t.state, t.made_ms, t.due_ms, t.scored_ms FROM predictions t
       JOIN conversations c ON c.id = t.conversation JOIN thoughts h ON h.id = t.thought

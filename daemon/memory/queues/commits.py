@@ -27,6 +27,7 @@ from daemon.memory.queues.person_rooms import require_no_narrowing, require_room
 from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.queues.ticks import settle_ticks
+from daemon.memory.queues.unasked_words import as_may_be_said, quiet_of_posts
 from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
@@ -55,8 +56,9 @@ class Commits(WorkerStore):
         """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Delivery | None:
+        async def unit(transaction: Transaction, effect: CycleEffect = effect) -> Delivery | None:
             await require_claim(transaction, effect.claim)
+            whole, effect = effect, await as_may_be_said(transaction, effect, now)
             await _require_unchanged(transaction, effect)
             await require_no_narrowing(transaction, self._worker.workspace, effect.claim.narrowed)
             await require_rooms(transaction, self._worker.workspace, effect.recipient, effect.rooms)
@@ -80,7 +82,7 @@ class Commits(WorkerStore):
             if effect.asker is not None:
                 for act in effect.acts:
                     await act.perform(transaction, effect.asker, now)
-            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now)
+            await settle_ticks(transaction, effect.claim.messages, effect.dismissed, now, silenced=effect is not whole)
             ended = await _note_visit(transaction, effect, now)
             for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):
                 turn, lull = effect.claim.version + 1, effect.lulls.get(kind, 0)
@@ -120,6 +122,7 @@ class Commits(WorkerStore):
                 now=now,
                 id=str(claim.conversation),
             )
+        quiet = await quiet_of_posts(transaction, effect)
         for part, body in enumerate(effect.parts):
             last = part == len(effect.parts) - 1
             await transaction.insert(
@@ -144,6 +147,7 @@ class Commits(WorkerStore):
                 state="pending",
                 stopped="closing" if effect.stops else "",
                 unasked=int(effect.unasked),
+                quiet=quiet,
                 created_ms=now,
                 **conversation_columns(claim.conversation),
             )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
+from daemon.core.initiative import QuietHours
 from daemon.core.ports.library import Passage
 from daemon.core.ports.posts import Nod, ReplyFile
 from daemon.core.ports.telemetry import LLMCall
@@ -49,7 +50,8 @@ class CycleEffect:
     `answers` are offered to the recipient under the last part. The authors of `missed` are asked about
     them later. `thoughts` go into the stream of thought of the conversation. `silent`: the soul chose to say
     nothing, so that no draft may stay; with a `nod`, that is the answer. `given` are the ids of the expectations
-    whose outcome its thought was given, `used_tools` the tools that were used with success.
+    whose outcome its thought was given, `used_tools` the tools that were used with success. `quiet` are the hours in
+    which the parts may not be said, since nobody asked for them; None where somebody waits for them.
     """
 
     claim: Claim
@@ -98,3 +100,4 @@ class CycleEffect:
     nod: Nod | None = None
     given: tuple[str, ...] = ()
     used_tools: frozenset[str] = frozenset()
+    quiet: QuietHours | None = None

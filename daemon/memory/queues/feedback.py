@@ -3,6 +3,7 @@
 from daemon.core.ports.arrivals import Acceptance, Complaint, Feedback
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.queues.initiatives import dislike
 from daemon.memory.retrieval.judged import note_judged
 from daemon.memory.senses.moments import tell_no_more_of_feedback, tell_of_feedback
 
@@ -34,6 +35,8 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
         await note_judged(transaction, row["outbox"], feedback.author)
         there = await _conversation_of(transaction, row["outbox"])
         await tell_of_feedback(transaction, there, feedback.value, feedback.ts, now)
+        if feedback.value == "bad":
+            await dislike(transaction, row["outbox"], feedback.author, now)
     if rows:
         return Acceptance.ACCEPTED, feedback.value
     known = await transaction.one(f"SELECT 1 FROM ({_OF_MESSAGE})", **values, **where)  # noqa: S608 - as above

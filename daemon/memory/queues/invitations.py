@@ -1,55 +1,166 @@
-"""Whom a soul may write to unasked in their direct messages, since they invited it to, and how often it did."""
+"""To whom a soul may write unasked: a person by their own word alone, the threads of a channel by an admin's."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
-from daemon.core.initiative import MOST_UNASKED
-from daemon.core.perception import Place
+from daemon.core.errors import LostLease
+from daemon.core.initiative import (
+    DAY_MS,
+    MOST_IN_A_THREAD,
+    MOST_UNASKED,
+    QuietHours,
+    SayingUnasked,
+    State,
+    WhySilent,
+    next_pause,
+)
+from daemon.core.perception import ConversationKey, Place
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.memory_acts import Asker
 
-_DAY_MS: Final = 86_400_000
+How = Literal["phrase", "click", "admin"]
+
+_ONE: Final = "soul = :soul AND workspace = :workspace AND who = :who"
+_ARRIVED: Final = "coalesce((SELECT state FROM outbox WHERE id = i.post), 'sent') NOT IN ('dropped', 'dead', 'expired')"
+_LOOKED_AT: Final = 200  # of a person's newest turns, for one that was said to the soul alone
 
 
-async def is_invited(transaction: Transaction, soul: str, workspace: str, person: str) -> bool:
-    """Whether a person wants to hear from the soul unasked."""
+class AskedBefore(LostLease):
+    """The person was asked or has decided meanwhile; nothing was written, and a new cycle is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What was decided about writing to somebody unasked; times in ms, UTC, 0 where there is none.
+
+    `asked`: the soul has asked for it.
+    """
+
+    state: State = "unasked"
+    until_ms: int = 0
+    pause_ms: int = 0
+    asked: bool = False
+    at_ms: int = 0
+
+
+async def invitation_of(transaction: Transaction, soul: str, workspace: str, who: str) -> Invitation:
+    """The invitation of a person, or of a channel for its threads, by its platform id."""
     row = await transaction.one(
-        "SELECT 1 FROM invitations WHERE soul = :soul AND workspace = :workspace AND person = :person AND invited = 1",
+        f"SELECT * FROM invitations WHERE {_ONE}",  # noqa: S608 - a constant
         soul=soul,
         workspace=workspace,
-        person=person,
+        who=who,
     )
-    return row is not None
+    if row is None:
+        return Invitation()
+    return Invitation(row["state"], row["until_ms"], row["pause_ms"], row["asked_ms"] is not None, row["at_ms"])
 
 
-async def may_speak(transaction: Transaction, room: sqlite3.Row, person: str, now: int) -> bool:
-    """Whether something may be said unasked in a conversation now; `room` is its row.
+async def why_silent(
+    transaction: Transaction, conversation: ConversationKey, person: str, now: int, quiet: QuietHours
+) -> WhySilent:
+    """Why nothing may be said unasked in a conversation now; `person` is the one who spoke there last."""
+    room = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=str(conversation))
+    if room is None:
+        return "not_invited"
+    standing = await standing_in(transaction, room, person, now)
+    return standing.why_silent(now, quiet.over(now, await zone_in(transaction, room["workspace"], person)))
 
-    It is a direct message of a person who wants it, who was written to less than `MOST_UNASKED` times within a day, and
-    who has answered the last time.
-    """
-    if room["place"] != Place.DM or not await is_invited(transaction, room["soul"], room["workspace"], person):
-        return False
+
+async def standing_in(transaction: Transaction, room: sqlite3.Row, person: str, now: int) -> SayingUnasked:
+    """How it stands with saying something unasked in a conversation; `room` is its row, `person` spoke there last."""
+    alone = room["place"] == Place.DM
+    key = ConversationKey.parse(room["id"])
+    if not alone and not (key.posted_in and room["taking_part"]):
+        return SayingUnasked()
+    return await standing_of(transaction, key, "" if not alone else person, now)
+
+
+async def standing_of(transaction: Transaction, where: ConversationKey, person: str, now: int) -> SayingUnasked:
+    """How it stands with a person's direct messages, or without a person with a channel's thread."""
+    who = person or where.channel
+    found = await invitation_of(transaction, where.soul, where.workspace, who)
+    if found.state != "invited":
+        return SayingUnasked()
+    scope = {"soul": where.soul, "workspace": where.workspace, "who": who}
+    thread = "" if person else str(where)
+    rows = await transaction.rows(
+        f"""
+        SELECT at_ms FROM initiatives i WHERE {_ONE} AND promised = 0 AND {_ARRIVED}
+          {"AND conversation = :thread" if thread else ""} ORDER BY seq DESC LIMIT {MOST_UNASKED}
+        """,  # noqa: S608 - constants
+        **scope,
+        **({"thread": thread} if thread else {}),
+    )
+    said = tuple(row["at_ms"] for row in rows)
+    heard = await _heard_in(transaction, thread) if thread else await heard_alone(transaction, where, person)
+    return SayingUnasked(
+        invited=True,
+        paused_to_ms=found.until_ms,
+        said_ms=tuple(one for one in said if one > now - DAY_MS),
+        most=MOST_IN_A_THREAD if thread else MOST_UNASKED,
+        unanswered=bool(said) and max(heard, found.at_ms) <= said[0],
+    )
+
+
+async def heard_alone(transaction: Transaction, where: ConversationKey, person: str) -> int:
+    """When a person last wrote to the soul in direct messages (ms, UTC); 0 where that is long ago."""
     row = await transaction.one(
         """
-        SELECT count(*) FILTER (WHERE at_ms > :now - :day) AS n, max(at_ms) AS last_ms FROM initiatives
-        WHERE soul = :soul AND workspace = :workspace AND person = :person
+        SELECT max(t.said_ms) AS at_ms FROM
+          (SELECT conversation, said_ms FROM turns WHERE author = :person AND speaker = 'person'
+           ORDER BY seq DESC LIMIT :most) t
+        JOIN conversations c ON c.id = t.conversation
+        WHERE c.soul = :soul AND c.workspace = :workspace AND c.place = 'dm'
         """,
-        now=now,
-        day=_DAY_MS,
-        soul=room["soul"],
-        workspace=room["workspace"],
         person=person,
+        most=_LOOKED_AT,
+        soul=where.soul,
+        workspace=where.workspace,
     )
-    if row is None or row["n"] >= MOST_UNASKED:
-        return False
-    heard = await transaction.one(
-        "SELECT max(said_ms) AS at_ms FROM turns WHERE conversation = :id AND author = :person",
-        id=room["id"],
-        person=person,
+    return int(row["at_ms"] or 0) if row else 0
+
+
+async def pause(transaction: Transaction, scope: Mapping[str, str], who: str, now: int) -> int:
+    """Say nothing unasked there for twice as long as the last time; gives the end (ms, UTC)."""
+    length = next_pause((await invitation_of(transaction, scope["soul"], scope["workspace"], who)).pause_ms)
+    await transaction.insert(
+        "invitations",
+        """
+        ON CONFLICT (soul, workspace, who) DO UPDATE SET pause_ms = excluded.pause_ms, until_ms = excluded.until_ms
+        """,
+        **scope,
+        who=who,
+        state="unasked",
+        pause_ms=length,
+        until_ms=now + length,
+        at_ms=now,
     )
-    return row["last_ms"] is None or (heard is not None and (heard["at_ms"] or 0) > row["last_ms"])
+    return now + length
+
+
+async def decide_invitation(
+    transaction: Transaction, scope: Mapping[str, str], who: str, *, invited: bool, how: How, by: str, now: int
+) -> None:
+    """Invite a soul, which ends a pause, or decline."""
+    await transaction.insert(
+        "invitations",
+        """
+        ON CONFLICT (soul, workspace, who) DO UPDATE SET state = excluded.state, how = excluded.how,
+          granted_by = excluded.granted_by, at_ms = excluded.at_ms,
+          pause_ms = CASE excluded.state WHEN 'invited' THEN 0 ELSE pause_ms END,
+          until_ms = CASE excluded.state WHEN 'invited' THEN 0 ELSE until_ms END
+        """,
+        **scope,
+        who=who,
+        state="invited" if invited else "declined",
+        how=how,
+        granted_by=by,
+        at_ms=now,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +168,38 @@ class Invited:
     """The person wants to hear from the soul unasked, or no more."""
 
     invited: bool
+    how: How = "phrase"
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`."""
+        who = asker.person
+        await decide_invitation(transaction, asker.scope, who, invited=self.invited, how=self.how, by=who, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class InvitationAskedFor:
+    """The soul asks the person with this very post whether it may write to them unasked, which it does once."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`. Raises AskedBefore."""
+        found = await invitation_of(transaction, asker.scope["soul"], asker.scope["workspace"], asker.person)
+        if found.asked or found.state != "unasked":
+            raise AskedBefore("the person was asked or has decided by now", hint="nothing to do: it is thought anew")
         await transaction.insert(
             "invitations",
-            """
-            ON CONFLICT (soul, workspace, person) DO UPDATE SET invited = excluded.invited, at_ms = excluded.at_ms
-            """,
+            "ON CONFLICT (soul, workspace, who) DO UPDATE SET asked_ms = excluded.asked_ms",
             **asker.scope,
-            person=asker.person,
-            invited=int(self.invited),
+            who=asker.person,
+            state="unasked",
+            asked_ms=now,
             at_ms=now,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SpokeUnasked:
-    """Unasked words are posted to the person with the same commit."""
-
-    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
-        await transaction.insert(
-            "initiatives", **asker.scope, conversation=str(asker.conversation), person=asker.person, at_ms=now
-        )
+async def _heard_in(transaction: Transaction, conversation: str) -> int:
+    """When a person last wrote in a conversation (ms, UTC); 0 for never."""
+    row = await transaction.one(
+        "SELECT said_ms FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
+        id=conversation,
+    )
+    return int(row["said_ms"] or 0) if row else 0

@@ -107,13 +107,14 @@ async def promises_due(
     return min(waiting, key=lambda one: one.later_ms, default=None)
 
 
-async def is_promised(transaction: Transaction, soul: str, name: str, now: int) -> bool:
-    """Whether words about a goal were promised by now and are still owed."""
+async def is_promised(transaction: Transaction, soul: str, name: str, now: int, *, early: bool = False) -> bool:
+    """Whether words about a goal were promised by now, or `early`, for later, and are still owed."""
     row = await transaction.one(
-        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {OWED} AND due_ms <= :now",  # noqa: S608
+        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {OWED} AND (due_ms <= :now OR :early)",  # noqa: S608
         soul=soul,
         name=name,
         now=now,
+        early=int(early),
     )
     return row is not None
 
@@ -152,9 +153,10 @@ class PromisesTold:
 
 @dataclass(frozen=True, slots=True)
 class PromisesKept:
-    """Words about these goals are posted with the same commit, so that nothing more is owed."""
+    """Words about these goals are posted with the same commit, `early`: before their time; nothing more is owed."""
 
     goals: tuple[str, ...]
+    early: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`."""

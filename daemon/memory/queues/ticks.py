@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from daemon.core.initiative import EARLY, INVITED, PROMISED, QuietHours
+from daemon.core.initiative import EARLY, PROMISED, QuietHours
 from daemon.core.inner_room import is_inner
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
@@ -26,11 +26,10 @@ from daemon.core.tempo import (
 )
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.initiatives import quiet_to_speak
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.invitations import may_speak
 from daemon.memory.queues.occasions import RESULTS, drop_what_is_over, note_results, note_tick
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
 from daemon.memory.queues.sense_ticks import STILL_WAITS, WAKING, note_readings
@@ -147,8 +146,13 @@ async def settle_ticks(
     claimed: Sequence[InboxMessage],
     dismissed: Mapping[str, Dismissal],
     now: int,
+    *,
+    silenced: bool = False,
 ) -> None:
-    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
+    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again.
+
+    `silenced`: words about them were ready that may not be said by now.
+    """
     for message in claimed:
         if message.perception.process != REFLECTING:
             continue
@@ -157,7 +161,7 @@ async def settle_ticks(
         skipped = _why_skipped(dismissed[message.id]) if message.id in dismissed else ""
         said = "" if skipped else await _digest(transaction, message)
         for row in rows:
-            pause = await _owed_after(transaction, row, message, skipped, now)
+            pause = await _owed_after(transaction, row, message, "words" if silenced else skipped, now)
             if pause is None:
                 pause = await _pause(transaction, row, skipped, said, now)
             if (again := await settle_awakening(transaction, row, skipped, now)) is not None:
@@ -165,7 +169,7 @@ async def settle_ticks(
             await transaction.run(
                 "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
                 due=None if pause is None else now + pause,
-                pause=row["pause_ms"] if skipped == "budget" else pause or 0,
+                pause=row["pause_ms"] if skipped in {"budget", "quiet"} else pause or 0,
                 said=said or row["said"],
                 seq=row["seq"],
             )
@@ -176,7 +180,8 @@ async def settle_ticks(
                 soul=where.soul,
                 workspace=where.workspace,
             )
-        await _count(transaction, where, skipped, now)
+        if skipped != "quiet":  # it is put off, and counted, by the next look
+            await _count(transaction, where, skipped, now)
 
 
 async def _put_into_inbox(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> bool:
@@ -193,10 +198,9 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
     room = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=conversation)
     early = await _reported_goals(transaction, conversation, now)
     promised = await promises_due(transaction, conversation, now, quiet, early)
-    invited = room is not None and person is not None and await may_speak(transaction, room, person["author"], now)
-    if promised is None and invited and room is not None and person is not None:
-        over = quiet.over(now, await zone_in(transaction, room["workspace"], person["author"]))
-        promised = Due(person["author"], (), over, "quiet") if over > now else None
+    if promised is None and room is not None and person is not None:
+        over = await quiet_to_speak(transaction, room, person["author"], now, quiet)
+        promised = Due(person["author"], (), over, "quiet") if over else None
     if promised is not None and promised.later_ms:
         await _put_off(transaction, conversation, promised, now)
         return False
@@ -229,7 +233,6 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         params={
             OCCASION: occasion,
             **({} if promised is None else {PROMISED: list(promised.goals), EARLY: list(promised.early)}),
-            **({INVITED: True} if invited else {}),
         },
         now=now,
         process=REFLECTING,
@@ -276,8 +279,8 @@ async def _owed_after(
 async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
     if skipped == "words":
         return None  # the thought that answers them was given it
-    if skipped == "budget":
-        return AGAIN_MS
+    if skipped in {"budget", "quiet"}:
+        return AGAIN_MS if skipped == "budget" else 0
     goal = await transaction.one(
         "SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND state = 'open' AND due_ms <= :now",
         soul=row["soul"],

@@ -29,7 +29,19 @@ from daemon.mind.thought.cognitive_output import (
     ValueUpdate,
 )
 
-Reason = Literal["unknown", "empty", "duplicate", "too_many", "too_long", "out_of_range", "not_invited"]
+Reason = Literal[
+    "unknown",
+    "empty",
+    "duplicate",
+    "too_many",
+    "too_long",
+    "out_of_range",
+    "not_invited",
+    "not_now",
+    "rate",
+    "quiet",
+    "authority",
+]
 Part = TypeVar("Part", bound=BaseModel)
 
 _HINT: Final = "answer with one JSON object of the form asked for and nothing else"

@@ -1,8 +1,10 @@
 """Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked."""
 
-from daemon.core.perception import Place
+from daemon.core.initiative import state_of
+from daemon.core.perception import Modality, Place
 from daemon.core.phrases import Command, Phrase
-from daemon.memory.queues.invitations import Invited
+from daemon.core.reminder_words import time_in
+from daemon.memory.queues.invitations import How, Invited
 from daemon.memory.records import Delivery, Speaks
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
@@ -11,15 +13,34 @@ from daemon.runtime.people.own_words import say
 async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit; returns the first post, claimed for sending. Raises what `say` raises."""
     newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
-    soul = services.soul()
+    soul, how = services.soul(), how_decided(cycle)
+    if how is None:
+        return await say(cycle, "")
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot or not services.channel.offers(where).unasked:
         return await say(cycle, cycle.words.say("follow_up_not_here"))
     if phrase.command is Command.FOLLOW_UP_OFF:
-        return await say(cycle, cycle.words.say("follow_up_off"), Invited(invited=False))
+        return await say(cycle, cycle.words.say("follow_up_off"), Invited(invited=False, how=how))
     if services.tick_budget(soul) is None:
         return await say(cycle, cycle.words.say("follow_up_never"))
     if phrase.command is Command.FOLLOW_UP_ON:
         alone = newest.place is Place.DM
-        return await say(cycle, cycle.words.say("follow_up_on" if alone else "follow_up_in_dm"), Invited(invited=True))
-    invited = await services.minds.is_invited(where.soul, where.workspace, newest.author)
-    return await say(cycle, cycle.words.say("follow_up_is_on" if invited else "follow_up_is_off"))
+        sentence = "follow_up_on" if alone else "follow_up_in_dm"
+        return await say(cycle, cycle.words.say(sentence), Invited(invited=True, how=how))
+    return await say(cycle, await _as_it_stands(cycle))
+
+
+def how_decided(cycle: Cycle) -> How | None:
+    """How a person decides: by words or by a click below the question; None where an admin or time ended that."""
+    newest = cycle.newest
+    if newest.modality is not Modality.DECISION:
+        return "phrase"
+    return "click" if newest.params.get("by") == newest.author else None
+
+
+async def _as_it_stands(cycle: Cycle) -> str:
+    newest, services = cycle.newest, cycle.services
+    found = await services.minds.invitation_of(cycle.claim.conversation, newest.author)
+    state = state_of(found.state, found.until_ms, services.clock.now_ms())
+    if state == "paused":
+        return cycle.words.say("follow_up_is_paused", when=time_in(found.until_ms, newest.zone))
+    return cycle.words.say("follow_up_is_on" if state == "invited" else "follow_up_is_off")

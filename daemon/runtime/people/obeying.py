@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from daemon.core.initiative import INVITING
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_said, typed
 from daemon.core.sessions import key_of
@@ -52,7 +53,7 @@ from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
 from daemon.runtime.people.own_words import commit_shown, say
 from daemon.runtime.people.pairing import decides_on_machine, pair
-from daemon.runtime.people.promises import decline_promises, is_promised_something
+from daemon.runtime.people.promises import decline_unasked, says_what_is_unwanted
 from daemon.runtime.people.room_way import show_way, tell_way
 from daemon.runtime.people.showing_there import show_there
 
@@ -110,8 +111,10 @@ def _pressed(cycle: Cycle) -> Phrase | None:
         return Phrase(Command.INTRODUCE if JOINED in params else Command.CHANNEL_SET)
     if TYPED in params:
         return typed(cycle.newest.content)
-    if str(params.get("approval", "")).startswith(FORGETTING):
-        return Phrase(Command.FORGET_ME_SURELY)
+    asked = str(params.get("approval", ""))
+    if asked.startswith((FORGETTING, INVITING)):
+        decided = Command.FOLLOW_UP_ON if params.get("approved") else Command.FOLLOW_UP_OFF
+        return Phrase(Command.FORGET_ME_SURELY if asked.startswith(FORGETTING) else decided)
     if decides_on_machine(cycle):
         return Phrase(Command.PAIR)
     return Phrase(Command.WHY_SAID) if MESSAGE in params else None
@@ -126,7 +129,7 @@ async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
     if phrase.command in (Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL):
         return await means_session(cycle, phrase)
     if phrase.command is Command.NOT_NOW:
-        return await is_promised_something(cycle)
+        return await says_what_is_unwanted(cycle)
     return phrase.command is not Command.REMEMBER or _may_note(cycle, phrase)
 
 
@@ -200,7 +203,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.SHOW_THERE: show_there,
     Command.OUTCOME: heed_outcome,
     Command.DROP_GOAL: drop_goal,
-    Command.NOT_NOW: decline_promises,
+    Command.NOT_NOW: decline_unasked,
     Command.FOLLOW_UP_ON: heed_following_up,
     Command.FOLLOW_UP_OFF: heed_following_up,
     Command.FOLLOW_UP_STATUS: heed_following_up,

@@ -1,6 +1,10 @@
-"""Obeys *not now*: a person doesn't want to hear of what the soul promised them here to come back to."""
+"""Obeys *not now*: a person doesn't want what the soul promised to come back to here, or said unasked."""
 
+from daemon.core.initiative import next_pause
 from daemon.core.phrases import Phrase
+from daemon.core.reminder_words import time_in
+from daemon.memory.queues.initiatives import NotNow
+from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesDeclined
 from daemon.memory.records import Delivery, Speaks
 from daemon.mind.promising import in_short
@@ -8,16 +12,28 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
 
 
-async def is_promised_something(cycle: Cycle) -> bool:
-    """Whether the soul promised here to come back to the person who writes; else *not now* is talk like any other."""
-    newest = cycle.newest
+async def says_what_is_unwanted(cycle: Cycle) -> bool:
+    """Whether the person may mean what the soul promised them here, or said unasked; else *not now* is talk."""
+    newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot:
         return False
-    return bool(await cycle.services.minds.promised_here(cycle.claim.conversation, newest.author))
+    return (
+        bool(await minds.promised_here(where, newest.author))
+        or await minds.unwanted_from(where, newest.author) is not None
+    )
 
 
-async def decline_promises(cycle: Cycle, _: Phrase) -> Delivery | None:
+async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
     """Answer and commit; returns the first post, claimed for sending. Raises what `say` raises."""
-    held = await cycle.services.minds.promised_here(cycle.claim.conversation, cycle.newest.author)
-    what = ", ".join(f"“{in_short(one)}”" for one in held)
-    return await say(cycle, cycle.words.say("promises_declined", what=what), PromisesDeclined())
+    newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
+    lines, acts = list[str](), list[MemoryAct]()
+    if held := await minds.promised_here(where, newest.author):
+        what = ", ".join(f"“{in_short(one)}”" for one in held)
+        lines.append(cycle.words.say("promises_declined", what=what))
+        acts.append(PromisesDeclined())
+    if (who := await minds.unwanted_from(where, newest.author)) is not None:
+        found = await minds.invitation_of(where, who)
+        until = cycle.services.clock.now_ms() + next_pause(found.pause_ms)
+        lines.append(cycle.words.say("not_now_paused", when=time_in(until, newest.zone)))
+        acts.append(NotNow())
+    return await say(cycle, "\n".join(lines), *acts)

@@ -10,6 +10,7 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
 from daemon.channels.slack.incoming.quoted import GONE_FILES, forwarded_files, quoted
 from daemon.channels.slack.incoming.text import clean, for_others, groups_in, people_in, readable
+from daemon.core.initiative import NO, YES
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrases import WHY_SHORTCUT
@@ -24,7 +25,7 @@ FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
     "approve": "soul_approval_yes",
     "refuse": "soul_approval_no",
-    **{act: f"soul_{act}" for act in CHOICES},
+    **{act: f"soul_{act}" for act in (*CHOICES, YES, NO)},
 }
 """The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
 ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST))
@@ -127,7 +128,7 @@ class EventReader:
         act, _, approval = value.partition(":")
         if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
             return None
-        return Decision(*where, approval, approves=act != "refuse", answer=act)
+        return Decision(*where, approval, approves=act not in {"refuse", NO}, answer=act)
 
     def shortcut(self, payload: object) -> WhyAsked | None:
         """Read a message_action payload: our shortcut at a message, used by a user of our workspace, else None."""

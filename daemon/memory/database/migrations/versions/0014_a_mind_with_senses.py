@@ -51,7 +51,62 @@ SENSES: tuple[str, ...] = (
     "CREATE INDEX sensed_by_age ON sensed (source, at_ms)",
 )
 
-INITIATIVE: tuple[str, ...] = ()
+INITIATIVE: tuple[str, ...] = (
+    # To whom a soul may write unasked: `who` is a person, or a channel for its threads. `how` and `granted_by` say who
+    # decided. A pause of `pause_ms` ends at `until_ms`; the next is twice as long. `asked_ms` is when the soul asked.
+    "ALTER TABLE invitations RENAME TO invitations_before",
+    """
+    CREATE TABLE invitations (
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      who TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('unasked', 'invited', 'declined')),
+      how TEXT NOT NULL DEFAULT '' CHECK (how IN ('', 'phrase', 'click', 'admin')),
+      granted_by TEXT NOT NULL DEFAULT '',
+      pause_ms INTEGER NOT NULL DEFAULT 0,
+      until_ms INTEGER NOT NULL DEFAULT 0,
+      asked_ms INTEGER,
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (soul, workspace, who)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    INSERT INTO invitations (soul, workspace, who, state, how, granted_by, at_ms)
+    SELECT soul, workspace, person, CASE invited WHEN 1 THEN 'invited' ELSE 'declined' END, 'phrase', person, at_ms
+    FROM invitations_before
+    """,
+    "DROP TABLE invitations_before",
+    # What was said unasked: to `person`, by the invitation of `who`; `post` is its first row of the outbox. `disliked`:
+    # it was answered by a pause already.
+    "ALTER TABLE initiatives RENAME TO initiatives_before",
+    """
+    CREATE TABLE initiatives (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      conversation TEXT NOT NULL,
+      who TEXT NOT NULL,
+      person TEXT NOT NULL,
+      promised INTEGER NOT NULL DEFAULT 0 CHECK (promised IN (0, 1)),
+      post TEXT NOT NULL DEFAULT '',
+      disliked INTEGER NOT NULL DEFAULT 0 CHECK (disliked IN (0, 1)),
+      at_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    INSERT INTO initiatives (seq, soul, workspace, conversation, who, person, at_ms)
+    SELECT seq, soul, workspace, conversation, person, person, at_ms FROM initiatives_before ORDER BY seq
+    """,
+    "DROP TABLE initiatives_before",
+    "CREATE INDEX initiatives_by_who ON initiatives (who, workspace, soul, seq)",
+    "CREATE INDEX initiatives_by_person ON initiatives (person, workspace)",
+    "CREATE INDEX initiatives_by_conversation ON initiatives (conversation, seq)",
+    "CREATE INDEX initiatives_by_post ON initiatives (post) WHERE post <> ''",
+    # Which of them spoke of the matter last.
+    "ALTER TABLE ticks ADD COLUMN spoken INTEGER NOT NULL DEFAULT 0",
+    # In which hours and zone a post isn't begun, since nobody asked for it: `20:00-08:00 Europe/Berlin`.
+    "ALTER TABLE outbox ADD COLUMN quiet TEXT NOT NULL DEFAULT ''",
+)
 
 IDENTITY: tuple[str, ...] = (
     # In which workspaces a soul has an inner room, opened at `began_ms` for its first thought; that was thought at

@@ -1,0 +1,149 @@
+"""`soul initiative`: to whom a soul may write unasked, and when it did."""
+
+from typing import Final
+
+import click
+
+from daemon.cli.database_access import os_user, with_database
+from daemon.cli.options import json_option, limit_option
+from daemon.cli.output import say, say_json, table
+from daemon.cli.thoughts import require_soul
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.initiative import QuietHours
+from daemon.core.timetable import moment
+from daemon.memory.admin.initiative_admin import (
+    InvitationChanges,
+    ListedInvitation,
+    SaidUnasked,
+    list_invitations,
+    said_unasked,
+)
+from daemon.memory.database import Database
+
+_HEADER: Final = ("WHO", "STATE", "HOW", "BY", "UNTIL", "TODAY", "NEXT")
+_LOG: Final = ("AT", "WHO", "TO", "CONVERSATION", "WHY", "UNWANTED")
+
+_soul_option = click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
+
+
+@click.group("initiative", invoke_without_command=True)
+@_soul_option
+@json_option
+@click.pass_context
+def command(context: click.Context, *, soul: str, as_json: bool) -> None:
+    """Show to whom a soul may write unasked (docs/MIND.md), or decide it for a channel's threads. Times are UTC.
+
+    Without a command it lists them.
+
+    \b
+    JSON keys: who, state (unasked, invited, declined, paused), how (phrase, click, admin or empty), granted_by,
+    until_ms, day_limit, sent_today, next_ms. `day_limit` is for a person, or for each thread of a channel. `until_ms`
+    is null without a pause, `next_ms` where nothing may be said before somebody decides or answers.
+    """
+    if context.invoked_subcommand is None:
+        _list(soul, as_json=as_json)
+
+
+@command.command("list")
+@_soul_option
+@json_option
+def list_(*, soul: str, as_json: bool) -> None:
+    """List the people whom a soul knows, and the channels about which was decided.
+
+    JSON keys: those of the group.
+    """
+    _list(soul, as_json=as_json)
+
+
+def _list(soul: str, *, as_json: bool) -> None:
+    settings = load_settings()
+
+    async def read(database: Database) -> tuple[ListedInvitation, ...]:
+        await require_soul(settings, database, soul)
+        quiet = QuietHours.parse(settings.quiet_hours)
+        return await list_invitations(database, soul or settings.name, SystemClock().now_ms(), quiet)
+
+    found = with_database(settings, read)
+    if as_json:
+        say_json(found)
+        return
+    if not found:
+        say("The soul knows nobody yet.")
+        return
+    table(_HEADER, [_row(one) for one in found])
+
+
+def _deciding(name: str, help_: str, *, allows: bool) -> click.Command:
+    """A command that decides about somebody."""
+
+    @click.argument("who", metavar="WHO")
+    @_soul_option
+    def decide(*, who: str, soul: str) -> None:
+        settings = load_settings()
+        whose = soul or settings.name
+
+        async def work(database: Database) -> None:
+            await require_soul(settings, database, soul)
+            changes = InvitationChanges(database, SystemClock(), os_user())
+            await (changes.allow(whose, who) if allows else changes.deny(whose, who))
+
+        with_database(settings, work)
+        said = "may say something unasked in threads of" if allows else "says nothing unasked any more to"
+        say(f"{whose} {said} {who}{'' if allows else ', but for what it promised'}.")
+
+    return click.command(name, help=help_)(decide)
+
+
+command.add_command(
+    _deciding(
+        "allow",
+        "Let a soul say something unasked in those threads of a channel in which it has taken part. WHO is the id of "
+        "the channel. For themselves people decide alone, by writing `follow up on`.",
+        allows=True,
+    )
+)
+command.add_command(
+    _deciding(
+        "deny",
+        "Let a soul say nothing unasked to a person or in a channel but what it promised. WHO is the id of either.",
+        allows=False,
+    )
+)
+
+
+@command.command("log")
+@_soul_option
+@limit_option("of the newest, oldest first")
+@json_option
+def log(*, soul: str, limit: int, as_json: bool) -> None:
+    """List what a soul said unasked and when, without words.
+
+    \b
+    JSON keys: at_ms, who, person, conversation, promised, unwanted. `who` is whose invitation it was: the person's, or
+    the channel's; `unwanted`: they said so, or nobody answered it and the one before.
+    """
+    settings = load_settings()
+
+    async def read(database: Database) -> tuple[SaidUnasked, ...]:
+        await require_soul(settings, database, soul)
+        return await said_unasked(database, soul or settings.name, limit)
+
+    found = with_database(settings, read)
+    if as_json:
+        say_json(found)
+        return
+    if not found:
+        say("The soul has said nothing unasked yet.")
+        return
+    table(_LOG, [_logged(one) for one in found])
+
+
+def _row(one: ListedInvitation) -> tuple[str, ...]:
+    until, next_ = moment(one.until_ms) if one.until_ms else "", moment(one.next_ms) if one.next_ms else ""
+    return one.who, one.state, one.how, one.granted_by, until, f"{one.sent_today} of {one.day_limit}", next_
+
+
+def _logged(one: SaidUnasked) -> tuple[str, ...]:
+    why, unwanted = "promised" if one.promised else "invited", "yes" if one.unwanted else ""
+    return moment(one.at_ms), one.who, one.person, one.conversation, why, unwanted

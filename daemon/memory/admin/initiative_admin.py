@@ -1,0 +1,187 @@
+"""To whom a soul may write unasked, and when it did, as an admin sees and decides it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.errors import StoreError
+from daemon.core.initiative import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, State, state_of
+from daemon.core.perception import ConversationKey
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.queues.invitations import decide_invitation, standing_of
+
+_OF_PEOPLE: Final = "('dm', 'terminal')"
+_LISTED: Final = f"""
+    SELECT i.workspace, i.who, i.state, i.how, i.granted_by, i.until_ms, 1 AS decided,
+      EXISTS (SELECT 1 FROM conversations c WHERE c.soul = i.soul AND c.workspace = i.workspace AND c.channel = i.who
+                AND c.place NOT IN {_OF_PEOPLE}) AS is_channel
+    FROM invitations i WHERE i.soul = :soul
+    UNION
+    SELECT DISTINCT m.workspace, m.person, 'unasked', '', '', 0, 0, 0 FROM user_models m WHERE m.soul = :soul
+      AND NOT EXISTS (SELECT 1 FROM invitations i WHERE i.soul = m.soul AND i.workspace = m.workspace
+                        AND i.who = m.person)
+    ORDER BY 2, 1
+"""  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, slots=True)
+class ListedInvitation:
+    """How it stands with one person, or with the threads of a channel; times in ms, UTC, None where there is none.
+
+    `sent_today` counts what was said unasked within a day, promises apart; `next_ms` is the first moment at which
+    something may be, None where time alone doesn't bring it.
+    """
+
+    who: str
+    state: State
+    how: str
+    granted_by: str
+    until_ms: int | None
+    day_limit: int
+    sent_today: int
+    next_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SaidUnasked:
+    """One thing that a soul said unasked, without a word of it; `unwanted`: somebody said so, or nobody answered."""
+
+    at_ms: int
+    who: str
+    person: str
+    conversation: str
+    promised: bool
+    unwanted: bool
+
+
+async def list_invitations(database: Database, soul: str, now: int, quiet: QuietHours) -> tuple[ListedInvitation, ...]:
+    """Everybody whom a soul knows, and the channels about which was decided, by their ids. Raises StoreError."""
+
+    async def unit(transaction: Transaction) -> tuple[ListedInvitation, ...]:
+        rows = await transaction.rows(_LISTED, soul=soul)
+        return tuple([await _listed(transaction, soul, row, now, quiet) for row in rows])
+
+    return await database.read(unit)
+
+
+async def said_unasked(database: Database, soul: str, most: int) -> tuple[SaidUnasked, ...]:
+    """The newest things that a soul said unasked, oldest first. Raises StoreError."""
+    rows = await database.rows(
+        "SELECT * FROM initiatives WHERE soul = :soul ORDER BY seq DESC LIMIT :most", soul=soul, most=most
+    )
+    return tuple(
+        SaidUnasked(
+            row["at_ms"],
+            row["who"],
+            row["person"],
+            row["conversation"],
+            bool(row["promised"]),
+            bool(row["disliked"]),
+        )
+        for row in reversed(rows)
+    )
+
+
+class InvitationChanges(AuditedChanges):
+    """Decides for the admin `actor`, who invites for no person."""
+
+    async def allow(self, soul: str, who: str) -> None:
+        """Let a soul say something unasked in the threads of a channel. Raises StoreError."""
+
+        async def unit(transaction: Transaction) -> None:
+            found = await _channels(transaction, soul, who)
+            if not found and await _people(transaction, soul, who):
+                raise StoreError(
+                    f"only {who} can invite {soul} to write to them",
+                    hint="they write `follow up on` to it in a direct message; an admin allows channels alone",
+                )
+            await self._decide(transaction, soul, who, found, invited=True)
+
+        await self._database.write(unit)
+
+    async def deny(self, soul: str, who: str) -> None:
+        """Let a soul say nothing unasked to a person or in a channel, but for what it promised. Raises StoreError."""
+
+        async def unit(transaction: Transaction) -> None:
+            found = (*await _channels(transaction, soul, who), *await _people(transaction, soul, who))
+            await self._decide(transaction, soul, who, found, invited=False)
+
+        await self._database.write(unit)
+
+    async def _decide(
+        self, transaction: Transaction, soul: str, who: str, workspaces: tuple[str, ...], *, invited: bool
+    ) -> None:
+        if not workspaces:
+            raise StoreError(
+                f"{soul} knows no channel or person {who[:40]!r}",
+                hint="name one by its Slack id, such as C0123ABCD, in which the soul was spoken to",
+            )
+        now = self._clock.now_ms()
+        for workspace in dict.fromkeys(workspaces):
+            scope = {"soul": soul, "workspace": workspace}
+            await decide_invitation(transaction, scope, who, invited=invited, how="admin", by=self._actor, now=now)
+        await self._record(transaction, f"initiative.{'allow' if invited else 'deny'}", f"{soul} {who}")
+
+
+async def _channels(transaction: Transaction, soul: str, who: str) -> tuple[str, ...]:
+    """The workspaces in which it is a channel where a soul was spoken to."""
+    rows = await transaction.rows(
+        f"""
+        SELECT DISTINCT workspace FROM conversations WHERE soul = :soul AND channel = :who
+          AND place NOT IN {_OF_PEOPLE}
+        """,  # noqa: S608 - a constant
+        soul=soul,
+        who=who,
+    )
+    return tuple(row["workspace"] for row in rows)
+
+
+async def _people(transaction: Transaction, soul: str, who: str) -> tuple[str, ...]:
+    """The workspaces in which it is a person whom a soul knows."""
+    rows = await transaction.rows(
+        """
+        SELECT workspace FROM user_models WHERE soul = :soul AND person = :who
+        UNION SELECT workspace FROM invitations i WHERE soul = :soul AND who = :who AND NOT EXISTS
+          (SELECT 1 FROM conversations c WHERE c.soul = i.soul AND c.workspace = i.workspace AND c.channel = i.who)
+        """,
+        soul=soul,
+        who=who,
+    )
+    return tuple(row["workspace"] for row in rows)
+
+
+async def _listed(
+    transaction: Transaction, soul: str, row: sqlite3.Row, now: int, quiet: QuietHours
+) -> ListedInvitation:
+    workspace, who = row["workspace"], row["who"]
+    state, sent, next_ms = state_of(row["state"], row["until_ms"], now), 0, None
+    if row["decided"]:
+        said = await transaction.one(
+            """
+            SELECT count(*) AS n FROM initiatives WHERE soul = :soul AND workspace = :workspace AND who = :who
+              AND promised = 0 AND at_ms > :since
+            """,
+            soul=soul,
+            workspace=workspace,
+            who=who,
+            since=now - DAY_MS,
+        )
+        sent = said["n"] if said else 0
+    if row["state"] == "invited":
+        next_ms = max(now, row["until_ms"])
+        if not row["is_channel"]:
+            zone = await zone_in(transaction, workspace, who)
+            standing = await standing_of(transaction, ConversationKey(soul, workspace, ""), who, now)
+            next_ms = standing.next_ms(now, lambda at: quiet.over(at, zone))
+    return ListedInvitation(
+        who,
+        state,
+        row["how"],
+        row["granted_by"],
+        row["until_ms"] if row["until_ms"] > now else None,
+        MOST_IN_A_THREAD if row["is_channel"] else MOST_UNASKED,
+        sent,
+        next_ms,
+    )

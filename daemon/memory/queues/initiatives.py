@@ -1,0 +1,174 @@
+"""What a soul said unasked, and what people think of that: who doesn't want it is left alone for longer each time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.core.initiative import QuietHours
+from daemon.core.perception import ConversationKey, Place
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.queues.invitations import heard_alone, pause, standing_in
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.queues.promises import OWED
+from daemon.memory.records import as_json
+
+_OF_ONE: Final = "soul = :soul AND workspace = :workspace AND who = :who"
+_IN_VAIN: Final = 2
+"""After so many in a row that nobody answered there is a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokeUnasked:
+    """Words that nobody asked for are posted with the same commit, of which `post` is the first; of ticks `about`.
+
+    `promised`: they were promised to the person, so that no invitation counts.
+    """
+
+    post: str
+    about: tuple[str, ...]
+    promised: bool = False
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        place = await transaction.one("SELECT place FROM conversations WHERE id = :id", id=str(asker.conversation))
+        to_person = self.promised or place is None or place["place"] == Place.DM
+        row = await transaction.insert(
+            "initiatives",
+            "RETURNING seq",
+            **asker.scope,
+            conversation=str(asker.conversation),
+            who=asker.person if to_person else asker.conversation.channel,
+            person=asker.person,
+            promised=int(self.promised),
+            post=self.post,
+            at_ms=now,
+        )
+        assert row is not None
+        await transaction.run(
+            "UPDATE ticks SET spoken = :seq WHERE inbox IN (SELECT value FROM json_each(:about)) AND inbox <> ''",
+            seq=row["seq"],
+            about=as_json(list(self.about)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotNow:
+    """The person doesn't want now what was said to them unasked."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        row = await unwanted_here(transaction, asker.conversation, asker.person)
+        if row is not None:
+            await _leave_alone(transaction, [row], now)
+
+
+async def unwanted_here(transaction: Transaction, where: ConversationKey, person: str) -> sqlite3.Row | None:
+    """The newest thing said unasked that a person may mean by *not now* there; None where they answered it, or any.
+
+    In direct messages it may have been said in another thread of these.
+    """
+    row = await transaction.one(
+        """
+        SELECT i.*, c.place FROM initiatives i JOIN conversations c ON c.id = i.conversation
+        WHERE i.soul = :soul AND i.workspace = :workspace AND (i.conversation = :conversation
+          OR (i.who = :person AND c.channel = :channel)) ORDER BY i.seq DESC LIMIT 1
+        """,
+        soul=where.soul,
+        workspace=where.workspace,
+        conversation=str(where),
+        person=person,
+        channel=where.channel,
+    )
+    if row is None or row["disliked"] or not _concerns(row, person):
+        return None
+    said = await transaction.one(
+        """
+        SELECT 1 FROM turns WHERE conversation IN (:conversation, :here) AND author = :person AND said_ms > :at
+        LIMIT 1
+        """,
+        conversation=row["conversation"],
+        here=str(where),
+        person=person,
+        at=row["at_ms"],
+    )
+    return row if said is None else None
+
+
+async def dislike(transaction: Transaction, post: str, person: str, now: int) -> None:
+    """A person called a post bad: where nobody had asked for it, they are left alone for a while."""
+    row = await transaction.one(
+        "SELECT * FROM initiatives WHERE post = :post AND disliked = 0", post=f"{post.rpartition('#')[0]}#0"
+    )
+    if row is not None and _concerns(row, person):
+        await _leave_alone(transaction, [row], now)
+
+
+async def quiet_to_speak(transaction: Transaction, room: sqlite3.Row, person: str, now: int, quiet: QuietHours) -> int:
+    """The end (ms, UTC) of the quiet hours for which something has to wait that may be said then; 0 where none do.
+
+    `room` is the row of its conversation. Where nobody answers what is said unasked there, there is a pause first.
+    """
+    standing = await standing_in(transaction, room, person, now)
+    if standing.unanswered:
+        where = ConversationKey.parse(room["id"])
+        await _pause_if_in_vain(transaction, where, person if room["place"] == Place.DM else where.channel, now)
+    over = quiet.over(now, await zone_in(transaction, room["workspace"], person))
+    return over if standing.why_silent(now, over) == "quiet" else 0
+
+
+async def _pause_if_in_vain(transaction: Transaction, where: ConversationKey, who: str, now: int) -> None:
+    """Leave somebody alone, or the threads of a channel, where the last two things said unasked were not answered."""
+    rows = await transaction.rows(
+        f"SELECT * FROM initiatives WHERE {_OF_ONE} ORDER BY seq DESC LIMIT {_IN_VAIN}",  # noqa: S608 - constants
+        soul=where.soul,
+        workspace=where.workspace,
+        who=who,
+    )
+    if len(rows) < _IN_VAIN or any(row["disliked"] for row in rows):
+        return
+    for row in rows:
+        if await _was_answered(transaction, row, min(each["at_ms"] for each in rows)):
+            return
+    await _leave_alone(transaction, rows, now)
+
+
+async def _was_answered(transaction: Transaction, row: sqlite3.Row, since: int) -> bool:
+    said = await transaction.one(
+        """
+        SELECT 1 FROM turns WHERE conversation = :conversation AND speaker = 'person' AND said_ms > :since
+          AND (author = :person OR :person = '') LIMIT 1
+        """,
+        conversation=row["conversation"],
+        since=since,
+        person=row["who"] if row["who"] == row["person"] else "",
+    )
+    if said is not None or row["who"] != row["person"]:
+        return said is not None
+    return await heard_alone(transaction, ConversationKey.parse(row["conversation"]), row["who"]) > since
+
+
+def _concerns(row: sqlite3.Row, person: str) -> bool:
+    """Whether a person may say that it is unwanted: the one it was said to, or anybody in the thread of a channel."""
+    return bool(row["person"] == person or row["who"] != row["person"])
+
+
+async def _leave_alone(transaction: Transaction, rows: Sequence[sqlite3.Row], now: int) -> None:
+    """Pause, once for all of these, and drop what they were about; what was promised besides is kept."""
+    seqs = as_json([row["seq"] for row in rows])
+    await transaction.run(
+        "UPDATE initiatives SET disliked = 1 WHERE seq IN (SELECT value FROM json_each(:seqs))", seqs=seqs
+    )
+    first = rows[0]
+    scope = {"soul": first["soul"], "workspace": first["workspace"]}
+    await pause(transaction, scope, first["who"], now)
+    await transaction.run(
+        f"""
+        UPDATE ticks SET due_ms = NULL WHERE conversation IN (SELECT conversation FROM initiatives
+            WHERE seq IN (SELECT value FROM json_each(:seqs)))
+          AND spoken IN (SELECT value FROM json_each(:seqs))
+          AND NOT EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about AND {OWED})
+        """,  # noqa: S608 - a constant
+        seqs=seqs,
+    )

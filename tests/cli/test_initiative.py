@@ -1,0 +1,129 @@
+"""`soul initiative`: the fields that others build on, and what an admin may decide."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.core.clock import SystemClock
+from tests.cli.conftest import call
+from tests.cli.stocked import opened, stock
+
+KEYS = ("who", "state", "how", "granted_by", "until_ms", "day_limit", "sent_today", "next_ms")
+LOGGED = ("at_ms", "who", "person", "conversation", "promised", "unwanted")
+DAY = 86_400_000
+
+
+@pytest.fixture(autouse=True)
+def path(home: Path) -> Path:
+    found = stock(home / "memory.db")
+    with opened(found) as connection:
+        connection.execute(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES ('minoan/T1/C1/1.5', 'minoan', 'T1', 'C1', '1.5', 'public_channel', 'workspace:T1', 0)"
+        )
+        connection.execute(
+            "INSERT INTO user_models (soul, workspace, person, audience, version, name, visits, interactions, seen_ms,"
+            " updated_ms) VALUES ('minoan', 'T1', 'U1', 'dm:D1', 1, 'Ada', 1, 1, 1, 1)"
+        )
+    return found
+
+
+def invited(path: Path, who: str, state: str = "invited", until_ms: int = 0) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT OR REPLACE INTO invitations (soul, workspace, who, state, how, granted_by, until_ms, at_ms)"
+            " VALUES ('minoan', 'T1', ?, ?, 'phrase', ?, ?, 1)",
+            (who, state, who, until_ms),
+        )
+
+
+def said(path: Path, who: str, at_ms: int, *, promised: int = 0) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO initiatives (soul, workspace, conversation, who, person, promised, at_ms)"
+            " VALUES ('minoan', 'T1', 'minoan/T1/D1/', ?, 'U1', ?, ?)",
+            (who, promised, at_ms),
+        )
+
+
+def printed(*arguments: str) -> str:
+    result = call("initiative", *arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def listed(*arguments: str) -> list[dict[str, object]]:
+    found = json.loads(printed(*arguments, "--json"))
+    assert isinstance(found, list)
+    return found
+
+
+def test_whom_the_soul_knows_stands_there_with_the_fields_that_others_build_on(path: Path) -> None:
+    assert [tuple(one) for one in listed()] == [KEYS]
+    assert tuple(listed()[0].values()) == ("U1", "unasked", "", "", None, 2, 0, None)
+    assert listed("list") == listed()
+    assert "U1" in printed()
+    assert all(key in printed("--help") for key in KEYS)
+
+
+def test_a_pause_is_shown_with_its_end_and_the_next_moment(path: Path) -> None:
+    now = SystemClock().now_ms()
+    invited(path, "U1", until_ms=now + 30 * DAY)
+    (one,) = listed()
+    assert (one["state"], one["until_ms"], one["how"], one["granted_by"]) == ("paused", now + 30 * DAY, "phrase", "U1")
+    assert isinstance(one["next_ms"], int)
+    assert one["next_ms"] >= now + 30 * DAY
+
+
+def test_what_was_said_counts_for_a_day_but_for_promises_and_waits_for_an_answer(path: Path) -> None:
+    now = SystemClock().now_ms()
+    invited(path, "U1")
+    said(path, "U1", now - 2 * DAY)
+    said(path, "U1", now - 1_000)
+    said(path, "U1", now, promised=1)
+    (one,) = listed()
+    assert (one["sent_today"], one["next_ms"]) == (1, None), "the last one is unanswered"
+    log = json.loads(printed("log", "--json"))
+    assert [tuple(each) for each in log] == [LOGGED] * 3
+    assert [each["promised"] for each in log] == [False, False, True]
+    assert "promised" in printed("log")
+    assert len(json.loads(printed("log", "--limit", "1", "--json"))) == 1
+
+
+def test_an_admin_allows_a_channel_and_denies_it_again_and_both_are_on_record(path: Path) -> None:
+    assert printed("allow", "C1") == "minoan may say something unasked in threads of C1.\n"
+    (one, _) = listed()
+    assert (one["who"], one["state"], one["how"], one["day_limit"]) == ("C1", "invited", "admin", 1)
+    assert printed("deny", "C1").startswith("minoan says nothing unasked any more to C1")
+    assert listed()[0]["state"] == "declined"
+    with opened(path) as connection:
+        acts = connection.execute("SELECT act, object FROM audit ORDER BY seq").fetchall()
+    assert [tuple(one) for one in acts] == [
+        ("initiative.allow", "minoan C1"),
+        ("initiative.deny", "minoan C1"),
+    ]
+
+
+def test_an_admin_denies_a_person_but_invites_for_none(path: Path) -> None:
+    result = call("initiative", "allow", "U1")
+    assert result.exit_code != 0
+    assert "follow up on" in result.output
+    assert listed()[0]["state"] == "unasked"
+    printed("deny", "U1")
+    assert (listed()[0]["state"], listed()[0]["how"]) == ("declined", "admin")
+
+
+@pytest.mark.parametrize("act", ["allow", "deny"])
+@pytest.mark.parametrize("who", ["C9", "U9", "D1", "", "C1'; DROP TABLE invitations; --"])
+def test_one_whom_the_soul_does_not_know_is_told_and_changes_nothing(path: Path, act: str, who: str) -> None:
+    result = call("initiative", act, who)
+    assert result.exit_code != 0
+    assert "knows no channel or person" in result.output
+    with opened(path) as connection:
+        assert connection.execute("SELECT count(*) FROM invitations").fetchone()[0] == 0
+
+
+def test_a_soul_that_is_not_there_is_told() -> None:
+    assert call("initiative", "--soul", "nobody").exit_code != 0
+    assert call("initiative", "allow", "C1", "--soul", "nobody").exit_code != 0
