@@ -66,7 +66,7 @@ async def test_it_says_something_unasked_from_the_second_level_on(empty_house: H
     assert any("The import ran." in one for one in await empty_house.replies("D0ADA")) is may
     assert ("They invited you to write" in shown(empty_house.prompts[-1])) is may
     row = await empty_house.one("SELECT spoke, refused FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert tuple(row) == (int(may), "[]" if may else '[["external_speech", "not_invited"]]')
+    assert tuple(row) == (int(may), "[]" if may else '[["external_speech", "authority"]]')
 
 
 async def test_what_was_promised_before_it_fell_is_kept(empty_house: House) -> None:
