@@ -261,6 +261,19 @@ async def test_words_come_first_and_their_thought_perceives_the_reading(thinker:
     assert len(thinker.prompts) == calls
 
 
+async def test_a_phrase_that_the_house_answers_takes_no_reading_from_the_soul(thinker: House) -> None:
+    await spoken_to(thinker, "please", goal_updates=[adding("find out why the import fails")])
+    never = asyncio.Event()
+    thinker.model.steps["think"].append(until(never, thought(None)))
+    await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
+    await thinker.when(lambda: _asked(thinker, 2))
+    thinker.model.replies.append(thought(None, inner_speech="at last"))
+    await thinker.answered("Ada", "dm", "follow up status")
+    await ticked(thinker, 2)
+    assert await percepts(thinker) == [("ci", RED)]
+    assert sorted(tuple(row) for row in await thinker.rows(COUNTS)) == [("", 1), ("words", 1)]
+
+
 async def test_without_a_budget_no_model_is_asked(empty_house: House) -> None:
     await thinking_soul(empty_house, "\n[cycle]\ntokens_hour = 100\n")
     await spoken_to(empty_house, "please", goal_updates=[adding("find out why the import fails")])
