@@ -26,7 +26,7 @@ _FEELS: Final = re.compile(r"(?P<valence>[+-]?\d*\.?\d+)\s+(?P<arousal>[+-]?\d*\
 _WORLD: Final = re.compile(r"(?P<entity>\S+)\s+(?P<attribute>\S+)\s+(?P<value>\S.*)")
 _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
-_HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)[^"]*">\n(?P<goal>.*?)\n</note-', re.DOTALL)
+_HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)">\n(?P<goal>.*?)\n</note-', re.DOTALL)
 _SECONDS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 

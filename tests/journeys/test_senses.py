@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from daemon.core.ports.models import Prompt
+from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter
@@ -24,6 +26,7 @@ from tests.journeys.sensing import (
 )
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
+from tests.models import Reply
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
@@ -211,6 +214,17 @@ async def test_a_promise_of_which_a_reading_says_nothing_new_is_kept_when_it_is_
     thinker.model.replies.append(thought(None, inner_speech="nothing"))
     thinker.clock.turn(5 * HOUR + 1)
     await thinker.reply("D0ADA", "There is nothing new")
+
+
+async def test_a_soul_without_a_language_model_keeps_it_early_too(thinker: House) -> None:
+    async def rehearse(prompt: Prompt) -> Reply:
+        return rehearsal_answer(prompt)
+
+    thinker.model.default = rehearse
+    await thinker.answered("Ada", "dm", "say: fine\nfollow up: the import by 5h")
+    await sensed(thinker, "r1", "The import is green.", room=await thinker.person("Ada"))
+    assert said(await thinker.reply("D0ADA", "You wanted")) == "You wanted: the import"
+    assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
 
 
 async def test_in_quiet_hours_a_promise_is_not_kept_early(empty_house: House) -> None:
