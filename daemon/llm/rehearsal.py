@@ -27,7 +27,7 @@ _WORLD: Final = re.compile(r"(?P<entity>\S+)\s+(?P<attribute>\S+)\s+(?P<value>\S
 _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
 _ALL_GOALS: Final = "\n<context-"  # there stand those that were not promised, too
-_HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)[^"]*">\n(?P<goal>.*?)\n</note-', re.DOTALL)
+_HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)">\n(?P<goal>.*?)\n</note-', re.DOTALL)
 _READING: Final = re.compile(r'about="from [^"]+">\n(?P<words>.*?)\n</note-', re.DOTALL)
 _SECONDS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

@@ -21,8 +21,8 @@ _OPENING: Final = f"""\
 now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, your \
 house says so in your name. What you promised:)"""
 
-_EARLY: Final = """\
-(You promised them here to come back to this later, and one of your senses may just have perceived it. What you write \
+_EARLY: Final = f"""\
+({PROMISED_HERE} later, and one of your senses may just have perceived it. What you write \
 in external_speech is posted here now and keeps the promise: say in a few sentences what they wait for; leave it empty \
 if that isn't it yet. What you promised:)"""
 

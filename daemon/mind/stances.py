@@ -38,9 +38,9 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
         "dormant": "Nobody has said anything for a while, and you are about to speak unasked. Say in one or two "
         "sentences what moves the open matter forward. Ask for nothing, and don't repeat yourself.",
         "reflecting": f"Nobody has said anything just now: {THOUGHT_ALONE}, about what is due of your "
-        "goals, what came otherwise than you expected, or what you wished to come back to. external_speech is "
-        "not said, unless a line above says that it is posted now. Settle what you can settle, give another time to "
-        "what has to wait, and leave all else empty.",
+        "goals, what came otherwise than you expected, what reached your senses, or what you wished to come back to. "
+        "Unless it says above that external_speech is posted, nobody reads it. Settle what you can settle, give "
+        "another time to what has to wait, and leave all else empty.",
         "exiting": "The talk has ended. Take your leave in one sentence, without a question; if something was agreed, "
         "name it once.",
     }

@@ -6,7 +6,7 @@ from typing import Final
 
 from daemon.core.lineage import SAW, UNFOLLOWED, ids_in
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role
-from daemon.soul_engine.regions import DEPTH, FAULTY_REPLY, FILES, PIECE, SUMMARY, TURNS
+from daemon.soul_engine.regions import DEPTH, FAULTY_REPLY, FILES, PIECE, READINGS, SUMMARY, TURNS
 
 OF_THE_TALK: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -16,6 +16,7 @@ OF_THE_TALK: Final[Mapping[str, str]] = MappingProxyType(
         FILES: "sent with messages of this conversation",
         DEPTH: "thought about turns of this conversation, and kept with its mental process",
         PIECE: "made in this conversation, and kept with its mental process",
+        READINGS: "readings that came into this conversation, which no person wrote",
         FAULTY_REPLY: "the answer that is asked for once more",
     }
 )

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from daemon.core.ports.models import Prompt
+from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter
@@ -24,6 +26,7 @@ from tests.journeys.sensing import (
 )
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
+from tests.models import Reply
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
@@ -213,6 +216,17 @@ async def test_a_promise_of_which_a_reading_says_nothing_new_is_kept_when_it_is_
     await thinker.reply("D0ADA", "There is nothing new")
 
 
+async def test_a_soul_without_a_language_model_keeps_it_early_too(thinker: House) -> None:
+    async def rehearse(prompt: Prompt) -> Reply:
+        return rehearsal_answer(prompt)
+
+    thinker.model.default = rehearse
+    await thinker.answered("Ada", "dm", "say: fine\nfollow up: the import by 5h")
+    await sensed(thinker, "r1", "The import is green.", room=await thinker.person("Ada"))
+    assert said(await thinker.reply("D0ADA", "You wanted")) == "You wanted: the import"
+    assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
+
+
 async def test_in_quiet_hours_a_promise_is_not_kept_early(empty_house: House) -> None:
     await thinking_soul(empty_house, quiet_hours="00:00-06:00")
     house = empty_house
@@ -259,6 +273,19 @@ async def test_words_come_first_and_their_thought_perceives_the_reading(thinker:
     thinker.clock.turn(DAY)
     await thinker.idle()
     assert len(thinker.prompts) == calls
+
+
+async def test_a_phrase_that_the_house_answers_takes_no_reading_from_the_soul(thinker: House) -> None:
+    await spoken_to(thinker, "please", goal_updates=[adding("find out why the import fails")])
+    never = asyncio.Event()
+    thinker.model.steps["think"].append(until(never, thought(None)))
+    await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
+    await thinker.when(lambda: _asked(thinker, 2))
+    thinker.model.replies.append(thought(None, inner_speech="at last"))
+    await thinker.answered("Ada", "dm", "follow up status")
+    await ticked(thinker, 2)
+    assert await percepts(thinker) == [("ci", RED)]
+    assert sorted(tuple(row) for row in await thinker.rows(COUNTS)) == [("", 1), ("words", 1)]
 
 
 async def test_without_a_budget_no_model_is_asked(empty_house: House) -> None:

@@ -277,8 +277,8 @@ async def _owed_after(
 
 
 async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
-    if skipped == "words":
-        return None  # the thought that answers them was given it
+    if skipped == "words":  # the thought that answers them was given it; a phrase that is obeyed perceives no reading
+        return 0 if row["kind"] == "sense" else None
     if skipped in {"budget", "quiet"}:
         return AGAIN_MS if skipped == "budget" else 0
     goal = await transaction.one(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from daemon.core.fencing import clean_name
-from daemon.core.lineage import saw
 from daemon.core.reminder_words import time_in
 from daemon.core.topics import keys_of_words, shares_words, words_heard
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
@@ -55,7 +54,7 @@ def _in_order(readings: Sequence[Reading], thoughts: LastThoughts) -> Sequence[R
 def _line(one: Reading, zone: str) -> Memory:
     times = f", {one.n} times, the last" if one.n > 1 else ""
     name = f"from {clean_name(one.sense)}{times} at {time_in(one.at_ms, zone)}"
-    return Memory(Role.USER, one.words, name=name, metadata={**saw(), SENSE: one.sense})
+    return Memory(Role.USER, one.words, name=name, metadata={SENSE: one.sense})
 
 
 def _left_out(hidden: int, dropped: int) -> Sequence[Memory]:
