@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from daemon.core.event_sources import FROM_PARAM, SOURCE_PARAM
+from daemon.core.inner_room import inner_room
 from daemon.core.perception import ConversationKey, Modality, Perception, Readers
 from daemon.core.phrases import Phrase
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.models import Prompt
 from daemon.core.sessions import CodeSession, SessionState, Visibility
+from daemon.core.tempo import OCCASION
 from daemon.core.workflow_steps import STEP_CHANNEL
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
@@ -216,6 +218,13 @@ _AT_WORK = (
     CodeSession("s1", "k1", "U0ADA", "T1", Visibility.TOPIC, "ada-api", "Ada", "api", branch="main", topic="Tenants"),
     CodeSession("s2", "", "", "T1", Visibility.PROJECT, "admin-web", project="web", state=SessionState.WAITS),
 )
+_FIRST = replace(
+    SILENCE,
+    conversation=inner_room("minoan", "T1"),
+    author="",
+    process="reflecting",
+    params={OCCASION: "awakening"},
+)
 _POEM = replace(WORDS, content="Write me a poem about that water.")
 _UNKNOWN = RecalledFacts(HERE)
 _AIMING = replace(
@@ -271,6 +280,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
     "dormant": ProcessScene("dormant", SILENCE),
     "exiting": ProcessScene("exiting", SILENCE),
     "reflecting": ProcessScene("reflecting", SILENCE),
+    "awakening": ProcessScene("reflecting", _FIRST, mind="cycle", transcript=Transcript("", 0, ()), known=_UNKNOWN),
     "academic": ProcessScene("academic"),
     "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=["no\nThe cause."])),
     "poetic": ProcessScene("poetic", _POEM),
