@@ -9,6 +9,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.memory.consolidation.stores import NightStores, night_stores
 from daemon.memory.database import Database, open_database
+from daemon.memory.expectations.judging import Judgements
 from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
@@ -99,6 +100,7 @@ class Store:
     stream: Stream
     minds: Minds
     due_predictions: DuePredictions
+    judgements: Judgements
     ticks: Ticks
 
 
@@ -179,5 +181,6 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         stream=Stream(database, clock),
         minds=Minds(database, clock),
         due_predictions=DuePredictions(database, clock, worker),
+        judgements=Judgements(database, clock, worker),
         ticks=Ticks(database, clock, worker, conversations),
     )
