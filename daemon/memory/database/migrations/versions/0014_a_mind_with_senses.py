@@ -139,6 +139,12 @@ MOMENTS: tuple[str, ...] = (
     CREATE INDEX proposals_to_wake ON approvals (soul, workspace, decided_ms)
     WHERE tool GLOB 'mind.*' AND state IN ('used', 'refused') AND woken = 0
     """,
+    # When a model was asked whether it came true, which happens once; what it says is summed up with nothing else.
+    "ALTER TABLE predictions ADD COLUMN judged_ms INTEGER",
+    """
+    CREATE INDEX predictions_to_judge ON predictions (soul, workspace, scored_ms)
+    WHERE kind = 'none' AND state = 'unresolved' AND judged_ms IS NULL
+    """,
 )
 
 CHANGES: tuple[str, ...] = (*SENSES, *INITIATIVE, *IDENTITY, *MOMENTS)
