@@ -148,7 +148,9 @@ async def _asked(house: House, calls: int) -> bool:
     return len(house.prompts) >= calls
 
 
-async def test_a_day_with_hundreds_of_goals_that_are_not_due_costs_no_call(thinker: House) -> None:
+async def test_a_day_with_hundreds_of_goals_and_conversations_of_which_nothing_is_due_costs_no_call(
+    thinker: House,
+) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 40h")])
     await thinker.change(
         """
@@ -159,6 +161,16 @@ async def test_a_day_with_hundreds_of_goals_that_are_not_due_costs_no_call(think
           state, 0, due_ms + k, created_ms, touched_ms, why, thought, changed_by FROM goals, n WHERE id = 'G1'
         """
     )
+    columns = ", ".join(row["name"] for row in await thinker.rows("PRAGMA table_info(conversations)"))
+    others = columns.replace("id,", "id || 'x' || k,", 1).replace(" channel,", " channel || 'x' || k,", 1)
+    await thinker.change(
+        f"""
+        INSERT INTO conversations ({columns})
+        WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 200)
+        SELECT {others} FROM conversations, n WHERE place = 'dm' LIMIT 200
+        """
+    )
+    await thinker.change("UPDATE goals SET conversation = conversation || 'x' || (seq % 200 + 1) WHERE id <> 'G1'")
     await thinker.idle()
     calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
     for _ in range(24):
@@ -166,6 +178,7 @@ async def test_a_day_with_hundreds_of_goals_that_are_not_due_costs_no_call(think
         await thinker.idle()
     assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
     assert await counted(thinker) == {}
+    assert (await thinker.one("SELECT count(DISTINCT conversation) AS n FROM goals"))["n"] == 201
 
 
 async def test_it_wakes_by_its_own_wish_and_no_more_after_two_to_no_effect(thinker: House) -> None:

@@ -82,6 +82,16 @@ async def test_what_a_thought_remembers_is_inferred_and_no_fact_of_the_person(th
     assert (fact["trust"], fact["significance"]) == ("inferred", 7)
 
 
+async def test_the_same_words_noted_in_two_channels_fail_no_answer_in_either(thinker: House) -> None:
+    noted = [{"type": "write_semantic", "content": "The import runs at night."}]
+    thinker.model.replies.extend(thought("I see.", memory_ops=noted) for _ in range(2))
+    await thinker.people.add_channel("kilns", kind="channel", members=["Ada"])
+    for room in ("general", "kilns"):
+        assert await thinker.answered("Ada", room, "@soul our import runs at night") == "I see."
+    facts = await thinker.rows("SELECT channel FROM records WHERE text = 'The import runs at night.'")
+    assert len({row["channel"] for row in facts}) == len(facts) == 2, "neither is told where only the other was said"
+
+
 async def test_a_soul_without_the_switch_is_asked_as_before(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     assert [prompt.step for prompt in house.prompts] == ["respond"]

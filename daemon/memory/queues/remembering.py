@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from daemon.core.hearing import Origin
 from daemon.core.text import visible_line
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.origins import may_rest_on, origin_of
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.standing import paused_of
 from daemon.memory.queues.memory_acts import Asker
@@ -46,7 +48,7 @@ class Remembered:
         trust = Trust.INFERRED if not self.quote else Trust.CLAIM if self.claim else Trust.OWN
         source = Link("", Relation.EVIDENCE if self.quote else Relation.SOURCES, said, self.quote)
         about = asker.person if trust is Trust.OWN else ""
-        if (standing := await _standing(transaction, asker, about, self.content)) is not None:
+        if (standing := await _standing(transaction, asker, about, said, self.content)) is not None:
             await link(transaction, [Link(standing, source.relation, said, self.quote)], now)
             return True
         fact = Fact(
@@ -106,7 +108,10 @@ class Journaled:
 
 
 async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | None:
-    """The id of the person's newest message here that holds a quotation."""
+    """The id of the person's newest message here that holds a quotation, and that all who hear the answer may hear.
+
+    What was said while the channel was private is no ground for what others may hear since.
+    """
     rows = await transaction.rows(
         """
         SELECT seq, body FROM turns WHERE conversation = :id AND author = :person AND speaker = 'person'
@@ -117,20 +122,32 @@ async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | 
         person=asker.person,
         most=_LOOKED_AT,
     )
-    return next((turn_id(Speaks.PERSON, row["seq"]) for row in rows if quote in visible_line(row["body"])), None)
+    heard = Origin(asker.audience, asker.conversation.channel)
+    for said in (turn_id(Speaks.PERSON, row["seq"]) for row in rows if quote in visible_line(row["body"])):
+        origin = await origin_of(transaction, said)
+        if origin is not None and may_rest_on(heard, origin):
+            return said
+    return None
 
 
-async def _standing(transaction: Transaction, asker: Asker, about: str, text: str) -> str | None:
-    """The id of a fact that says the same to the same people."""
-    row = await transaction.one(
+async def _standing(transaction: Transaction, asker: Asker, about: str, said: str, text: str) -> str | None:
+    """The id of a fact that says the same to the same people, who may all hear what was said now."""
+    rows = await transaction.rows(
         """
         SELECT r.id FROM records r JOIN facts f ON f.id = r.id
         WHERE r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.kind = 'fact'
           AND r.person = :person AND r.text = :text AND f.valid_until_ms IS NULL
+        ORDER BY r.seq LIMIT :most
         """,
         audience=str(asker.audience),
         person=about,
         text=text,
+        most=_LOOKED_AT,
         **asker.scope,
     )
-    return row["id"] if row else None
+    source = await origin_of(transaction, said)
+    for row in rows:
+        heard = await origin_of(transaction, row["id"])
+        if heard is not None and source is not None and may_rest_on(heard, source):
+            return str(row["id"])
+    return None

@@ -43,8 +43,13 @@ async def common_of(transaction: Transaction, ids: Iterable[str]) -> Origin | No
 
 def require_no_wider(derived_id: str, derived: Origin, source: Origin) -> None:
     """Raises HeardByMore where a derived record may be heard by people who may not hear its source."""
-    if common((derived, source)) != derived:
+    if not may_rest_on(derived, source):
         raise HeardByMore(
             f"{derived_id} is for {derived.audience.kind}, but a source of it is for {source.audience.kind} alone",
             hint="nothing to do: nothing was written",
         )
+
+
+def may_rest_on(derived: Origin, source: Origin) -> bool:
+    """Whether who may hear something derived may all hear its source."""
+    return common((derived, source)) == derived
