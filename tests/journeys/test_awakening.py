@@ -122,10 +122,13 @@ async def test_it_awakens_once_over_restarts_and_reloads(awake: House) -> None:
     assert await counted(awake) == {"": 1}
 
 
-async def test_two_daemons_that_start_at_once_awaken_it_once(empty_house: House) -> None:
+async def test_a_second_daemon_that_starts_while_it_awakens_leaves_it_to_the_first(empty_house: House) -> None:
     with_page(empty_house)
-    empty_house.model.replies += [thought(None, inner_speech="one"), thought(None, inner_speech="two")]
-    await asyncio.gather(empty_house.start(**ALONE), empty_house.start(**ALONE))
+    begun = asyncio.Event()
+    empty_house.model.steps["think"].append(until(begun, thought(None, inner_speech="one")))
+    await empty_house.start(**ALONE)
+    await empty_house.start(**ALONE)
+    begun.set()
     await awoken(empty_house)
     assert len(empty_house.prompts) == len(await empty_house.rows(THOUGHTS)) == 1
     assert len(await empty_house.rows(ROOM)) == 1
@@ -148,6 +151,14 @@ async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_the_next_one(emp
     (one,) = await empty_house.rows(THOUGHTS)
     assert json.loads(one["output"])["inner_speech"] == "here I am"
     assert await counted(empty_house) == {"": 1}
+
+
+async def test_the_admin_reads_the_first_thought_and_gives_it_a_goal_there(awake: House) -> None:
+    room, env = (await awake.one(ROOM))["id"], {"SOUL_NAME": "tess"}
+    (shown_,) = json.loads(await awake.command("thoughts", "--conversation", room, "--words", "--json", env=env))
+    assert (shown_["occasion"], shown_["output"]["inner_speech"]) == ("awakening", "so this is it")
+    await awake.command("goals", "add", room, "find out what a loom is", env=env)
+    assert (await awake.one("SELECT audience, behalf FROM goals"))["audience"].startswith("workspace:")
 
 
 async def test_no_post_can_be_queued_in_an_inner_room_whoever_wants_to(awake: House) -> None:
