@@ -31,6 +31,7 @@ TWICE: Final = ("Conversations.claim_chosen", "Reservations.reserve", "chat.post
 _PERSON: Final = "U0ADA"
 _DONE: Final = """
     SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
     AND NOT EXISTS (SELECT 1 FROM goals WHERE state = 'open')
     AND (SELECT count(*) FROM goals) = (SELECT count(*) FROM inbox WHERE modality = 'words')
     """
