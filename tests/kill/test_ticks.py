@@ -6,7 +6,6 @@ import pytest
 
 from tests import chance
 from tests.kill.ticks import run
-from tests.kill.verdict import faults_of
 
 
 @pytest.mark.timeout(600)
@@ -17,5 +16,4 @@ async def test_a_goal_is_thought_about_once_wherever_the_daemon_is_killed(tmp_pa
     verdict = await run(tmp_path, most=points, seed=chance.SEED, promised=promised)
     print(verdict)
     assert not verdict.faults, str(verdict)
-    assert faults_of(tmp_path) == []
     assert verdict.points >= points // 3

@@ -1,9 +1,9 @@
 """Goals that fall due, the daemon killed at each commit and request between the message and the thought about its goal.
 
-`python -m tests.kill.ticks` prints the figure: `points=… lost=0 doubled=0 shown=0 uncounted=0`. A goal that is never
-thought about is lost, one that is thought about twice doubled; a thought of the soul's own that anybody sees is shown,
-one that no budget knows of uncounted. With `--promised` words about each goal are promised: they are posted once, or
-else lost or doubled.
+`python -m tests.kill.ticks` prints the figure: `points=… lost=0 doubled=0 shown=0 uncounted=0 torn=0`. A goal that is
+never thought about is lost, one that is thought about twice doubled; a thought of the soul's own that anybody sees is
+shown, one that no budget knows of uncounted; a hole in the chain of thoughts is torn. With `--promised` words about
+each goal are promised: they are posted once, or else lost or doubled.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.kill.loop import SOUL, Crowd, Nursery, nursery
 from tests.kill.mind import KEPT
 from tests.kill.scenes import Scene, played
-from tests.kill.verdict import count
+from tests.kill.verdict import count, faults_of
 
 OF_THE_GOAL: Final = "Commits.commit(due)"
 """What is passed for a goal alone."""
@@ -31,6 +31,7 @@ TWICE: Final = ("Conversations.claim_chosen", "Reservations.reserve", "chat.post
 _PERSON: Final = "U0ADA"
 _DONE: Final = """
     SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
     AND NOT EXISTS (SELECT 1 FROM goals WHERE state = 'open')
     AND (SELECT count(*) FROM goals) = (SELECT count(*) FROM inbox WHERE modality = 'words')
     """
@@ -67,15 +68,18 @@ class TickVerdict:
     doubled: int
     shown: int
     uncounted: int
+    torn: int
 
     def __str__(self) -> str:
-        faults = f"lost={self.lost} doubled={self.doubled} shown={self.shown} uncounted={self.uncounted}"
+        faults = (
+            f"lost={self.lost} doubled={self.doubled} shown={self.shown} uncounted={self.uncounted} torn={self.torn}"
+        )
         return f"points={self.points} {faults}"
 
     @property
     def faults(self) -> int:
         """All of them."""
-        return self.lost + self.doubled + self.shown + self.uncounted
+        return self.lost + self.doubled + self.shown + self.uncounted + self.torn
 
 
 async def run(home: Path, *, most: int, seed: int, promised: bool = False) -> TickVerdict:
@@ -113,6 +117,7 @@ def _judge(home: Path, workspace: WorkspaceServer, said: int, points: int) -> Ti
         doubled=max(0, alone - said),
         shown=posts,
         uncounted=max(0, alone - count(home, _PAID)),
+        torn=len(faults_of(home)),
     )
 
 
