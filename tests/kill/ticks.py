@@ -33,6 +33,7 @@ _DONE: Final = """
     SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
     AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
     AND NOT EXISTS (SELECT 1 FROM goals WHERE state = 'open')
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('pending', 'sending'))
     AND (SELECT count(*) FROM goals) = (SELECT count(*) FROM inbox WHERE modality = 'words')
     """
 _SETTINGS: Final = {  # what dies counts as spent
