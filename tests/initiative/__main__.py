@@ -1,0 +1,26 @@
+"""`python -m tests.initiative --steps 1000 --seed 1` prints the figures and what was wrong; exit code 1 for any."""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.initiative.play import play
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        verdict = asyncio.run(play(Path(home), options.steps, options.seed))
+    print(*verdict.faults, sep="\n")
+    print(f"{verdict} seed={options.seed}")
+    sys.exit(bool(verdict.faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Judges what a soul said unasked by what people did, apart from the daemon: it knows no row and no rule of it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+from zoneinfo import ZoneInfo
+
+HOUR: Final = 3_600.0
+DAY: Final = 24 * HOUR
+_MOST: Final = 2  # of a day
+_QUIET: Final = (20, 8)
+
+Act = Literal["on", "off", "not now", "bad", "wrote"]
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """What a person did at a moment (seconds since the epoch)."""
+
+    at: float
+    act: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What the soul posted at a moment; `label` is the model's own name for it, once for each thought."""
+
+    at: float
+    label: str
+
+    @property
+    def promised(self) -> bool:
+        """Whether it was promised, so that no invitation counts."""
+        return self.label.startswith("kept")
+
+
+@dataclass(slots=True)
+class Person:
+    """A person, where they live, what they did, and what was posted to them unasked."""
+
+    name: str
+    zone: str
+    did: list[Did] = field(default_factory=list)
+    posted: list[Posted] = field(default_factory=list)
+
+    def invited(self, at: float) -> bool:
+        """Whether an invitation held."""
+        decided = [one.act for one in self.did if one.act in {"on", "off"} and one.at < at]
+        return decided[-1:] == ["on"]
+
+    def paused(self, at: float) -> bool:
+        """Whether they wanted to be left alone, by *not now* or a bad mark since they invited it last."""
+        length, until = 0.0, 0.0
+        for one in (each for each in self.did if each.at < at):
+            if one.act == "on":
+                length, until = 0.0, 0.0
+            elif one.act in {"not now", "bad"}:
+                length = min(30 * DAY, length * 2) if length else DAY
+                until = one.at + length
+        return at < until
+
+    def quiet(self, at: float) -> bool:
+        """Whether it was quiet on their clock."""
+        hour = datetime.fromtimestamp(at, ZoneInfo(self.zone)).hour
+        return hour >= _QUIET[0] or hour < _QUIET[1]
+
+    def faults(self) -> Iterator[str]:
+        """A sentence for each post that should not be there."""
+        for place, one in enumerate(self.posted):
+            before = [each for each in self.posted[:place] if not each.promised]
+            if self.quiet(one.at):
+                yield f"in_quiet: {self.name} {one}"
+            if one.promised:
+                continue
+            if not self.invited(one.at) or self.paused(one.at):
+                yield f"uninvited: {self.name} {one}"
+            unanswered = before and not any(before[-1].at < each.at < one.at for each in self.did)
+            if unanswered or sum(each.at > one.at - DAY for each in before) >= _MOST:
+                yield f"over_rate: {self.name} {one}"
+        for label, number in Counter(one.label for one in self.posted).items():
+            if number > 1:
+                yield f"doubled: {self.name} {label}"
+
+
+@dataclass(frozen=True, slots=True)
+class InitiativeVerdict:
+    """How a run ended; `owed` are promises that nothing has ended."""
+
+    steps: int
+    unasked: int
+    promised: int
+    owed: int
+    faults: Sequence[str]
+
+    def __str__(self) -> str:
+        kinds = Counter(one.partition(":")[0] for one in self.faults)
+        counted = " ".join(f"{kind}={kinds[kind]}" for kind in ("uninvited", "over_rate", "in_quiet", "doubled"))
+        return f"steps={self.steps} unasked={self.unasked} promised={self.promised} {counted} owed={self.owed}"
+
+
+def judged(people: Sequence[Person], steps: int, owed: int) -> InitiativeVerdict:
+    """The verdict of a run."""
+    posted = [one for person in people for one in person.posted]
+    faults = [fault for person in people for fault in person.faults()]
+    faults += [f"owed: {owed}"] if owed else []
+    promised = sum(one.promised for one in posted)
+    return InitiativeVerdict(steps, len(posted) - promised, promised, owed, faults)

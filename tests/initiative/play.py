@@ -1,0 +1,149 @@
+"""People who invite a soul, decline, answer or leave it alone at random, while time jumps and daemons die.
+
+The model says something in every thought of its own, as if it were always wanted.
+"""
+
+import random
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from daemon.core.ports.models import PROMISED_HERE, THOUGHT_ALONE, Prompt
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import serve_workspace
+from tests.fakes import TurnableClock
+from tests.initiative.judge import DAY, HOUR, Did, InitiativeVerdict, Person, Posted, judged
+from tests.journeys.house import House, said, settings_for
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import thought
+from tests.models import Reply
+
+ZONES: Final = ("Europe/Athens", "America/Los_Angeles", "Asia/Kolkata")
+_SETTINGS: Final[dict[str, Any]] = {
+    "name": "tess",
+    "visit_silence": 300 * DAY,
+    "dormant_after": 300 * DAY,
+    "stale_after": 300 * DAY,
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 10_000_000,
+    "cycle_tokens_day": 100_000_000,
+    "cycle_usd_day": 10_000.0,
+}
+_STEPS: Final = {"words": 6, "on": 4, "off": 1, "not now": 1, "bad": 1, "time": 8, "life": 1}
+"""What happens, and how often."""
+_LABEL: Final = re.compile(r"(?:kept|unasked) \d+\b")
+_LEFT: Final = """
+    SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
+      + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending') AND not_before <= :now)
+      + (SELECT count(*) FROM ticks WHERE due_ms <= :now)
+      + (SELECT count(*) FROM goals WHERE state = 'open' AND due_ms <= :now AND due_ms > woken_ms)
+      + (SELECT count(*) FROM conversations WHERE lease_owner <> '') AS n
+    """
+_OWED: Final = """
+    SELECT count(*) AS n FROM goals WHERE state = 'open' AND follow_up = 1 AND said_in <> '' AND kept_ms IS NULL
+    """
+
+
+@dataclass(slots=True)
+class Town:
+    """The workspace with its people, and what they did."""
+
+    house: House
+    dice: random.Random
+    people: dict[str, Person] = field(default_factory=dict)
+    rooms: dict[str, str] = field(default_factory=dict)
+    said: int = 0
+    posts: dict[str, Posted] = field(default_factory=dict)
+
+    async def think(self, prompt: Prompt) -> Reply:
+        """Answer words with a goal that falls due, half of them promised; alone it always says something."""
+        self.said += 1
+        last = prompt.messages[-1].text
+        if THOUGHT_ALONE in last:
+            label = f"{'kept' if PROMISED_HERE in last else 'unasked'} {self.said}"
+            return thought(f"{label}: there is news.", inner_speech=label)
+        due, promised = f"in {self.dice.randint(1, 40)}h", self.dice.random() < 0.5
+        goal = {"action": "add", "goal": f"matter {self.said}", "due": due, "follow_up": promised}
+        return thought("I see.", goal_updates=[goal])
+
+    @property
+    def _now(self) -> float:
+        return self.house.clock.now_ms() / 1000
+
+    async def settle(self) -> None:
+        """Wait until nothing more is to be done now, and note what was posted."""
+
+        async def still() -> bool:
+            return not (await self.house.one(_LEFT.replace(":now", str(self.house.clock.now_ms()))))["n"]
+
+        await self.house.when(still)
+        for name, person in self.people.items():
+            for post in await self.house.people.posts_by_bot(self.rooms[name]):
+                found = _LABEL.search(said(post))
+                if found is not None and post["ts"] not in self.posts:
+                    self.posts[post["ts"]] = Posted(self._now, found[0])
+                    person.posted.append(self.posts[post["ts"]])
+
+    async def does(self, name: str) -> None:
+        """One person does something, or a daemon dies, or time passes."""
+        step = self.dice.choices(tuple(_STEPS), tuple(_STEPS.values()))[0]
+        match step:
+            case "time":
+                self.house.clock.turn(self.dice.uniform(0.2, 20) * HOUR)
+            case "life":
+                await self._live()
+            case "bad":
+                await self._mark(name)
+            case _:
+                await self._write(name, step)
+        await self.settle()
+
+    async def _write(self, name: str, step: str) -> None:
+        person, now = self.people[name], self._now
+        alone = person.posted and not any(one.at > person.posted[-1].at for one in person.did)
+        if step == "not now" and (not alone or person.posted[-1].promised):
+            return  # it would mean a promise, or nothing
+        text = {"words": "please look at it", "on": "follow up on", "off": "follow up off"}.get(step, step)
+        await self.house.answered(name, "dm", text)
+        person.did.append(Did(now, "wrote" if step == "words" else step))  # type: ignore[arg-type]  # one of the steps
+
+    async def _mark(self, name: str) -> None:
+        """The person calls the newest thing bad that was said to them unasked, once."""
+        person = self.people[name]
+        if not person.posted or person.posted[-1].promised or any(one.act == "bad" for one in person.did[-1:]):
+            return
+        ts = next(ts for ts, one in self.posts.items() if one is person.posted[-1])
+        await self.house.people.react(name, self.rooms[name], ts, "-1")
+        person.did.append(Did(self._now, "bad"))
+
+    async def _live(self) -> None:
+        """A daemon is cut off, and another goes on; now and then a second one comes beside it."""
+        assert self.house.daemon is not None
+        await self.house.daemon.cut()
+        await self.house.start(**_SETTINGS)
+
+
+async def play(home: Path, steps: int, seed: int) -> InitiativeVerdict:
+    """Play so many steps, then let time pass by day until what was promised could be kept."""
+    dice, clock = random.Random(seed), TurnableClock(speed=10)
+    async with serve_workspace(clock=clock) as server, WorkspaceClient(server.page_url) as people:
+        house = House(server, people, clock, settings_for(server, home))
+        write_soul(home, more='mind = "cycle"\nsubprocesses = []\n')
+        town = Town(house, dice)
+        house.model.default = town.think
+        for number, zone in enumerate(ZONES):
+            name = f"Person{number}"
+            await people.add_person(name, zone=zone)
+            town.rooms[name] = await people.open_dm(name)
+            town.people[name] = Person(name, zone)
+        await house.start(**_SETTINGS)
+        await house.start(**_SETTINGS)
+        for _ in range(steps):
+            await town.does(dice.choice(list(town.people)))
+        for _ in range(12):
+            clock.turn(8 * HOUR)
+            await town.settle()
+        owed = int((await house.one(_OWED))["n"])
+        await house.close()
+    return judged(list(town.people.values()), steps, owed)

@@ -1,0 +1,30 @@
+"""Whatever people want at random, wherever they live: nothing is said unasked but what, when and as often as it may."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.core.initiative import SayingUnasked
+from tests import chance
+from tests.initiative.play import play
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_nothing_is_said_uninvited_too_often_in_quiet_hours_or_twice_and_each_promise_is_kept(
+    tmp_path: Path,
+) -> None:
+    verdict = await play(tmp_path, chance.tries(40, 120), chance.SEED)
+    print(verdict)
+    assert not verdict.faults, (verdict, *verdict.faults)
+    assert verdict.promised
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_without_the_rule_that_asks_for_an_invitation_the_judge_finds_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SayingUnasked, "why_silent", lambda *_: "")
+    verdict = await play(tmp_path, 25, 1)
+    assert any(one.startswith("uninvited") for one in verdict.faults)
