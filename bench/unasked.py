@@ -13,14 +13,15 @@ from bench.thinker import Thinker
 _MINUTE, _HOUR = 60.0, 3_600.0
 _WITHIN: Final = 30.0
 _ASIDE: Final = "@Ben could you look at the valve's log in the meantime?"
-_SETTINGS: Final = {
+CYCLE_ON: Final = {
     "SOUL_CYCLE_ENABLED": "true",
     "SOUL_CYCLE_TOKENS_HOUR": "10000000",
     "SOUL_CYCLE_TOKENS_DAY": "100000000",
     "SOUL_CYCLE_USD_DAY": "1000",
     "SOUL_QUIET_HOURS": "",
-    "SOUL_REHEARSAL_CLOCK": "true",
 }
+"""The settings with which a soul thinks by itself, at all times of day and within a budget that it never meets."""
+
 _SILENT: Final[Mapping[str, object]] = {"external_speech": "", "predictions": []}
 _GOALS: Final = (
     {"goal": "see whether the valve's log agrees", "due": "in 10 minutes"},
@@ -45,7 +46,9 @@ async def unasked_thoughts(model_name: str, turns: int) -> Unasked:
     thinker = Thinker()
     async with model_server() as model:
         model.thinker = thinker
-        async with stage(Bot.OURS, **model.settings_for(model_name, model_name), **_SETTINGS) as set_up:
+        async with stage(
+            Bot.OURS, **model.settings_for(model_name, model_name), **CYCLE_ON, SOUL_REHEARSAL_CLOCK="true"
+        ) as set_up:
             furnish(set_up.home, "unified", "cycle")
             thinker.parts = _SILENT
             await set_up.start()
