@@ -1,7 +1,6 @@
 """Whether what a soul thinks by itself delays words: DMs while 1,000 goals are due at once, and while none is."""
 
-import asyncio
-import itertools
+import random
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -18,9 +17,7 @@ from daemon.memory.database.driver import sqlite3
 _EACH: Final = 12  # goals of a person, which is as many as may be open
 _BLOCK: Final = 20  # DMs without a change
 _WARM_UP: Final = 5
-_GAP: Final = 0.1  # seconds between two DMs without, about as long as the wait for an unasked thought beside them
-_LOOK: Final = 0.005  # seconds between two looks whether the soul thinks
-_AGAIN: Final = 400  # looks in vain
+_LONGEST_GAP: Final = 0.4  # seconds between a reply and the next DM
 _WITHIN: Final = 30.0
 _MOST: Final = 1.2
 _MODEL: Final = "openai/gpt-5.6-terra"
@@ -50,8 +47,9 @@ async def measure(bench: Bench) -> list[Row]:
     rows = list[Row]()
     for pause, name in ((0.0, "a model that answers at once"), (0.3, "a model of 0.3 s")):
         found = await _measured(people, rounds, pause)
-        halves = [[quantile(taken, share) for taken in (found.beside, found.without)] for share in (0.5, 0.95)]
-        (beside, without), (beside_95, without_95) = halves
+        beside, without, beside_95, without_95 = (
+            quantile(taken, share) - 1000 * pause for share in (0.5, 0.95) for taken in (found.beside, found.without)
+        )
         what = f"a DM beside {people * _EACH} due goals to one without, {name}"
         note = (
             f"{beside_95:.0f} ms against {without_95:.0f} ms beyond the model; {found.thoughts} unasked thoughts "
@@ -70,19 +68,16 @@ async def _measured(people: int, rounds: int, pause: float) -> _Blocks:
             await set_up.start()
             await _meet(set_up, people)
             model.pause = pause
-            await _block(set_up, _WARM_UP)
+            gaps = random.Random(7)  # noqa: S311 - no secret
+            await _block(set_up, _WARM_UP, gaps)
             found = _Blocks([], [], 0)
             for _ in range(rounds):
-                without = await _block(set_up, _BLOCK)
+                found.without.extend(await _block(set_up, _BLOCK, gaps))
                 before = _unasked(set_up)
                 _change(set_up, _DUE)
-                beside = await _block(set_up, _BLOCK, beside=True)
-                thoughts = _unasked(set_up) - before
+                found.beside.extend(await _block(set_up, _BLOCK, gaps))
+                found.thoughts += _unasked(set_up) - before
                 await _call_off(set_up)
-                less = 1000 * pause
-                found.without.extend(one - less for one in without)
-                found.beside.extend(one - less for one in beside)
-                found.thoughts += thoughts
             return found
 
 
@@ -95,25 +90,14 @@ async def _meet(set_up: Stage, people: int) -> None:
     _change(set_up, _ADD, _EACH)
 
 
-async def _block(set_up: Stage, size: int, *, beside: bool = False) -> list[float]:
-    """Milliseconds until the reply stands, of DMs by other users, each `beside` an unasked thought or alone."""
+async def _block(set_up: Stage, size: int, gaps: random.Random) -> list[float]:
+    """Milliseconds until the reply stands, of DMs by other users after random pauses."""
     taken = list[float]()
     for number in range(size):
-        await (_thinking(set_up) if beside else set_up.clock.sleep(_GAP))
+        await set_up.clock.sleep(gaps.uniform(0, _LONGEST_GAP))
         message = await set_up.say(PEOPLE[number % len(PEOPLE)], "dm", set_up.marked())
         taken.append(1000 * await set_up.reply_to(message, _WITHIN))
     return taken
-
-
-async def _thinking(set_up: Stage) -> None:
-    """Wait until an unasked thought is under way; goals that were all thought about fall due again. May time out."""
-    async with asyncio.timeout(_WITHIN):
-        for look in itertools.count(1):
-            if read(set_up, "SELECT 1 FROM inbox WHERE state = 'claimed' AND process = 'reflecting'"):
-                return
-            if not look % _AGAIN:
-                _change(set_up, _DUE)
-            await set_up.clock.sleep(_LOOK)
 
 
 async def _call_off(set_up: Stage) -> None:
