@@ -53,7 +53,9 @@ FIGURES: Final = MappingProxyType(
     }
 )
 
-ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "instances", "recall", "soak", "surfacing", "ways_out"})
+ONLY_ON_REQUEST: Final = frozenset(
+    {"bigfile", "due_goals", "hugefile", "instances", "recall", "soak", "surfacing", "ways_out"}
+)
 """Figures that need many minutes, gigabytes of disk, or data of their own."""
 
 
