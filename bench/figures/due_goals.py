@@ -28,7 +28,8 @@ _ADD: Final = """
     SELECT t.soul, 'G' || t.seq || '.' || i, t.workspace, t.conversation, t.audience, t.readers, '', 'see to it ' || i,
            'see to it ' || i, 0.5, 'open', 0, t.at_ms, t.at_ms, '', t.id, t.id FROM thoughts t, n ORDER BY t.seq, i
     """
-_DUE: Final = "UPDATE goals SET due_ms = (SELECT max(at_ms) FROM thoughts), woken_ms = 0"
+_DUE: Final = "UPDATE goals SET due_ms = ?, woken_ms = 0"
+_SOON: Final = 2.0  # seconds until they fall due, when what the change itself took is over
 _NOT_DUE: Final = ("UPDATE goals SET due_ms = NULL", "UPDATE ticks SET due_ms = NULL")
 
 
@@ -73,11 +74,14 @@ async def _measured(people: int, rounds: int, pause: float) -> _Blocks:
             found = _Blocks([], [], 0)
             for _ in range(rounds):
                 found.without.extend(await _block(set_up, _BLOCK, gaps))
-                before = _unasked(set_up)
-                _change(set_up, _DUE)
+                before, due = _unasked(set_up), set_up.clock.now_ms() + int(1000 * _SOON)
+                _change(set_up, _DUE, due)
+                await _block(set_up, 1, gaps)
+                await set_up.clock.sleep(max(0.0, due - set_up.clock.now_ms()) / 1000)
                 found.beside.extend(await _block(set_up, _BLOCK, gaps))
                 found.thoughts += _unasked(set_up) - before
                 await _call_off(set_up)
+                await _block(set_up, 1, gaps)
             return found
 
 
