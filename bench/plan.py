@@ -24,6 +24,8 @@ FIGURES: Final = MappingProxyType(
         "prompts": "prompt tokens over a hundred turns",
         "calls": "model calls and tokens by mental process and pipeline",
         "thoughts": "calls, tokens and money of a whole thought beside a reply in words",
+        "due_goals": "DMs while 1,000 goals are due at once, beside DMs while none is",
+        "mind": "a look for what is due and the recall of a mind with 100,000 thoughts",
         "caching": "what of each request was sent before, and what that saves, over both protocols",
         "recall": "what surfaces of long conversations, by words, by vectors and by both; needs --data",
         "hands": "sixty questions over a small library and earlier talk, and the time of a search",
@@ -51,7 +53,9 @@ FIGURES: Final = MappingProxyType(
     }
 )
 
-ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "instances", "recall", "soak", "surfacing", "ways_out"})
+ONLY_ON_REQUEST: Final = frozenset(
+    {"bigfile", "due_goals", "hugefile", "instances", "recall", "soak", "surfacing", "ways_out"}
+)
 """Figures that need many minutes, gigabytes of disk, or data of their own."""
 
 

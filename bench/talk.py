@@ -10,6 +10,9 @@ from bench.stage import Json, Stage
 from bench.thinker import Thinker
 from daemon.memory.database.driver import sqlite3
 
+SENTENCE: Final = "We looked into the figures again and found that the second pump, number {}, had been left running."
+"""What is said in each turn of a talk that counts tokens, with its number."""
+
 _WITHIN: Final = 30.0
 _CONTACT: Final = '\n[[contacts]]\nname = "Ben"\nslack = "U0BEN"\ncan = "restarts the database"\n'
 
@@ -29,11 +32,13 @@ async def say(set_up: Stage, thinker: Thinker, person: str, words: str) -> Json:
     thinker.newest = words
     message = await set_up.say(person, "dm", words)
     await set_up.reply_to(message, _WITHIN)
-    await _at_rest(set_up)
+    await at_rest(set_up)
     return message
 
 
-async def _at_rest(set_up: Stage) -> None:
+async def at_rest(set_up: Stage) -> None:
+    """Wait until nothing is posted and nothing is left to do after a reply. Raises RuntimeError where it goes on."""
+
     async def look() -> bool:
         return not read(set_up, "SELECT 1 FROM jobs WHERE state IN ('ready', 'running') LIMIT 1")
 

@@ -33,12 +33,14 @@ _WISHES: Final = {
 
 @dataclass(slots=True)
 class Thinker:
-    """Answers requests in the Chat Completions protocol; `newest` is the text of the newest message, set by the figure.
+    """Answers requests in the Chat Completions protocol; `newest` is the text of the newest message, and `parts` are
+    fields of whole thoughts that are otherwise than usual; both are set by the figure.
 
     `counted` has what each request cost, by the daemon's own estimate of tokens; `cache` says what was sent before.
     """
 
     newest: str = ""
+    parts: Mapping[str, object] = field(default_factory=dict)
     cache: PrefixCache = field(default_factory=AutomaticCache)
     counted: list[Counted] = field(default_factory=list)
 
@@ -58,7 +60,7 @@ class Thinker:
 
     def _text(self, asked: str, schema: Mapping[str, Any]) -> str:
         if "external_speech" in schema.get("properties", ()):
-            return json.dumps(_whole_thought(self.newest))
+            return json.dumps(_whole_thought(self.newest) | dict(self.parts))
         if schema:
             return json.dumps(self._structured(asked, schema["properties"]))
         if "<external_dialogue" in asked:

@@ -16,6 +16,7 @@ NEWEST = "C0"
 _ROOM = f"'{SOUL}/{TEAM}/'"
 _NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :rows - 1)"
 _TIME = f"({BEGAN_MS} + i * {EVERY_MS})"
+_LATER = f"({_TIME} + 1800000 + :rows * {EVERY_MS})"  # after the newest message
 _TS = f"printf('%.6f', {_TIME} / 1000.0)"
 # One row in two belongs to one long DM, the others to a thread each, so that both kinds of growth are there.
 _CHANNEL = "CASE WHEN i % 2 = 0 THEN 'D1' ELSE 'C' || (i % 300) END"
@@ -60,10 +61,14 @@ _FILL = (
     """,
     f"""
     INSERT INTO goals (soul, id, workspace, conversation, audience, readers, behalf, goal, same_words, priority, state,
-                       follow_up, created_ms, touched_ms, why, thought, changed_by)
+                       follow_up, due_ms, created_ms, touched_ms, why, thought, changed_by)
     SELECT '{SOUL}', 'G' || i, '{TEAM}', {_CONVERSATION}, {_AUDIENCE}, '{{}}', {_PERSON}, 'a goal', 'a goal', 0.5,
-           CASE WHEN i % 20 = 1 THEN 'open' ELSE 'done' END, 0, {_TIME}, {_TIME}, '', 'TH_' || i, 'TH_' || i
+           CASE WHEN i % 20 = 1 THEN 'open' ELSE 'done' END, 0, {_LATER}, {_TIME}, {_TIME}, '', 'TH_' || i, 'TH_' || i
     FROM n WHERE i % 10 = 1
+    """,
+    f"""
+    INSERT INTO ticks (soul, workspace, conversation, kind, about, due_ms)
+    SELECT {_OWNER}, {_CONVERSATION}, 'due', 'G' || i, {_LATER} FROM n WHERE i % 20 = 1
     """,
     f"""
     INSERT INTO transitions (conversation, trace_id, hop, act, origin, target, decided_by, reason, at_ms)
@@ -84,7 +89,7 @@ _FILL = (
     INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience, state,
                             created_ms, settled_ms)
     SELECT 'i' || i, {_CONVERSATION}, {_OWNER}, CASE WHEN i % 4 = 1 THEN 'idle' ELSE 's' || i END,
-           {_TIME} + 1800000 + :rows * {EVERY_MS}, 'dormant', {_PERSON}, 'thread', {_AUDIENCE},
+           {_LATER}, 'dormant', {_PERSON}, 'thread', {_AUDIENCE},
            CASE WHEN i % 4 = 1 THEN 'waiting' ELSE 'due' END, {_TIME}, {_TIME} + 1 FROM n WHERE i % 3 = 1
     """,
     f"""

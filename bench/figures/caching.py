@@ -16,7 +16,7 @@ from bench.prefix_cache import AutomaticCache, Counted, MarkedCache, PrefixCache
 from bench.processes import CHECKOUT
 from bench.report import Row, Sheet
 from bench.stage import Bot, Stage, stage
-from bench.talk import furnish, mark, read, say
+from bench.talk import SENTENCE, furnish, mark, read, say
 from bench.thinker import Thinker
 from daemon.core.ports.models import Completion
 from daemon.llm.model_id import parse_model_id
@@ -26,7 +26,6 @@ from daemon.llm.prices import cost_of
 _ENOUGH: Final = 80  # per cent from the second turn on
 _HEAD: Final = ("process", "protocol", "turns", "calls", "in", "cached, %", "out", "$ uncached", "$ cached")
 _GREETING: Final = "Hello! We are rebuilding the pump house."
-_ORDINARY: Final = "We looked into the figures again and found that the second pump, number {}, had been left running."
 _TALKS: Final = {
     "ben": "What do scholars say of the Minoan water works, number {}?",
     "chloe": "Write me a poem about spring number {}.",
@@ -136,7 +135,7 @@ class _Talker:
 async def _talks(models: _Models, ordinary: int, others: int) -> list[_Turn]:
     """An ordinary talk, then a shorter one for each mode, each with another user."""
     async with _talker(models) as talker:
-        turns = await talker.talk("ada", _ORDINARY, ordinary)
+        turns = await talker.talk("ada", SENTENCE, ordinary)
         for person, asks in _TALKS.items():
             turns += await talker.talk(person, asks, others)
     return turns

@@ -16,12 +16,14 @@ from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.state_history import state_path
 from daemon.memory.knowledge.user_models import list_models, model_history
+from daemon.memory.mind.at_hand import Minds
 from daemon.memory.mind.goal_listing import Which, list_goals
 from daemon.memory.mind.summary import mind_summary
 from daemon.memory.people.passing import erase_turns
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.presence import Presence
+from daemon.memory.queues.ticks import Ticks
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from daemon.memory.stream.listing import list_thoughts
@@ -81,6 +83,7 @@ class Works:
         reasons = Reasons(database)
         search, replies = Surfacing(database, self._clock), StoredReplies(database)
         intentions, approvals = Intentions(database, self._clock, WORKER), Approvals(database, self._clock, WORKER)
+        ticks = Ticks(database, self._clock, WORKER, stores.conversations)
         presence = Presence(database, self._clock, soul=SOUL, workspace=TEAM, kind="slack", version="1", lease=30)
         asked = "six by twenty"  # words of every row, and of every other one
         everybody, dm = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.DM, "D1")
@@ -136,6 +139,12 @@ class Works:
             "the last thoughts, and whether the soul is to think any": (
                 lambda: Stream(database, self._clock).last(DM, Readers(dm, members_only=True)),
                 FEW,
+            ),
+            "what to think about next": (ticks.next_due_ms, FEW),
+            "what was promised next": (lambda: ticks.next_due_ms(owed_alone=True), FEW),
+            "what is in force": (
+                lambda: Minds(database, self._clock).at_hand(DM, Readers(dm, members_only=True), ("U1",)),
+                3 * FEW,
             ),
             "soul thoughts": (lambda: list_thoughts(database, SOUL, "", 20), FEW),
             "soul thoughts of a conversation": (lambda: list_thoughts(database, SOUL, str(DM), 20), FEW),

@@ -20,7 +20,6 @@ from daemon.core.tempo import (
     OCCASION,
     REFLECTING,
     STALE_AFTER_MS,
-    SURPRISING,
     Skipped,
     next_pause,
 )
@@ -30,9 +29,10 @@ from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.initiatives import quiet_to_speak
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.occasions import RESULTS, drop_what_is_over, note_results, note_tick
+from daemon.memory.queues.next_tick import ALL_WAIT, GOALS, OWED_ALONE, SCOPE, SURPRISES, when_next
+from daemon.memory.queues.occasions import drop_what_is_over, note_results, note_tick
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
-from daemon.memory.queues.sense_ticks import STILL_WAITS, WAKING, note_readings
+from daemon.memory.queues.sense_ticks import STILL_WAITS, note_readings
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
 from daemon.memory.worker_store import WorkerStore
 
@@ -41,13 +41,6 @@ NO_LONGER_IDLE: Final = "no longer idle"
 
 _AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
 _AT_ONCE: Final = 100  # noted in one transaction, which has to be short
-_SCOPE: Final = "soul = :soul AND workspace = :workspace"
-_ALL_WAIT: Final = f"EXISTS (SELECT 1 FROM conversations WHERE {_SCOPE} AND waiting_ms IS NOT NULL)"  # noqa: S608 - a constant
-_GOALS: Final = f"{_SCOPE} AND state = 'open' AND due_ms > woken_ms"
-_OWED_ALONE: Final = (
-    f"kind = 'due' AND EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about AND {OWED})"  # noqa: S608
-)
-_SURPRISES: Final = f"{_SCOPE} AND shown = 0 AND woken = 0 AND surprise >= {SURPRISING}"
 
 
 class Ticks(WorkerStore):
@@ -62,21 +55,7 @@ class Ticks(WorkerStore):
 
         `owed_alone`: it thinks by itself no more, but what it promised before is kept.
         """
-        news = f"""
-            UNION ALL SELECT min(scored_ms) FROM predictions WHERE {_SURPRISES}
-            UNION ALL SELECT min(wakes_ms) FROM readings WHERE {WAKING}
-            UNION ALL SELECT min(decided_ms) FROM approvals WHERE {RESULTS}
-            """  # noqa: S608 - constants
-        return await self._due_ms(
-            f"""
-            SELECT min(at_ms) AS due FROM (
-              SELECT min(due_ms) AS at_ms FROM ticks
-              WHERE {_SCOPE} AND due_ms IS NOT NULL {f"AND {_OWED_ALONE}" if owed_alone else ""}
-              UNION ALL SELECT min(due_ms) FROM goals WHERE {_GOALS} {f"AND {OWED}" if owed_alone else ""}
-              {"" if owed_alone else news})
-            WHERE NOT {_ALL_WAIT}
-            """  # noqa: S608 - constants
-        )
+        return await self._due_ms(when_next(owed_alone=owed_alone))
 
     async def claim_next(self, quiet: QuietHours, *, owed_alone: bool = False) -> Claim | None:
         """Claim the conversation in which something is to be thought about, with a perception of it; None without any.
@@ -86,13 +65,13 @@ class Ticks(WorkerStore):
         """
 
         async def choose(transaction: Transaction, now: int) -> str | None:
-            if await transaction.one(f"SELECT 1 WHERE {_ALL_WAIT}", **self._worker.scope):
+            if await transaction.one(f"SELECT 1 WHERE {ALL_WAIT}", **self._worker.scope):
                 return None
             await self._note(transaction, now, owed_alone=owed_alone)
             rows = await transaction.rows(
                 f"""
                 SELECT DISTINCT conversation FROM ticks
-                WHERE {_SCOPE} AND due_ms <= :now {f"AND {_OWED_ALONE}" if owed_alone else ""}
+                WHERE {SCOPE} AND due_ms <= :now {f"AND {OWED_ALONE}" if owed_alone else ""}
                 ORDER BY due_ms LIMIT :most
                 """,  # noqa: S608 - a constant
                 now=now,
@@ -112,7 +91,7 @@ class Ticks(WorkerStore):
         goals = await transaction.rows(
             f"""
             SELECT id, conversation, due_ms > :stale OR (follow_up = 1 AND said_in <> '') AS in_force FROM goals
-            WHERE {_GOALS} AND due_ms <= :now {f"AND {OWED}" if owed_alone else ""}
+            WHERE {GOALS} AND due_ms <= :now {f"AND {OWED}" if owed_alone else ""}
             ORDER BY due_ms LIMIT :most
             """,  # noqa: S608 - constants
             now=now,
@@ -131,7 +110,7 @@ class Ticks(WorkerStore):
             return
         await note_readings(transaction, scope, now, _AT_ONCE)
         surprises = await transaction.rows(
-            f"SELECT seq, conversation FROM predictions WHERE {_SURPRISES} ORDER BY scored_ms LIMIT :most",  # noqa: S608
+            f"SELECT seq, conversation FROM predictions WHERE {SURPRISES} ORDER BY scored_ms LIMIT :most",  # noqa: S608
             most=_AT_ONCE,
             **scope,
         )
@@ -175,7 +154,7 @@ async def settle_ticks(
             )
         if skipped == "budget":  # nothing else fits either: one look suffices for all
             await transaction.run(
-                f"UPDATE ticks SET due_ms = :later WHERE {_SCOPE} AND due_ms < :later",  # noqa: S608 - a constant
+                f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later",  # noqa: S608 - a constant
                 later=now + AGAIN_MS,
                 soul=where.soul,
                 workspace=where.workspace,

@@ -145,6 +145,11 @@ MOMENTS: tuple[str, ...] = (
     CREATE INDEX predictions_to_judge ON predictions (soul, workspace, scored_ms)
     WHERE kind = 'none' AND state = 'unresolved' AND judged_ms IS NULL
     """,
+    # What is promised, which a soul that doesn't think by itself looks for among all its goals.
+    """
+    CREATE INDEX goals_owed ON goals (soul, workspace, due_ms)
+    WHERE state = 'open' AND follow_up = 1 AND kept_ms IS NULL AND said_in <> ''
+    """,
 )
 
 CHANGES: tuple[str, ...] = (*SENSES, *INITIATIVE, *IDENTITY, *MOMENTS)
