@@ -24,7 +24,7 @@ class Did:
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class SaidUnasked:
     """What the soul posted at a moment; `label` is the model's own name for it, once for each thought."""
 
     at: float
@@ -43,7 +43,7 @@ class Person:
     name: str
     zone: str
     did: list[Did] = field(default_factory=list)
-    posted: list[Posted] = field(default_factory=list)
+    posted: list[SaidUnasked] = field(default_factory=list)
 
     def invited(self, at: float) -> bool:
         """Whether an invitation held."""

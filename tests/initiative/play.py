@@ -13,7 +13,7 @@ from daemon.core.ports.models import PROMISED_HERE, THOUGHT_ALONE, Prompt
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
-from tests.initiative.judge import DAY, HOUR, Did, InitiativeVerdict, Person, Posted, judged
+from tests.initiative.judge import DAY, HOUR, Did, InitiativeVerdict, Person, SaidUnasked, judged
 from tests.journeys.house import House, said, settings_for
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
@@ -46,7 +46,7 @@ _OWED: Final = """
 
 
 @dataclass(slots=True)
-class Town:
+class UnaskedTown:
     """The workspace with its people, and what they did."""
 
     house: House
@@ -54,7 +54,7 @@ class Town:
     people: dict[str, Person] = field(default_factory=dict)
     rooms: dict[str, str] = field(default_factory=dict)
     said: int = 0
-    posts: dict[str, Posted] = field(default_factory=dict)
+    posts: dict[str, SaidUnasked] = field(default_factory=dict)
 
     async def think(self, prompt: Prompt) -> Reply:
         """Answer words with a goal that falls due, half of them promised; alone it always says something."""
@@ -82,7 +82,7 @@ class Town:
             for post in await self.house.people.posts_by_bot(self.rooms[name]):
                 found = _LABEL.search(said(post))
                 if found is not None and post["ts"] not in self.posts:
-                    self.posts[post["ts"]] = Posted(self._now, found[0])
+                    self.posts[post["ts"]] = SaidUnasked(self._now, found[0])
                     person.posted.append(self.posts[post["ts"]])
 
     async def does(self, name: str) -> None:
@@ -130,7 +130,7 @@ async def play(home: Path, steps: int, seed: int) -> InitiativeVerdict:
     async with serve_workspace(clock=clock) as server, WorkspaceClient(server.page_url) as people:
         house = House(server, people, clock, settings_for(server, home))
         write_soul(home, more='mind = "cycle"\nsubprocesses = []\n')
-        town = Town(house, dice)
+        town = UnaskedTown(house, dice)
         house.model.default = town.think
         for number, zone in enumerate(ZONES):
             name = f"Person{number}"

@@ -99,6 +99,26 @@ async def test_a_surprise_wakes_it_and_stands_first_in_the_thought(thinker: Hous
     assert len(thinker.prompts) == calls
 
 
+async def test_what_it_expects_in_a_surprise_wakes_it_no_more_until_a_person_writes(thinker: House) -> None:
+    await spoken_to(thinker, "hello", predictions=[expecting("an answer", 0.9, "in 1h", kind="reply")])
+    for number in range(4):
+        wrong = [expecting(f"word {number}", 0.9, "in 1h", kind="mention", words=[f"w{number}"])]
+        thinker.model.replies.append(thought(None, inner_speech=f"{number}", predictions=wrong))
+    await after(thinker, HOUR + 60, 1)
+
+    async def scored() -> bool:
+        return not await thinker.rows("SELECT 1 FROM predictions WHERE state = 'open' OR woken = 0")
+
+    for _ in range(3):
+        thinker.clock.turn(2 * HOUR)
+        await thinker.when(scored)
+    assert await counted(thinker) == {"": 1}
+    thinker.model.replies.clear()
+    await spoken_to(thinker, "and now?", predictions=[expecting("an answer", 0.9, "in 1h", kind="reply")])
+    thinker.model.replies.append(thought(None))
+    await after(thinker, HOUR + 60, 2)
+
+
 async def test_without_a_budget_no_model_is_asked_and_the_reason_is_on_record(empty_house: House) -> None:
     more = 'mind = "cycle"\nsubprocesses = []\n\n[cycle]\ntokens_hour = 100\n'
     write_soul(empty_house.settings.home, more=more)

@@ -63,7 +63,9 @@ def effect(
     stores.settle(reply)
     stores.annotate(**(thought or {}))
     clock = FakeClock(start_ms=NOW_MS)
-    given = SimpleNamespace(channel=Under(), clock=clock, timing=timing, link_hosts=(), soul=lambda: who)
+    given = SimpleNamespace(
+        channel=Under(), clock=clock, timing=timing, link_hosts=(), soul=lambda: who, tick_budget=lambda _: None
+    )
     services = cast("CycleServices", given)
     messages = tuple(InboxMessage(one, Source.LIVE, 0, 1) for one in perceptions or (WORDS,))
     claim = replace(CLAIM, visit_state=visit_state, messages=messages)

@@ -22,6 +22,14 @@ OWED_ALONE: Final = (
 SURPRISES: Final = f"{SCOPE} AND shown = 0 AND woken = 0 AND surprise >= {SURPRISING}"
 """A condition, of `predictions`: it came otherwise, and no tick was made of it yet."""
 
+ONE_LEADS_TO_THE_NEXT: Final = """
+    (EXISTS (SELECT 1 FROM thoughts t WHERE t.id = predictions.thought AND t.occasion = 'surprise')
+     AND coalesce((SELECT u.said_ms FROM turns u
+                   WHERE u.conversation = predictions.conversation AND u.speaker = 'person'
+                   ORDER BY u.seq DESC LIMIT 1), 0) <= predictions.made_ms)
+    """
+"""Of `predictions`: a thought about a surprise expected it, and no person has written since; it wakes nothing."""
+
 _DUE: Final = f"""
     SELECT min(due_ms) AS at_ms FROM ticks WHERE {SCOPE} AND due_ms IS NOT NULL
     UNION ALL SELECT min(due_ms) FROM goals WHERE {GOALS}

@@ -29,7 +29,15 @@ from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.initiatives import quiet_to_speak
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.next_tick import ALL_WAIT, GOALS, OWED_ALONE, SCOPE, SURPRISES, when_next
+from daemon.memory.queues.next_tick import (
+    ALL_WAIT,
+    GOALS,
+    ONE_LEADS_TO_THE_NEXT,
+    OWED_ALONE,
+    SCOPE,
+    SURPRISES,
+    when_next,
+)
 from daemon.memory.queues.occasions import drop_what_is_over, note_results, note_tick
 from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
 from daemon.memory.queues.sense_ticks import STILL_WAITS, note_readings
@@ -110,13 +118,17 @@ class Ticks(WorkerStore):
             return
         await note_readings(transaction, scope, now, _AT_ONCE)
         surprises = await transaction.rows(
-            f"SELECT seq, conversation FROM predictions WHERE {SURPRISES} ORDER BY scored_ms LIMIT :most",  # noqa: S608
+            f"""
+            SELECT seq, conversation, {ONE_LEADS_TO_THE_NEXT} AS again FROM predictions WHERE {SURPRISES}
+            ORDER BY scored_ms LIMIT :most
+            """,  # noqa: S608 - constants
             most=_AT_ONCE,
             **scope,
         )
         for row in surprises:
             await transaction.run("UPDATE predictions SET woken = 1 WHERE seq = :seq", seq=row["seq"])
-            await note_tick(transaction, ConversationKey.parse(row["conversation"]), "surprise", now)
+            if not row["again"]:
+                await note_tick(transaction, ConversationKey.parse(row["conversation"]), "surprise", now)
         await note_results(transaction, scope, now)
 
 
