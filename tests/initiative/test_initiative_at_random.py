@@ -10,18 +10,18 @@ from tests.initiative.play import play
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_nothing_is_said_uninvited_too_often_in_quiet_hours_or_twice_and_each_promise_is_kept(
     tmp_path: Path,
 ) -> None:
-    verdict = await play(tmp_path, chance.tries(40, 120), chance.SEED)
+    verdict = await play(tmp_path, chance.tries(30, 60), chance.SEED)
     print(verdict)
     assert not verdict.faults, (verdict, *verdict.faults)
     assert verdict.promised
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_without_the_rule_that_asks_for_an_invitation_the_judge_finds_faults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

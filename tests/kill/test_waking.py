@@ -9,7 +9,7 @@ from tests.kill.verdict import faults_of
 from tests.kill.waking import run
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 @pytest.mark.slow
 async def test_a_soul_awakens_once_wherever_the_daemon_is_killed(tmp_path: Path) -> None:
     points = chance.tries(3, 10)
