@@ -55,6 +55,7 @@ class UnaskedTown:
     rooms: dict[str, str] = field(default_factory=dict)
     said: int = 0
     posts: dict[str, SaidUnasked] = field(default_factory=dict)
+    marked: list[SaidUnasked] = field(default_factory=list)
 
     async def think(self, prompt: Prompt) -> Reply:
         """Answer words with a goal that falls due, half of them promised; alone it always says something."""
@@ -111,8 +112,9 @@ class UnaskedTown:
     async def _mark(self, name: str) -> None:
         """The person calls the newest thing bad that was said to them unasked, once."""
         person = self.people[name]
-        if not person.posted or person.posted[-1].promised or any(one.act == "bad" for one in person.did[-1:]):
+        if not person.posted or person.posted[-1].promised or person.posted[-1] in self.marked:
             return
+        self.marked.append(person.posted[-1])
         ts = next(ts for ts, one in self.posts.items() if one is person.posted[-1])
         await self.house.people.react(name, self.rooms[name], ts, "-1")
         person.did.append(Did(self._now, "bad"))
