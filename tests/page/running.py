@@ -71,6 +71,7 @@ class RunningDaemon:
         await self.until(
             "SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))"
             " AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))"
+            " AND NOT EXISTS (SELECT 1 FROM conversations WHERE lease_owner <> '')"
         )
 
     async def at_rest(self) -> None:

@@ -125,6 +125,7 @@ class WeekOfTalk:
         await self.daemon.answered()
 
     async def _until(self, later: str) -> None:
+        await self.daemon.answered()  # a cycle under way would miss its deadline
         await self.window.move_the_clock(later)
         await self.daemon.at_rest()
 
