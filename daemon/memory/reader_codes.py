@@ -4,12 +4,20 @@ Codes are words that stand for audiences, channels and folders. An id can hold a
 letters and digits; a code is the fingerprint of its parts. Both say what `core.hearing.may_hear` says.
 """
 
+import json
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 
+READERS: Final = "thought_before"
+"""The key in `extra` of a record that says before whom a thought noted it."""
+
+_THOUGHT_BEFORE: Final = f"CASE WHEN json_valid(r.extra) THEN json_extract(r.extra, '$.{READERS}') ELSE '' END"
+"""The same in SQL, of the record `r`; NULL where it holds only what was said, '' if it can't be read."""
+
+_ADRIFT: Final = "SELECT 1 FROM thought_notes n WHERE n.record = r.id AND n.adrift = 1"
 _BYTES: Final = 6  # of the fingerprint; whatever is found is asked once more by plain SQL
 
 
@@ -59,10 +67,14 @@ def codes_for_readers(where: ConversationKey, readers: Readers) -> tuple[tuple[s
     return tuple(group for group in groups if group)
 
 
-def heard_by(readers: Readers, where: ConversationKey, *, audience: str, channel: str) -> tuple[str, dict[str, str]]:
+def heard_by(
+    readers: Readers, where: ConversationKey, *, audience: str, channel: str, thought_before: str = ""
+) -> tuple[str, dict[str, str]]:
     """A condition in SQL on the columns of an audience and a channel, and its values: the readers may know the row now.
 
-    Soul and workspace are the caller's to compare. The columns are literals of this package.
+    `thought_before` is what the row says of those before whom a thought made it (JSON as `kept_readers` gives, or
+    NULL): that may hold more than its audience was ever shown, so that fewer may know it. Soul and workspace are the
+    caller's to compare. The columns are literals of this package.
     """
     if readers.members_only or readers.apart:
         allowed = [str(one) for one in readers.may_know(where.workspace)]
@@ -72,7 +84,25 @@ def heard_by(readers: Readers, where: ConversationKey, *, audience: str, channel
         also, values = f" AND {channel} = :heard_in", {"heard_in": where.channel}
     values |= {f"heard{number}": one for number, one in enumerate(allowed)}
     names = ", ".join(f":heard{number}" for number in range(len(allowed)))
+    if thought_before:
+        also += f" AND {_before_no_fewer(thought_before)}"
+        values["heard_members"] = "1" if readers.members_only else ""
+        values["heard_rooms"] = json.dumps(sorted(readers.rooms))
     return f"({audience} IN ({names}){also})", values
+
+
+def record_heard_by(readers: Readers, where: ConversationKey) -> tuple[str, dict[str, str]]:
+    """The same for a record `r`, which is none any more if the thought that noted it has lost its words."""
+    heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel", thought_before=_THOUGHT_BEFORE)
+    return f"({heard} AND NOT EXISTS ({_ADRIFT}))", values
+
+
+def _before_no_fewer(thought: str) -> str:
+    """Whether a thought came before no readers who could know more than those who ask."""
+    rooms = f"SELECT 1 FROM json_each({thought}, '$.rooms')"  # noqa: S608 - a column
+    return f"""CASE WHEN {thought} IS NULL THEN 1 WHEN NOT json_valid({thought}) THEN 0 ELSE
+      (:heard_members <> '' OR NOT coalesce(json_extract({thought}, '$.members_only'), 0))
+      AND NOT EXISTS ({rooms} WHERE value NOT IN (SELECT value FROM json_each(:heard_rooms))) END"""  # noqa: S608 - a column
 
 
 def _private(where: ConversationKey, audiences: Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ async def room_for_promises(cycle: Cycle, soul: Soul) -> int | None:
     It does so where it thinks by itself, to people, in a conversation that it can go on with. Raises StoreError.
     """
     newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
-    if services.tick_budget(soul) is None or newest.modality is not Modality.WORDS or newest.bot:
+    if services.tick_budget(soul) is None or newest.modality is not Modality.WORDS or newest.bot or cycle.holds_earlier:
         return None
     theirs = Speaks.of(newest.author) is Speaks.PERSON and newest.author not in cycle.paused
     goes_on = where.posted_in or newest.place is Place.DM

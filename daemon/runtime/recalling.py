@@ -187,7 +187,7 @@ async def _known(
     cycle: Cycle, soul: Soul, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]
 ) -> RecalledFacts:
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
-    cycle.memory_read_at = thoughts.read_at
+    cycle.memory_read_at, cycle.holds_earlier = thoughts.read_at, thoughts.holds_earlier
     people, own_state = await _people(cycle), await _own_state(cycle, soul, thoughts)
     left, journal = await _visits_before(cycle)
     here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
@@ -239,7 +239,7 @@ async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[tuple[str, 
     episodes = cycle.services.episodes
     left = await episodes.in_mind(conversation, readers.audience)
     # The journal is one for all that was said to an audience; `apart` hears what was said here alone.
-    return left, () if readers.apart else await episodes.journal(conversation, readers.audience, _JOURNAL)
+    return left, () if readers.apart else await episodes.journal(conversation, readers, _JOURNAL)
 
 
 async def _find_zone(cycle: Cycle) -> None:

@@ -34,7 +34,7 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
         saw_to=max((one.seq for one in transcript.turns), default=max(transcript.summarized_to, 0)),
         saw=cycle.saw.union(drawn_on, cycle.at_hand.thoughts),
         read_at=cycle.memory_read_at,
-        passing=bool(cycle.paused),
+        passing=bool(cycle.paused) or cycle.holds_earlier,
     )
 
 

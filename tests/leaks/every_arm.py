@@ -8,7 +8,7 @@ from tests.leaks.intent_arms import Expectations, Goals
 from tests.leaks.promise_arms import Promises
 from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
 from tests.leaks.session_arms import SessionsSaid
-from tests.leaks.thought_arms import Thoughts
+from tests.leaks.thought_arms import NotedAlone, Thoughts
 from tests.leaks.told_arms import Reminded, Why
 
 ARMS: Mapping[str, type[Arm]] = {
@@ -23,6 +23,7 @@ ARMS: Mapping[str, type[Arm]] = {
     "intentions": Reminded,
     "sessions": SessionsSaid,
     "thoughts": Thoughts,
+    "notes": NotedAlone,
     "documents": HeldInMind,
     "goals": Goals,
     "expectations": Expectations,

@@ -1,13 +1,17 @@
-"""The arm of the stream of thought: a soul that writes all that it is shown into each thought."""
+"""The arms of thoughts: a soul that writes all that it is shown into each of them, and notes it for later."""
 
 from functools import partial
 
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.mind.remembering import NotedInThought
+from daemon.memory.queues.remembering import Journaled, Remembered
+from daemon.memory.retrieval.lanes import Floor
 from daemon.memory.stream.keeping import CycleThoughts, ThoughtPlace, store_thoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.memory.stream.reading import last_thoughts
-from tests.leaks.arms import Arm, AskedThere, SaidThere
+from tests.leaks.arms import Arm, AskedThere, Home, SaidThere
 
 _ALL = 1_000  # thoughts, which is more than are looked at
 
@@ -43,3 +47,37 @@ class Thoughts(Arm):
         found = await self.home.database.read(partial(last_thoughts, conversation=where, readers=readers, limit=_ALL))
         own = (found.previous.output,) if found.previous else ()
         return "\n".join((*own, *(one.output for one in found.recent)))
+
+
+class NotedAlone(Arm):
+    """After each remark the soul notes, without a word, all that it could know there by then, and journals it."""
+
+    recall = 0.4  # what it noted before fewer people is lost once others read there, as what rests on that is
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self._episodes = Episodes(home.database, home.clock, home.worker)
+
+    async def keep(self, said: SaidThere) -> None:
+        """Think of it, beside what is known there."""
+        asked = AskedThere(said.remark.text, said.where, said.readers, said.person)
+        known = (await self._surfaced(asked)) | await self._journal(asked)
+        words = "; ".join(dict.fromkeys((said.remark.text, *known.values())))
+        notes = NotedInThought((Remembered(words), Journaled(words)))
+        thought = NewThought("visit_end", "reflecting", "", "{}", saw_thoughts=tuple(known), parts=(notes,))
+        place = ThoughtPlace(said.where, said.readers.audience, f"thought {said.seq}", said.person)
+        held, now = CycleThoughts((thought,), said.readers, saw_to=said.seq), self.home.clock.now_ms()
+        await self.home.database.write(lambda transaction: store_thoughts(transaction, held, place, (), now))
+
+    async def reached(self, asked: AskedThere) -> str:
+        """What surfaces, and the journal."""
+        return "\n".join((*(await self._surfaced(asked)).values(), *(await self._journal(asked)).values()))
+
+    async def _surfaced(self, asked: AskedThere) -> dict[str, str]:
+        found = await self.surfacing.find(asked.where, asked.readers, [asked.query], _ALL, floor=Floor.NONE, again=True)
+        return {one.id: one.text for one in found.hits}
+
+    async def _journal(self, asked: AskedThere) -> dict[str, str]:
+        if not asked.readers.members_only:
+            return {}
+        return dict(await self._episodes.journal(asked.where, asked.readers, _ALL))

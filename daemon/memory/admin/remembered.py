@@ -12,7 +12,7 @@ from daemon.memory.knowledge.records.ids import turn_seq
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Link, Relation, links_from, links_to
 from daemon.memory.knowledge.records.store import UnreadableRecord, get_any, select
-from daemon.memory.reader_codes import heard_by
+from daemon.memory.reader_codes import record_heard_by
 from daemon.memory.records import as_json, read_row
 
 
@@ -114,7 +114,7 @@ async def readers_at(transaction: Transaction, soul: str, person: str, place: st
 
 async def facts_for(transaction: Transaction, where: ConversationKey, readers: Readers) -> tuple[FactWithEvidence, ...]:
     """The facts that may enter a reply to these readers, oldest first, those that ended among them."""
-    heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+    heard, values = record_heard_by(readers, where)
     found = await select(
         transaction,
         Fact,

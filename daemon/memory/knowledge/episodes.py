@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.perception import Audience, ConversationKey
+from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.closing_faults import FAULTS_OF, MOST_FAULTS, faults_of, note_fault
@@ -18,6 +18,7 @@ from daemon.memory.knowledge.records.ledger import last_write
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import change, get, put, select
 from daemon.memory.knowledge.visits import REMEMBERED, goes_on, inherited_from, latest_before
+from daemon.memory.reader_codes import record_heard_by
 from daemon.memory.records import Speaks, Turn, as_json
 from daemon.memory.worker_store import WorkerStore
 
@@ -182,23 +183,26 @@ class Episodes(WorkerStore):
         )
         return int(row["at_ms"]) if row else 0
 
-    async def journal(
-        self, conversation: ConversationKey, audience: Audience, most: int
-    ) -> tuple[tuple[str, str], ...]:
-        """The newest lines of the soul's journal for exactly this audience and its channel, each its id and its words.
+    async def journal(self, conversation: ConversationKey, readers: Readers, most: int) -> tuple[tuple[str, str], ...]:
+        """The newest lines of the soul's journal for exactly these readers and their channel: each its id and words.
 
         Oldest first.
         """
+        heard, values = record_heard_by(readers, conversation)
 
         async def unit(transaction: Transaction) -> tuple[tuple[str, str], ...]:
             found = await select(
                 transaction,
                 JournalEntry,
-                "r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.channel = :channel",
+                f"""
+                r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.channel = :channel
+                AND {heard}
+                """,
                 "r.at_ms DESC, r.seq DESC LIMIT :most",
-                audience=str(audience),
+                audience=str(readers.audience),
                 channel=conversation.channel,
                 most=most,
+                **values,
                 **self._worker.scope,
             )
             return tuple((one.id, one.text) for one in reversed(found))

@@ -22,7 +22,7 @@ from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import RECORD_INDEX, put
 from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.shared_files import reason_as_json, reason_from_json
-from daemon.memory.reader_codes import codes_for_readers, heard_by
+from daemon.memory.reader_codes import codes_for_readers, record_heard_by
 from daemon.memory.records import Speaks, as_json, json_object
 
 COPY_TYPE: Final = "image/jpeg"
@@ -195,7 +195,7 @@ class Senses:
         """The picture whose words fit a question best, of those that the readers may know; None where none fits."""
         if not (terms := terms_of(query)):
             return None
-        allowed, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+        allowed, values = record_heard_by(readers, where)
         codes = codes_for_readers(where, readers)
 
         async def unit(transaction: Transaction) -> list[KnownPicture]:

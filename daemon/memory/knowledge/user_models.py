@@ -10,7 +10,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.store import select
-from daemon.memory.reader_codes import heard_by
+from daemon.memory.reader_codes import record_heard_by
 from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 
@@ -76,7 +76,7 @@ class UserModels(WorkerStore):
 
         Before readers who aren't all members the notes are those that come from this very channel.
         """
-        heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+        heard, values = record_heard_by(readers, where)
 
         async def unit(transaction: Transaction) -> tuple[UserModel, ...]:
             found = []

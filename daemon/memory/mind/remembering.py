@@ -30,7 +30,7 @@ class NotedInThought:
         asker = Asker(thought.person, thought.conversation, thought.audience, "", thought.upto)
         done = 0
         for note in self.notes[:MOST_NOTED]:
-            done += await note.noted(transaction, asker, thought.now)
+            done += await note.noted(transaction, asker, thought.now, thought)
         refused = ["private"] * (len(self.notes[:MOST_NOTED]) - done)
         return PartsTaken(done, [*refused, *["too_many"] * len(self.notes[MOST_NOTED:])])
 

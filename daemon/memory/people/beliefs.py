@@ -34,7 +34,7 @@ async def beliefs_about(  # noqa: PLR0917 - one of each
     database: Database, scope: Mapping[str, str], person: str, readers: Readers, where: ConversationKey, now: int
 ) -> tuple[Belief, ...]:
     """The beliefs in force about a person that the readers of an answer may hear, oldest first. Raises StoreError."""
-    heard, values = heard_by(readers, where, audience="d.audience", channel="c.channel")
+    heard, values = heard_by(readers, where, audience="d.audience", channel="c.channel", thought_before="d.readers")
     rows = await database.rows(
         f"""
         SELECT d.* FROM mind_documents d JOIN conversations c ON c.id = d.conversation

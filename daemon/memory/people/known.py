@@ -15,7 +15,7 @@ from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.beliefs import Belief, beliefs_about
 from daemon.memory.people.looked_at import LookedAtStore
-from daemon.memory.reader_codes import heard_by
+from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
 
@@ -53,7 +53,7 @@ class KnownOfPerson(WorkerStore):
 
     async def facts(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Fact, ...]:
         """The facts that hold now, group by group, oldest first."""
-        heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel")
+        heard, values = record_heard_by(readers, where)
 
         async def unit(transaction: Transaction) -> tuple[Fact, ...]:
             found = await select(
@@ -100,7 +100,7 @@ class KnownOfPerson(WorkerStore):
     async def besides(self, person: str, readers: Readers, where: ConversationKey) -> Besides:
         """What is kept besides facts, counted."""
         heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
-        seen, _ = heard_by(readers, where, audience="r.audience", channel="r.channel")
+        seen, of_records = record_heard_by(readers, where)
         row = await self._database.one(
             f"""
             SELECT
@@ -119,7 +119,7 @@ class KnownOfPerson(WorkerStore):
                    AND j.state IN ('ready', 'running')))) AS unread
             """,  # noqa: S608 - constants of this package
             person=person,
-            **values,
+            **{**values, **of_records},
             **self._worker.scope,
         )
         assert row is not None  # it has no FROM
@@ -139,7 +139,11 @@ class KnownOfPerson(WorkerStore):
         facts = await self.facts(person, readers, where)
         quotes = {one.id: await self.evidence(one.id, readers, where) for one in facts}
         heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
-        values |= {"person": person, **self._worker.scope}
+        thought, of_thoughts = heard_by(
+            readers, where, audience="t.audience", channel="c.channel", thought_before="t.readers"
+        )
+        known, of_records = record_heard_by(readers, where)
+        values |= {**of_thoughts, **of_records, "person": person, **self._worker.scope}
         besides = await self.besides(person, readers, where)
         return {
             "person": person,
@@ -151,15 +155,12 @@ class KnownOfPerson(WorkerStore):
             ],
             "messages": await self._all(_MESSAGES.format(heard=heard), values),
             "reminders": await self._all(_REMINDERS, values),
-            "intentions": await self._all(_INTENDED.format(heard=heard), values),
-            "goals": await self._all(_GOALS.format(heard=heard), values),
+            "intentions": await self._all(_INTENDED.format(heard=thought), values),
+            "goals": await self._all(_GOALS.format(heard=thought), values),
             "invitation": await self._all(_INVITATION, values),
             "written_unasked": await self._all(_UNASKED, values),
-            "expectations": await self._all(_EXPECTED.format(heard=heard), values),
-            "records": await self._all(
-                _RECORDS.format(heard=heard.replace("t.audience", "r.audience").replace("c.channel", "r.channel")),
-                values,
-            ),
+            "expectations": await self._all(_EXPECTED.format(heard=thought), values),
+            "records": await self._all(_RECORDS.format(heard=known), values),
             "visits": await self._all(_VISITS, values),
             "remembering": await self._all(_STANDING, values),
         }

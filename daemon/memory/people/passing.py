@@ -1,6 +1,7 @@
 """Erases what was said while its author had asked that nothing be remembered, once the visit has ended.
 
-With it goes what people had open beside the talk too long ago.
+With it goes what people had open beside the talk too long ago, and what was noted by thoughts that have lost their
+words since.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.forgetting import forget_heard
-from daemon.memory.knowledge.records.forget import forget
+from daemon.memory.knowledge.records.forget import forget, forget_adrift
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
@@ -103,6 +104,8 @@ async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, sil
         try:
             if gone := await erase_passed(database, clock, silence_ms=silence_ms):
                 emit("memory.passed", turns=gone)
+            while await database.write(partial(forget_adrift, now=clock.now_ms())):
+                pass
             await forget_old_looks(database, clock)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)

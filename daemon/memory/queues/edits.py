@@ -11,6 +11,7 @@ from daemon.core.ports.arrivals import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived, forget_heard
+from daemon.memory.knowledge.records.forget import forget_adrift
 from daemon.memory.knowledge.shared_files import drop_files, store_files
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.knowledge.turns import forget_summary
@@ -69,6 +70,7 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
             await _have_looked_at(transaction, row["conversation"], now)
         if row["aside"]:
             await forget_heard(transaction, row["conversation"], _NO_TURN, now)
+    await forget_adrift(transaction, now)
     return tuple(row["state"] for row in rows)
 
 
@@ -120,6 +122,7 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
         await forget_asked_in(transaction, row["conversation"], deletion.ts, now)
         if row["state"] == "answered":
             await tell_of_change(transaction, row["conversation"], deletion.ts, now, deleted=True)
+    await forget_adrift(transaction, now)
     return (Acceptance.ACCEPTED, "withdrawn") if rows else (Acceptance.IGNORED, "message not known")
 
 

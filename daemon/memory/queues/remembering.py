@@ -5,15 +5,18 @@ from dataclasses import dataclass
 
 from daemon.core.hearing import Origin
 from daemon.core.text import visible_line
+from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.ids import turn_id
-from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Trust
+from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Record, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.origins import may_rest_on, origin_of
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.standing import paused_of
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.records import Speaks
+from daemon.memory.reader_codes import READERS
+from daemon.memory.records import Speaks, object_or_nothing
+from daemon.memory.thought_parts import StoredThought
 
 _LOOKED_AT = 12  # newest messages of the person that may hold the quotation
 _SURE: Mapping[Trust, float] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6, Trust.INFERRED: 0.5}
@@ -38,8 +41,14 @@ class Remembered:
         """See `MemoryAct.perform`; nothing is noted of a person who paused it, or whose words are gone."""
         await self.noted(transaction, asker, now)
 
-    async def noted(self, transaction: Transaction, asker: Asker, now: int) -> bool:
-        """Note it; False of a person who paused it, or whose words are gone."""
+    async def noted(
+        self, transaction: Transaction, asker: Asker, now: int, thought: StoredThought | None = None
+    ) -> bool:
+        """Note it; False of a person who paused it, or whose words are gone.
+
+        What was thought may hold what its readers alone could know, and rests on all that it saw: so it is kept for no
+        others, and goes with the words of its `thought`.
+        """
         if await paused_of(transaction, asker.scope, [asker.person]):
             return False
         said = await _message(transaction, asker, self.quote)
@@ -48,7 +57,8 @@ class Remembered:
         trust = Trust.INFERRED if not self.quote else Trust.CLAIM if self.claim else Trust.OWN
         source = Link("", Relation.EVIDENCE if self.quote else Relation.SOURCES, said, self.quote)
         about = asker.person if trust is Trust.OWN else ""
-        if (standing := await _standing(transaction, asker, about, said, self.content)) is not None:
+        before, also = _thought_before(thought), (("tags", list(self.tags)), ("tone", self.tone))
+        if (standing := await self._standing(transaction, asker, about, said, before)) is not None:
             await link(transaction, [Link(standing, source.relation, said, self.quote)], now)
             return True
         fact = Fact(
@@ -68,10 +78,36 @@ class Remembered:
             confidence=_SURE[trust],
             claimed_by=asker.person if self.quote else "",
             valid_from_ms=now,
-            extra={name: value for name, value in (("tags", list(self.tags)), ("tone", self.tone)) if value},
+            extra={**before, **{name: value for name, value in also if value}},
         )
-        await put(transaction, fact, now, [source])
+        await _tie(transaction, await put(transaction, fact, now, [source]), thought)
         return True
+
+    async def _standing(
+        self, transaction: Transaction, asker: Asker, about: str, said: str, before: Mapping[str, object]
+    ) -> str | None:
+        """The id of a fact that says the same to the same people, who may all hear what was said now."""
+        rows = await transaction.rows(
+            """
+            SELECT r.id, r.extra FROM records r JOIN facts f ON f.id = r.id
+            WHERE r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.kind = 'fact'
+              AND r.person = :person AND r.text = :text AND f.valid_until_ms IS NULL
+            ORDER BY r.seq LIMIT :most
+            """,
+            audience=str(asker.audience),
+            person=about,
+            text=self.content,
+            most=_LOOKED_AT,
+            **asker.scope,
+        )
+        source = await origin_of(transaction, said)
+        for row in rows:
+            if object_or_nothing(row["extra"]).get(READERS) != before.get(READERS):
+                continue
+            heard = await origin_of(transaction, row["id"])
+            if heard is not None and source is not None and may_rest_on(heard, source):
+                return str(row["id"])
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +119,13 @@ class Journaled:
     tags: tuple[str, ...] = ()
     tone: str = ""
 
-    async def noted(self, transaction: Transaction, asker: Asker, now: int) -> bool:
-        """Write it, for no more people than the words on which it rests; False where these are gone, or in a pause."""
+    async def noted(
+        self, transaction: Transaction, asker: Asker, now: int, thought: StoredThought | None = None
+    ) -> bool:
+        """Write it, for no more people than the words on which it rests; False where these are gone, or in a pause.
+
+        `thought` as for what is remembered.
+        """
         if await paused_of(transaction, asker.scope, [asker.person]):
             return False
         said = await _message(transaction, asker, "")
@@ -102,9 +143,23 @@ class Journaled:
             significance=min(10, max(1, self.significance)),
             tone=self.tone,
             tags=self.tags,
+            extra=_thought_before(thought),
         )
-        await put(transaction, entry, now, [Link("", Relation.SOURCES, said)])
+        await _tie(transaction, await put(transaction, entry, now, [Link("", Relation.SOURCES, said)]), thought)
         return True
+
+
+def _thought_before(thought: StoredThought | None) -> Mapping[str, object]:
+    """What a record says of those before whom it was thought, where they could know more than its audience alone."""
+    if thought is None or not (thought.readers.members_only or thought.readers.rooms):
+        return {}
+    return {READERS: kept_readers(thought.readers)}
+
+
+async def _tie(transaction: Transaction, record: Record, thought: StoredThought | None) -> None:
+    """Have a record go with the words of the thought that noted it."""
+    if thought is not None:
+        await transaction.insert("thought_notes", record=record.id, thought=thought.id)
 
 
 async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | None:
@@ -127,27 +182,4 @@ async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | 
         origin = await origin_of(transaction, said)
         if origin is not None and may_rest_on(heard, origin):
             return said
-    return None
-
-
-async def _standing(transaction: Transaction, asker: Asker, about: str, said: str, text: str) -> str | None:
-    """The id of a fact that says the same to the same people, who may all hear what was said now."""
-    rows = await transaction.rows(
-        """
-        SELECT r.id FROM records r JOIN facts f ON f.id = r.id
-        WHERE r.soul = :soul AND r.workspace = :workspace AND r.audience = :audience AND r.kind = 'fact'
-          AND r.person = :person AND r.text = :text AND f.valid_until_ms IS NULL
-        ORDER BY r.seq LIMIT :most
-        """,
-        audience=str(asker.audience),
-        person=about,
-        text=text,
-        most=_LOOKED_AT,
-        **asker.scope,
-    )
-    source = await origin_of(transaction, said)
-    for row in rows:
-        heard = await origin_of(transaction, row["id"])
-        if heard is not None and source is not None and may_rest_on(heard, source):
-            return str(row["id"])
     return None

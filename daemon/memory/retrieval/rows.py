@@ -12,7 +12,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.ranking import TurnPlace
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turn_index import LONGEST_TURN
-from daemon.memory.reader_codes import heard_by
+from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import Speaks
 
 TURN: Final = "turn"
@@ -171,7 +171,7 @@ async def read_records(
 
     Without readers all of them, for who looks at them to decide.
     """
-    heard, values = _heard(readers, here, audience="r.audience", channel="r.channel")
+    heard, values = ("1 = 1", dict[str, str]()) if readers is None else record_heard_by(readers, here)
     rows = await transaction.rows(
         f"""
         SELECT r.*, f.subject, f.valid_until_ms, f.why_ended

@@ -2,7 +2,7 @@
 
 Numbers stay, so that the chain of thoughts is whole. A thought saw what its conversation had said by then, what stood
 in its prompt from elsewhere, and the thoughts before it. Its private words stand with its reply as well, and go there.
-What a thought made, as its goals and intentions, goes with its words.
+What a thought made, as its goals, intentions and notes, goes with its words.
 """
 
 import json
@@ -19,7 +19,8 @@ _FOLLOWED: Final = """
     WITH RECURSIVE tainted (id) AS (
       {seeds}
       UNION SELECT s.thought FROM tainted t CROSS JOIN thought_sources s ON s.source = t.id
-        CROSS JOIN thoughts h ON h.id = s.thought AND (h.emptied = 0 OR h.aged = 1))
+        CROSS JOIN thoughts h ON h.id = s.thought AND (h.emptied = 0 OR h.aged = 1)
+      UNION SELECT n.record FROM tainted t CROSS JOIN thought_notes n ON n.thought = t.id)
     SELECT json_group_array(id) FROM tainted
     """  # what rests on an empty thought was emptied with it, or stored empty; on one that aged it may still have words
 _SINCE: Final = """
@@ -47,8 +48,11 @@ _MADE: Final = (
     "UPDATE goals SET why = '', changed_by = '' WHERE changed_by IN (SELECT value FROM json_each(:ids))",
     "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids)) AND audience <> ''",
 )  # what a thought made, and the words that it left with what another one made
-_MADE_FOR_GOOD: Final = "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids))"
-"""A soul's values and its own text outlive a thought that aged."""
+_MADE_FOR_GOOD: Final = (
+    "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids))",
+    "UPDATE thought_notes SET adrift = 1 WHERE thought IN (SELECT value FROM json_each(:ids))",
+)
+"""A soul's values, its own text and its notes outlive a thought that aged; a note that is adrift is soon forgotten."""
 
 
 async def empty_thoughts_since(transaction: Transaction, conversation: str, seq: int) -> None:
@@ -109,7 +113,7 @@ async def empty_along(transaction: Transaction, seeds: str, but: str = "", **val
             **values,
         )
     for start in range(0, len(ids), _AT_ONCE):
-        for statement in (*_EMPTY, *_MADE, _MADE_FOR_GOOD):
+        for statement in (*_EMPTY, *_MADE, *_MADE_FOR_GOOD):
             await transaction.run(statement, ids=json.dumps(ids[start : start + _AT_ONCE]))
 
 

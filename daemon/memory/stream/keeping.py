@@ -156,7 +156,8 @@ async def _is_gone(transaction: Transaction, sources: Sequence[str]) -> bool:
           WHEN s.value GLOB 'NT_*' THEN NOT EXISTS (SELECT 1 FROM shared_messages n WHERE n.id = s.value)
           WHEN s.value GLOB 'T[UL]_*' THEN NOT EXISTS
             (SELECT 1 FROM turns t WHERE t.seq = CAST(substr(s.value, 4) AS INTEGER))
-          ELSE NOT EXISTS (SELECT 1 FROM records r WHERE r.id = s.value) END
+          ELSE NOT EXISTS (SELECT 1 FROM records r WHERE r.id = s.value)
+            OR EXISTS (SELECT 1 FROM thought_notes n WHERE n.record = s.value AND n.adrift = 1) END
         LIMIT 1
         """,
         sources=as_json(list(sources)),

@@ -46,7 +46,8 @@ class LastThoughts:
 
     `authority` is what the functions of the mind may do, `settled` what was decided of what thoughts here proposed.
     `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
-    `read_at` is the number of the newest change of words by then, None where nothing was read.
+    `read_at` is the number of the newest change of words by then, None where nothing was read. `holds_earlier`: words
+    stand in the conversation that were said to another audience than it has now, as in a channel that was private.
     """
 
     previous: KeptThought | None = None
@@ -55,6 +56,7 @@ class LastThoughts:
     read_at: int | None = None
     authority: Authority = AS_AT_FIRST
     settled: tuple[Settled, ...] = ()
+    holds_earlier: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -64,6 +66,11 @@ class LastThoughts:
 
 
 NO_THOUGHTS: Final = LastThoughts()
+
+_SAID_TO_OTHERS: Final = """
+    SELECT 1 FROM conversations c CROSS JOIN turns t ON t.conversation = c.id
+    WHERE c.id = :id AND c.audience NOT GLOB 'dm:*' AND t.audience <> :audience LIMIT 1
+    """  # that of a direct message never changes, and it may be long
 
 
 async def last_thoughts(
@@ -126,6 +133,10 @@ class Stream:
                 read_at=await newest_change(transaction),
                 authority=await authority_of(transaction, conversation.soul),
                 settled=await settled_in(transaction, conversation, readers),
+                holds_earlier=await transaction.one(
+                    _SAID_TO_OTHERS, id=str(conversation), audience=str(readers.audience)
+                )
+                is not None,
             )
 
         found = await self._database.read(unit)

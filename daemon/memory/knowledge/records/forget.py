@@ -24,6 +24,8 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 
 SUPERSEDED: Final = "superseded"
 
+_ADRIFT: Final = "what it was thought on is gone or changed"
+_AT_ONCE: Final = 200  # notes
 _COMPOSED: Final = (RecordKind.EPISODE, RecordKind.CORE, RecordKind.SPHERE)
 _DISTILLED: Final = (RecordKind.CORE, RecordKind.SPHERE)
 
@@ -69,7 +71,18 @@ async def forget(
                 await _empty(transaction, one, now, reason, aged=aged)
     if not aged:
         await empty_thoughts_on(transaction, [*ids, *gone])
+        await forget_adrift(transaction, now)
     return gone
+
+
+async def forget_adrift(transaction: Transaction, now: int) -> int:
+    """Forget what was noted by thoughts that have lost their words, as `forget` does; gives how many notes."""
+    rows = await transaction.rows("SELECT record FROM thought_notes WHERE adrift = 1 LIMIT :most", most=_AT_ONCE)
+    adrift = [row["record"] for row in rows]
+    if adrift:
+        await transaction.run_for_each("DELETE FROM thought_notes WHERE record = :key", adrift)
+        await forget(transaction, adrift, now, _ADRIFT)
+    return len(adrift)
 
 
 async def _pass_on(transaction: Transaction, record_id: str, sources: Sequence[str], *, aged: bool) -> None:

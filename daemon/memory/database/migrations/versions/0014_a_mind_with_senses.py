@@ -152,7 +152,21 @@ MOMENTS: tuple[str, ...] = (
     """,
 )
 
-CHANGES: tuple[str, ...] = (*SENSES, *INITIATIVE, *IDENTITY, *MOMENTS)
+NOTES: tuple[str, ...] = (
+    # Which thought noted a record; once that thought has lost its words the note is `adrift`: it is shown to no reader
+    # any more, and soon forgotten.
+    """
+    CREATE TABLE thought_notes (
+      record TEXT PRIMARY KEY REFERENCES records (id) ON DELETE CASCADE,
+      thought TEXT NOT NULL,
+      adrift INTEGER NOT NULL DEFAULT 0 CHECK (adrift IN (0, 1))
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX thought_notes_by_thought ON thought_notes (thought)",
+    "CREATE INDEX thought_notes_adrift ON thought_notes (record) WHERE adrift = 1",
+)
+
+CHANGES: tuple[str, ...] = (*SENSES, *INITIATIVE, *IDENTITY, *MOMENTS, *NOTES)
 
 # As events were let in (0009): a CHECK that lets more pass changes no row, and the statements that follow tell other
 # connections that the schema is another one.
