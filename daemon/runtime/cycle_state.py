@@ -148,10 +148,16 @@ class Cycle:
             await self.show(Task(sentence, self.words.say(sentence, count=count), TaskState.COMPLETE))
 
     async def find_readers(self) -> None:
-        """Ask who reads here, and give the claim the audience that is true now. Raises LostLease."""
+        """Ask who reads here, and give the claim the audience that is true now. Raises LostLease.
+
+        Where more may read by now, as in a channel that was private, it is a person who speaks there again that gives
+        the talk to them, and no thought of the soul's own.
+        """
         self._readers = await self._ask_readers()
-        if self._readers.audience != self.claim.audience:
-            audience = self._readers.audience
+        audience, before = self._readers.audience, self.claim.audience
+        if self.is_tick and not audience.within(before):
+            self.holds_earlier = True
+        elif audience != before:
             self.claim = await self.services.conversations.correct_audience(self.claim, audience)
 
     async def require_same_readers(self) -> None:

@@ -187,7 +187,7 @@ async def _known(
     cycle: Cycle, soul: Soul, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]
 ) -> RecalledFacts:
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
-    cycle.memory_read_at, cycle.holds_earlier = thoughts.read_at, thoughts.holds_earlier
+    cycle.memory_read_at, cycle.holds_earlier = thoughts.read_at, cycle.holds_earlier or thoughts.holds_earlier
     people, own_state = await _people(cycle), await _own_state(cycle, soul, thoughts)
     left, journal = await _visits_before(cycle)
     here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
