@@ -9,7 +9,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
 from daemon.core.looked_at import OpenBeside
-from daemon.core.perception import Perception, Readers
+from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages
 from daemon.core.ports.library import Passage
 from daemon.core.ports.speech import Speech, Task, TaskState
@@ -150,12 +150,13 @@ class Cycle:
     async def find_readers(self) -> None:
         """Ask who reads here, and give the claim the audience that is true now. Raises LostLease.
 
-        Where more may read by now, as in a channel that was private, it is a person who speaks there again that gives
-        the talk to them, and no thought of the soul's own.
+        Where more may read by now, as in a channel that was private, words that are said there again give the talk to
+        them; no timer, and no thought of the soul's own.
         """
         self._readers = await self._ask_readers()
         audience, before = self._readers.audience, self.claim.audience
-        if self.is_tick and not audience.within(before):
+        said = any(one.modality is Modality.WORDS for one in self.perceptions)
+        if not (said or audience.within(before)):
             self.holds_earlier = True
         elif audience != before:
             self.claim = await self.services.conversations.correct_audience(self.claim, audience)

@@ -47,7 +47,7 @@ class LastThoughts:
     `authority` is what the functions of the mind may do, `settled` what was decided of what thoughts here proposed.
     `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
     `read_at` is the number of the newest change of words by then, None where nothing was read. `holds_earlier`: words
-    stand in the conversation that were said to another audience than it has now, as in a channel that was private.
+    stand in the conversation that were said to fewer than read it now, as in a channel that was private.
     """
 
     previous: KeptThought | None = None
@@ -67,9 +67,9 @@ class LastThoughts:
 
 NO_THOUGHTS: Final = LastThoughts()
 
-_SAID_TO_OTHERS: Final = """
+_SAID_TO_FEWER: Final = """
     SELECT 1 FROM conversations c CROSS JOIN turns t ON t.conversation = c.id
-    WHERE c.id = :id AND c.audience NOT GLOB 'dm:*' AND t.audience <> :audience LIMIT 1
+    WHERE c.id = :id AND c.audience NOT GLOB 'dm:*' AND t.audience NOT IN (:audience, :everybody) LIMIT 1
     """  # that of a direct message never changes, and it may be long
 
 
@@ -133,16 +133,19 @@ class Stream:
                 read_at=await newest_change(transaction),
                 authority=await authority_of(transaction, conversation.soul),
                 settled=await settled_in(transaction, conversation, readers),
-                holds_earlier=await transaction.one(
-                    _SAID_TO_OTHERS, id=str(conversation), audience=str(readers.audience)
-                )
-                is not None,
+                holds_earlier=await _holds_earlier(transaction, conversation, readers),
             )
 
         found = await self._database.read(unit)
         if found.read_at:
             return found
         return replace(found, read_at=await self._database.write(begin_noting))  # once for each memory.db
+
+
+async def _holds_earlier(transaction: Transaction, conversation: ConversationKey, readers: Readers) -> bool:
+    everybody = Audience(AudienceKind.WORKSPACE, conversation.workspace)
+    values = {"audience": str(readers.audience), "everybody": str(everybody)}
+    return await transaction.one(_SAID_TO_FEWER, id=str(conversation), **values) is not None
 
 
 def _is_allowed(row: sqlite3.Row, conversation: ConversationKey, readers: Readers) -> bool:
