@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from daemon.core.perception import Modality, Perception
+from daemon.core.spans import span_in_words
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.core.zones import zone_of
 from daemon.memory.stream.new_thought import Occasion
@@ -15,7 +16,6 @@ _SENTENCES: Final[Mapping[Occasion, str]] = {
     "visit_end": "(The visit here has ended, and something was said in it that you have not thought about yet.)",
     "result": "(An admin has decided on what you proposed: it stands below your last thought.)",
 }
-_SPANS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SILENCE_S: Final = 3_600.0
 """From so many seconds without a word on, a silence is perceived."""
 
@@ -30,8 +30,13 @@ def passed(perception: Perception, visit: Visit) -> tuple[str, ...]:
     """What time let pass: a silence before these words, and the end of a visit."""
     if occasion_of(perception) == "visit_end":
         return ("the visit has ended",)
+    return tuple(filter(None, (silence_before(perception, visit),)))
+
+
+def silence_before(perception: Perception, visit: Visit) -> str:
+    """The silence that these words end, such as "a silence of 2 hours"; empty where there was none to speak of."""
     silent = perception.modality is Modality.WORDS and visit.silence >= _SILENCE_S
-    return (f"a silence of {span_in_words(visit.silence)}",) if silent else ()
+    return f"a silence of {span_in_words(visit.silence)}" if silent else ""
 
 
 def day_in_words(when_ms: int, now_ms: int, zone: str) -> str:
@@ -41,12 +46,3 @@ def day_in_words(when_ms: int, now_ms: int, zone: str) -> str:
     ago = (now.date() - when.date()).days
     day = {0: "today", 1: "yesterday"}.get(ago, f"{when:%Y-%m-%d}")
     return f"{day}, {when.hour % 12 or 12}:{when:%M %p}"
-
-
-def span_in_words(seconds: float) -> str:
-    """A time as a person would say it, such as "12 minutes"."""
-    for size, name in _SPANS:
-        if seconds >= size:
-            number = int(seconds // size)
-            return f"{number} {name}{'s' * (number > 1)}"
-    return f"{max(0.0, seconds):.1f} seconds"
