@@ -5,7 +5,7 @@ The model says something in every thought of its own, as if it were always wante
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,7 @@ _SETTINGS: Final[dict[str, Any]] = {
 }
 _STEPS: Final = {"words": 6, "on": 4, "off": 1, "not now": 1, "bad": 1, "time": 8, "life": 1, "outage": 1}
 """What happens, and how often."""
+_TELLS: Final = 100  # steps from one line to the next
 _LABEL: Final = re.compile(r"(?:kept|unasked) \d+\b")
 _MATTER: Final = re.compile(r"matter \d+\b")
 _PROMISED: Final = re.compile(r"I'll come back to “(matter \d+)”")
@@ -173,8 +174,8 @@ class UnaskedTown:
             await self.start()
 
 
-async def play(home: Path, steps: int, seed: int) -> InitiativeVerdict:
-    """Play so many steps, then let time pass by day until what was promised could be kept."""
+async def play(home: Path, steps: int, seed: int, tell: Callable[[str], None] = lambda _: None) -> InitiativeVerdict:
+    """Play so many steps, then let time pass by day until what was promised could be kept; `tell` hears how far."""
     dice, clock = random.Random(seed), TurnableClock()  # at its own speed, or the workspace's time runs away from it
     async with serve_workspace(clock=clock) as server, WorkspaceClient(server.page_url) as people:
         house = House(server, people, clock, settings_for(server, home))
@@ -189,7 +190,9 @@ async def play(home: Path, steps: int, seed: int) -> InitiativeVerdict:
         for _ in range(2):
             await town.start()
         town.pass_time(0)
-        for _ in range(steps):
+        for step in range(steps):
+            if step and step % _TELLS == 0:
+                tell(f"{step} of {steps} steps")
             await town.does(dice.choice(list(town.people)))
         for _ in range(12):
             town.pass_time(8 * HOUR)
