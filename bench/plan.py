@@ -25,6 +25,7 @@ FIGURES: Final = MappingProxyType(
         "calls": "model calls and tokens by mental process and pipeline",
         "thoughts": "calls, tokens and money of a whole thought beside a reply in words",
         "due_goals": "DMs while 1,000 goals are due at once, beside DMs while none is",
+        "idle": "what a soul adds that thinks by itself while nothing is due",
         "mind": "a look for what is due and the recall of a mind with 100,000 thoughts",
         "caching": "what of each request was sent before, and what that saves, over both protocols",
         "recall": "what surfaces of long conversations, by words, by vectors and by both; needs --data",

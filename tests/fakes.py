@@ -96,7 +96,8 @@ class StillClock(FakeClock):
 class TurnableClock:
     """The machine's time, which a test can move ahead or stop; `speed` makes its seconds pass faster, not its hours.
 
-    The workspace and its daemons share one. Its time of day agrees with Slack's timestamps at any speed.
+    The workspace and its daemons share one. Its time of day agrees with Slack's timestamps at any speed, unless the
+    workspace shares it: the workspace counts by its seconds, so that one of another speed leaves the daemon behind.
     """
 
     def __init__(self, speed: float = 1.0) -> None:

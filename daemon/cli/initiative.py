@@ -121,7 +121,7 @@ def log(*, soul: str, limit: int, as_json: bool) -> None:
 
     \b
     JSON keys: at_ms, who, person, conversation, promised, unwanted. `who` is whose invitation it was: the person's, or
-    the channel's; `unwanted`: they said so, or nobody answered it and the one before.
+    the channel's; `unwanted`: they said so.
     """
     settings = load_settings()
 

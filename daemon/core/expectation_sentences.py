@@ -40,6 +40,13 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "invite_no_label": "No: don't write to me by yourself",
         "follow_up_is_on": "You invited me to write to you by myself in our direct messages; `follow up off` ends it.",
         "follow_up_is_off": "I don't write to you by myself, but for what I promised; `follow up on` invites me to.",
+        "follow_up_is_asked": "I asked you once whether I may write to you by myself. Until you say so I don't, but "
+        "for what I promised; `follow up on` invites me to.",
+        "follow_up_is_declined": "You don't want me to write to you by myself. I don't, but for what I promised; "
+        "`follow up on` invites me to.",
+        "home_unasked": "What I write by myself",
+        "home_promised": "I promised to come back to “{what}” by {when}. `not now`, written where I promised it, "
+        "declines that.",
         "expected_by_rule": "{id} is decided by what happens, and not by words.",
     }
 )

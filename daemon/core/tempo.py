@@ -27,6 +27,13 @@ REFLECTING: Final = "reflecting"
 OCCASION: Final = "occasion"
 """The parameter of a tick's perception that names its kind."""
 
+RESULTS: Final = "results"
+"""The parameter that holds what the ticks of kind `result` are about, each `PROPOSED` or `ANSWERED`."""
+
+PROPOSED: Final = ""
+ANSWERED: Final = "session"
+"""What a tick of kind `result` is about: what an admin decided on proposals, and what a session answered."""
+
 SURPRISING: Final = 0.5
 """From this surprise on, from 0 to 1, what came otherwise than expected weighs."""
 

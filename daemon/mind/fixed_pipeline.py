@@ -15,6 +15,7 @@ from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.extended_steps import Setting, thought_through
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
+from daemon.mind.passing_time import with_passing_time
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.recall.thoughts import DEGRADED
 from daemon.mind.role_lock import RoleLock
@@ -118,7 +119,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
             tools=reading.described,
         )
         step = with_soul_creativity(context.soul, asked)
-        shown = setting(context.memory)
+        shown = with_passing_time(setting(context.memory), context)
         async with aclosing(context.mind.stream(shown, step)) as running:
             try:
                 await context.motor.speak(running)

@@ -9,6 +9,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.passing_time import with_passing_time
 from daemon.mind.promising import (
     due_early,
     promised_by_now,
@@ -53,7 +54,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     for look in range(MOST_LOOKS + 1):
         may_look = look < MOST_LOOKS
         asked = think(context.soul, may_look=may_look, may_be_silent=lambda: True, tools=reading.described, alone=True)
-        shown = with_stance(context.memory, stance)
+        shown = with_stance(with_passing_time(context.memory, context), stance)
         try:
             _, considered = await context.mind.run(shown, with_soul_creativity(context.soul, asked))
         except MalformedReply as fault:

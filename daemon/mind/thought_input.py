@@ -1,17 +1,14 @@
 """What a whole thought is given, as the typed view of the regions of its prompt (seed 002, *Input*)."""
 
-from datetime import UTC, datetime
-from typing import Final
-
 from daemon.core.inner_room import is_inner
 from daemon.core.working_memory import Memory, Role
-from daemon.core.zones import zone_of
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.passing_time import temporal_context
 from daemon.mind.recall.documents import active_values, held_self, held_world
 from daemon.mind.recall.expected import what_came
 from daemon.mind.recall.looked_up import SIGNIFICANCE, TONE, WHEN
 from daemon.mind.recall.mood import felt_now
-from daemon.mind.recall.occasion import day_in_words, span_in_words
+from daemon.mind.recall.occasion import day_in_words
 from daemon.mind.recall.stream import held_in
 from daemon.mind.senses.table import SENSES
 from daemon.mind.thought.cognitive_input import (
@@ -21,12 +18,9 @@ from daemon.mind.thought.cognitive_input import (
     PreviousThought,
     SelfModel,
     SurfacedMemory,
-    TemporalContext,
     WorldModel,
 )
 from daemon.soul_engine import MEMORIES, PERSON
-
-_PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 
 
 def given_to(context: ProcessContext) -> CognitiveInput:
@@ -52,7 +46,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             if one.role is not Role.SYSTEM
         ),
         emotional_state=felt_now(context.own_state, now_ms, context.soul),
-        temporal_context=_time(context, now_ms),
+        temporal_context=temporal_context(context),
         self_model=_self_model(context),
         world_model=_world_model(context),
     )
@@ -99,14 +93,3 @@ def _world_model(context: ProcessContext) -> WorldModel:
 def _where(context: ProcessContext) -> str:
     """The kind of place in which it is thought."""
     return "inner room" if is_inner(context.perception.conversation) else context.perception.place.value
-
-
-def _time(context: ProcessContext, now_ms: int) -> TemporalContext:
-    previous = context.cycle.thoughts.previous
-    there = datetime.fromtimestamp(now_ms / 1000, zone_of(context.perception.zone) or UTC)
-    return TemporalContext(
-        time_since_last_thought="" if previous is None else span_in_words((now_ms - previous.at_ms) / 1000),
-        session_duration=span_in_words((now_ms - context.visit.begun_ms) / 1000) if context.visit.begun_ms else "",
-        time_of_day=next(name for until, name in _PARTS_OF_DAY if there.hour < until),
-        interactions_this_session=context.visit.exchanges,
-    )

@@ -14,6 +14,7 @@ from daemon.core.questions import NEWS_PARAM, News
 from daemon.core.sessions import CodeSession, KeyOwner
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.queues.occasions import SessionAnswered
 from daemon.memory.records import Delivery, Dismissal, Speaks, Turn
 from daemon.memory.shared.binding_acts import BINDS, DecidedToBind
 from daemon.memory.shared.question_acts import Decided
@@ -76,7 +77,20 @@ async def _said(cycle: Cycle) -> CycleEffect:
         turns = (await _turn(cycle, question, answer, session),)
     await cycle.require_same_readers()
     parts = await asyncio.to_thread(services.channel.split, text, cycle.claim.conversation, cycle.hosts)
-    return replace(effect_of_words(cycle, parts, turns), reply_to=question.reply_to, rooms=cycle.readers.rooms)
+    effect = effect_of_words(cycle, parts, turns)
+    acts = (*effect.acts, SessionAnswered()) if _is_thought_about(cycle, question, turns) else effect.acts
+    return replace(effect, acts=acts, reply_to=question.reply_to, rooms=cycle.readers.rooms)
+
+
+def _is_thought_about(cycle: Cycle, question: SharedMessage, turns: tuple[Turn, ...]) -> bool:
+    """Whether the soul thinks about an answer by itself: it was asked for here, and is to be remembered.
+
+    In a thread that is bound to the session its people speak with that one, and the soul is no part of it.
+    """
+    asked_here = question.kind in (NoteKind.QUESTION, NoteKind.TASK) and not question.bound
+    services = cycle.services
+    lasts = any(not one.passing for one in turns)
+    return asked_here and lasts and services.tick_budget(services.soul()) is not None
 
 
 def _may_hear(cycle: Cycle, question: SharedMessage) -> bool:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,8 @@ HOUR: Final = 3_600.0
 DAY: Final = 24 * HOUR
 _MOST: Final = 2  # of a day
 _QUIET: Final = (20, 8)
+_IN_TIME: Final = 5.0
+_KINDS: Final = ("uninvited", "over_rate", "in_quiet", "doubled", "late")
 
 Act = Literal["on", "off", "not now", "bad", "wrote"]
 
@@ -25,10 +27,14 @@ class Did:
 
 @dataclass(frozen=True, slots=True)
 class SaidUnasked:
-    """What the soul posted at a moment; `label` is the model's own name for it, once for each thought."""
+    """What the soul posted at a moment; `label` is the model's own name for it, once for each thought.
+
+    `matters` are the promises that it keeps.
+    """
 
     at: float
     label: str
+    matters: tuple[str, ...] = ()
 
     @property
     def promised(self) -> bool:
@@ -38,12 +44,18 @@ class SaidUnasked:
 
 @dataclass(slots=True)
 class Person:
-    """A person, where they live, what they did, and what was posted to them unasked."""
+    """A person, where they live, what they did, and what was posted to them unasked.
+
+    `promised` is by when what was promised to them is due, `able` the stretches of time in which a daemon lived and
+    nobody waited for an answer, each from its beginning to its end.
+    """
 
     name: str
     zone: str
     did: list[Did] = field(default_factory=list)
     posted: list[SaidUnasked] = field(default_factory=list)
+    promised: dict[str, float] = field(default_factory=dict)
+    able: list[tuple[float, float]] = field(default_factory=list)
 
     def invited(self, at: float) -> bool:
         """Whether an invitation held."""
@@ -66,6 +78,22 @@ class Person:
         hour = datetime.fromtimestamp(at, ZoneInfo(self.zone)).hour
         return hour >= _QUIET[0] or hour < _QUIET[1]
 
+    def allowed(self, due: float) -> float:
+        """The first moment from then on at which what was promised could be kept."""
+        for begin, end in self.able:
+            at = self._day(max(begin, due))
+            if at < end:
+                return at
+        return float("inf")
+
+    def _day(self, at: float) -> float:
+        """The moment itself, or the end of the quiet hours in which it is."""
+        if not self.quiet(at):
+            return at
+        there = datetime.fromtimestamp(at, ZoneInfo(self.zone))
+        morning = there.replace(hour=_QUIET[1], minute=0, second=0, microsecond=0)
+        return (morning + timedelta(days=there.hour >= _QUIET[0])).timestamp()
+
     def faults(self) -> Iterator[str]:
         """A sentence for each post that should not be there."""
         for place, one in enumerate(self.posted):
@@ -73,6 +101,7 @@ class Person:
             if self.quiet(one.at):
                 yield f"in_quiet: {self.name} {one}"
             if one.promised:
+                yield from self._late(one)
                 continue
             if not self.invited(one.at) or self.paused(one.at):
                 yield f"uninvited: {self.name} {one}"
@@ -82,6 +111,11 @@ class Person:
         for label, number in Counter(one.label for one in self.posted).items():
             if number > 1:
                 yield f"doubled: {self.name} {label}"
+
+    def _late(self, kept: SaidUnasked) -> Iterator[str]:
+        for matter in kept.matters:
+            if (late := kept.at - self.allowed(self.promised[matter])) > _IN_TIME:
+                yield f"late: {self.name} {kept} {matter} by {late:.1f} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +130,7 @@ class InitiativeVerdict:
 
     def __str__(self) -> str:
         kinds = Counter(one.partition(":")[0] for one in self.faults)
-        counted = " ".join(f"{kind}={kinds[kind]}" for kind in ("uninvited", "over_rate", "in_quiet", "doubled"))
+        counted = " ".join(f"{kind}={kinds[kind]}" for kind in _KINDS)
         return f"steps={self.steps} unasked={self.unasked} promised={self.promised} {counted} owed={self.owed}"
 
 

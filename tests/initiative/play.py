@@ -5,6 +5,8 @@ The model says something in every thought of its own, as if it were always wante
 
 import random
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +16,7 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
 from tests.initiative.judge import DAY, HOUR, Did, InitiativeVerdict, Person, SaidUnasked, judged
-from tests.journeys.house import House, said, settings_for
+from tests.journeys.house import House, SlackDaemon, said, settings_for
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 from tests.models import Reply
@@ -30,9 +32,12 @@ _SETTINGS: Final[dict[str, Any]] = {
     "cycle_tokens_day": 100_000_000,
     "cycle_usd_day": 10_000.0,
 }
-_STEPS: Final = {"words": 6, "on": 4, "off": 1, "not now": 1, "bad": 1, "time": 8, "life": 1}
+_STEPS: Final = {"words": 6, "on": 4, "off": 1, "not now": 1, "bad": 1, "time": 8, "life": 1, "outage": 1}
 """What happens, and how often."""
+_TELLS: Final = 100  # steps from one line to the next
 _LABEL: Final = re.compile(r"(?:kept|unasked) \d+\b")
+_MATTER: Final = re.compile(r"matter \d+\b")
+_PROMISED: Final = re.compile(r"I'll come back to “(matter \d+)”")
 _LEFT: Final = """
     SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
       + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending') AND not_before <= :now)
@@ -47,7 +52,11 @@ _OWED: Final = """
 
 @dataclass(slots=True)
 class UnaskedTown:
-    """The workspace with its people, and what they did."""
+    """The workspace with its people, and what they did.
+
+    `due` is by when each matter is, `kept` of which matters each thought spoke that kept a promise. A promise could be
+    kept in the stretches `able` and since `able_since`.
+    """
 
     house: House
     dice: random.Random
@@ -56,6 +65,11 @@ class UnaskedTown:
     said: int = 0
     posts: dict[str, SaidUnasked] = field(default_factory=dict)
     marked: list[SaidUnasked] = field(default_factory=list)
+    due: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    able: list[tuple[float, float]] = field(default_factory=list)
+    able_since: float = float("inf")
+    daemons: list[SlackDaemon] = field(default_factory=list)
 
     async def think(self, prompt: Prompt) -> Reply:
         """Answer words with a goal that falls due, half of them promised; alone it always says something."""
@@ -63,9 +77,12 @@ class UnaskedTown:
         last = prompt.messages[-1].text
         if THOUGHT_ALONE in last:
             label = f"{'kept' if PROMISED_HERE in last else 'unasked'} {self.said}"
+            named = last.partition(PROMISED_HERE)[2].partition("\n## ")[0]
+            self.kept[label] = tuple(dict.fromkeys(_MATTER.findall(named)))
             return thought(f"{label}: there is news.", inner_speech=label)
-        due, promised = f"in {self.dice.randint(1, 40)}h", self.dice.random() < 0.5
-        goal = {"action": "add", "goal": f"matter {self.said}", "due": due, "follow_up": promised}
+        hours, promised = self.dice.randint(1, 40), self.dice.random() < 0.5
+        self.due[f"matter {self.said}"] = self._now + hours * HOUR
+        goal = {"action": "add", "goal": f"matter {self.said}", "due": f"in {hours}h", "follow_up": promised}
         return thought("I see.", goal_updates=[goal])
 
     @property
@@ -83,22 +100,39 @@ class UnaskedTown:
             for post in await self.house.people.posts_by_bot(self.rooms[name]):
                 found = _LABEL.search(said(post))
                 if found is not None and post["ts"] not in self.posts:
-                    self.posts[post["ts"]] = SaidUnasked(self._now, found[0])
+                    at, matters = float(post["ts"]), self.kept[found[0]]
+                    self.posts[post["ts"]] = SaidUnasked(at, found[0], matters)
                     person.posted.append(self.posts[post["ts"]])
 
     async def does(self, name: str) -> None:
-        """One person does something, or a daemon dies, or time passes."""
+        """One person does something, or a daemon dies, or all do for a while, or time passes."""
         step = self.dice.choices(tuple(_STEPS), tuple(_STEPS.values()))[0]
         match step:
             case "time":
-                self.house.clock.turn(self.dice.uniform(0.2, 20) * HOUR)
-            case "life":
-                await self._live()
+                self.pass_time(self.dice.uniform(0.2, 20) * HOUR)
+            case "life" | "outage":
+                with self._unable():
+                    await self._live(self.dice.uniform(0.2, 20) * HOUR if step == "outage" else 0.0)
             case "bad":
                 await self._mark(name)
             case _:
                 await self._write(name, step)
         await self.settle()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time jump."""
+        with self._unable():
+            self.house.clock.turn(seconds)
+
+    @contextmanager
+    def _unable(self) -> Iterator[None]:
+        """Something happens in which no promise can be kept."""
+        if self.able_since <= (now := self._now):
+            self.able.append((self.able_since, now))
+        try:
+            yield
+        finally:
+            self.able_since = self._now
 
     async def _write(self, name: str, step: str) -> None:
         person, now = self.people[name], self._now
@@ -106,7 +140,9 @@ class UnaskedTown:
         if step == "not now" and (not alone or person.posted[-1].promised):
             return  # it would mean a promise, or nothing
         text = {"words": "please look at it", "on": "follow up on", "off": "follow up off"}.get(step, step)
-        await self.house.answered(name, "dm", text)
+        with self._unable():
+            reply = await self.house.answered(name, "dm", text)
+        person.promised |= {matter: self.due[matter] for matter in _PROMISED.findall(reply)}
         person.did.append(Did(now, "wrote" if step == "words" else step))  # type: ignore[arg-type]  # one of the steps
 
     async def _mark(self, name: str) -> None:
@@ -117,18 +153,30 @@ class UnaskedTown:
         self.marked.append(person.posted[-1])
         ts = next(ts for ts, one in self.posts.items() if one is person.posted[-1])
         await self.house.people.react(name, self.rooms[name], ts, "-1")
+
+        async def heard() -> bool:
+            return bool((await self.house.one("SELECT count(*) AS n FROM feedback"))["n"] == len(self.marked))
+
+        await self.house.when(heard)
         person.did.append(Did(self._now, "bad"))
 
-    async def _live(self) -> None:
-        """A daemon is cut off, and another goes on; now and then a second one comes beside it."""
-        assert self.house.daemon is not None
-        await self.house.daemon.cut()
-        await self.house.start(**_SETTINGS)
+    async def start(self) -> None:
+        """Start a daemon beside those that live."""
+        self.daemons.append(await self.house.start(**_SETTINGS))
+
+    async def _live(self, outage: float = 0.0) -> None:
+        """The newest daemon is cut off, and another goes on; in an outage all are, for so many seconds."""
+        dying = [one for one in self.daemons if not one.over] if outage else self.daemons[-1:]
+        for one in dying:
+            await one.cut()
+        self.house.clock.turn(outage)
+        for _ in dying:
+            await self.start()
 
 
-async def play(home: Path, steps: int, seed: int) -> InitiativeVerdict:
-    """Play so many steps, then let time pass by day until what was promised could be kept."""
-    dice, clock = random.Random(seed), TurnableClock(speed=10)
+async def play(home: Path, steps: int, seed: int, tell: Callable[[str], None] = lambda _: None) -> InitiativeVerdict:
+    """Play so many steps, then let time pass by day until what was promised could be kept; `tell` hears how far."""
+    dice, clock = random.Random(seed), TurnableClock()  # at its own speed, or the workspace's time runs away from it
     async with serve_workspace(clock=clock) as server, WorkspaceClient(server.page_url) as people:
         house = House(server, people, clock, settings_for(server, home))
         write_soul(home, more='mind = "cycle"\nsubprocesses = []\n')
@@ -138,14 +186,18 @@ async def play(home: Path, steps: int, seed: int) -> InitiativeVerdict:
             name = f"Person{number}"
             await people.add_person(name, zone=zone)
             town.rooms[name] = await people.open_dm(name)
-            town.people[name] = Person(name, zone)
-        await house.start(**_SETTINGS)
-        await house.start(**_SETTINGS)
-        for _ in range(steps):
+            town.people[name] = Person(name, zone, able=town.able)
+        for _ in range(2):
+            await town.start()
+        town.pass_time(0)
+        for step in range(steps):
+            if step and step % _TELLS == 0:
+                tell(f"{step} of {steps} steps")
             await town.does(dice.choice(list(town.people)))
         for _ in range(12):
-            clock.turn(8 * HOUR)
+            town.pass_time(8 * HOUR)
             await town.settle()
+        town.pass_time(0)
         owed = int((await house.one(_OWED))["n"])
         await house.close()
     return judged(list(town.people.values()), steps, owed)

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.initiative import SayingUnasked
+from daemon.core.initiative import QuietHours, SayingUnasked
+from daemon.memory.queues.ticks import Ticks
+from daemon.memory.records import Claim
 from tests import chance
+from tests.fakes import TurnableClock
 from tests.initiative.play import play
 
 _SEED = 20_260_706  # `python -m tests.initiative` draws others
@@ -30,3 +33,20 @@ async def test_without_the_rule_that_asks_for_an_invitation_the_judge_finds_faul
     monkeypatch.setattr(SayingUnasked, "why_silent", lambda *_: "")
     verdict = await play(tmp_path, 25, 1)
     assert any(one.startswith("uninvited") for one in verdict.faults)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
+async def test_of_a_daemon_that_dawdles_the_judge_says_that_it_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_time = Ticks.claim_next
+
+    async def dawdling(ticks: Ticks, quiet: QuietHours, *, owed_alone: bool = False) -> Claim | None:
+        assert isinstance(ticks._clock, TurnableClock)
+        ticks._clock.turn(6)
+        return await in_time(ticks, quiet, owed_alone=owed_alone)
+
+    monkeypatch.setattr(Ticks, "claim_next", dawdling)
+    verdict = await play(tmp_path, 25, 4)
+    assert any(one.startswith("late") for one in verdict.faults)

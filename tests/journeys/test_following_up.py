@@ -539,3 +539,21 @@ async def test_the_one_invitation_is_found_by_two_daemons_and_used_once(thinker:
     await thinker.idle()
     assert sum("import ran" in one for one in await thinker.replies("D0ADA")) == 1
     assert len(await thinker.rows("SELECT 1 FROM initiatives")) == 1
+
+
+@pytest.mark.parametrize("hours", [12, 30])
+@pytest.mark.parametrize("how", ["bad mark", "not now"])
+async def test_who_says_that_it_is_unwanted_is_left_alone_though_it_had_been_in_vain_before(
+    thinker: House, how: str, hours: int
+) -> None:
+    await test_what_nobody_answers_twice_in_a_row_pauses(thinker)
+    thinker.clock.turn(hours * HOUR)
+    await thinker.idle()
+    if how == "not now":
+        assert "By myself I won't write" in await thinker.answered("Ada", "dm", "not now")
+    else:
+        post = await thinker.reply("D0ADA", "The report is there.")
+        await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+        await judged(thinker)
+    row = await thinker.one("SELECT until_ms FROM invitations WHERE who = 'U0ADA'")
+    assert row["until_ms"] > thinker.clock.now_ms() + 47 * HOUR * 1_000

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from daemon.mind.thought.cognitive_input import CognitiveInput
+from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding
 from tests.journeys.ticking import spoken_to
 
 WAITING = "SELECT sense, words, n FROM readings WHERE state = 'waiting' ORDER BY seq"
+TIME = ("Your last thought here was", "These words end", "This visit has lasted", "In this visit")
 TESS: dict[str, Any] = {"name": "tess"}
 
 
@@ -104,17 +106,28 @@ async def given(house: House) -> CognitiveInput:
     return CognitiveInput.model_validate_json(row["input"])
 
 
-async def test_a_thought_is_given_how_long_the_visit_lasts_and_a_silence(thinker: House) -> None:
+async def test_a_thought_is_given_and_shown_how_long_the_visit_lasts_and_a_silence(thinker: House) -> None:
     await spoken_to(thinker, "hello")
     assert (await given(thinker)).temporal_context.session_duration == ""
+    assert not any(one in thinker.last_prompt() for one in TIME)
     thinker.clock.turn(12 * 60 + 1)
     await spoken_to(thinker, "and now?")
     now = await given(thinker)
     assert now.temporal_context.session_duration == "12 minutes"
     assert not [one for one in now.new_percepts if "silence" in one.content]
+    lasts = "Your last thought here was 12 minutes ago. This visit has lasted 12 minutes, with 1 reply of yours.\n"
+    assert lasts in thinker.last_prompt()
     thinker.clock.turn(2 * 3_600)
     await spoken_to(thinker, "still here?")
     assert "a silence of 2 hours" in [one.content for one in (await given(thinker)).new_percepts]
+    assert "These words end a silence of 2 hours." in thinker.last_prompt()
+
+
+async def test_a_soul_that_answers_in_words_is_shown_nothing_of_it(house: House) -> None:
+    for words in ("hello", "and now?", "still here?"):
+        await house.answered("Ada", "dm", words)
+        house.clock.turn(2 * 3_600)
+    assert not any(one in shown(prompt) for prompt in house.prompts for one in TIME)
 
 
 async def test_what_surfaces_is_given_with_what_is_known_of_it(thinker: House) -> None:

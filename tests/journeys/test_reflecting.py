@@ -53,6 +53,7 @@ async def test_a_goal_that_is_due_is_thought_about_once_and_nothing_is_posted(th
     prompt = shown(thinker.prompts[-1])
     assert "Nobody has said anything just now" in prompt
     assert 'about="your goal G1, due since 20' in prompt
+    assert "Your last thought here was 2 hours ago. This visit has lasted 2 hours, with 1 reply of yours.\n" in prompt
     row = await thinker.one("SELECT occasion, process, spoke, refused, output FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert tuple(row)[:4] == ("due", "reflecting", 0, '[["external_speech", "not_invited"]]')
     assert "everybody" not in row["output"]

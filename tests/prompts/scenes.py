@@ -57,6 +57,7 @@ def _reporting(kind: str) -> Perception:
     return replace(DUE, params={REPORTS: kind})
 
 
+TWELVE_MINUTES = Visit(number=3, exchanges=2, met=True, begun_ms=NOW_MS - 12 * 60_000)
 LONG_AWAY = Visit(number=3, exchanges=0, silence=3 * 86_400, met=True, fresh=True)
 
 
@@ -262,7 +263,7 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene | JudgeSc
     "greeting": ProcessScene("greeting", transcript=Transcript("", 0, ()), known=_UNKNOWN, visit=_NEW),
     "curious": ProcessScene("curious", known=_UNKNOWN),
     "engaged": ProcessScene("engaged"),
-    "engaged, by a whole thought": ProcessScene("engaged", mind="cycle"),
+    "engaged, by a whole thought": ProcessScene("engaged", mind="cycle", visit=TWELVE_MINUTES),
     "engaged, by a whole thought with goals": ProcessScene("engaged", mind="cycle", known=_AIMING),
     "engaged in a channel": ProcessScene("engaged", IN_PUBLIC, known=facts(_OPEN)),
     "engaged, late": ProcessScene("engaged", replace(WORDS, late=True, received_ms=NOW_MS + 40 * 60_000)),
@@ -292,7 +293,9 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene | JudgeSc
     "dormant": ProcessScene("dormant", SILENCE),
     "exiting": ProcessScene("exiting", SILENCE),
     "reflecting": ProcessScene("reflecting", SILENCE),
-    "awakening": ProcessScene("reflecting", _FIRST, mind="cycle", transcript=Transcript("", 0, ()), known=_UNKNOWN),
+    "awakening": ProcessScene(
+        "reflecting", _FIRST, mind="cycle", transcript=Transcript("", 0, ()), known=_UNKNOWN, visit=Visit()
+    ),
     "academic": ProcessScene("academic"),
     "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=["no\nThe cause."])),
     "poetic": ProcessScene("poetic", _POEM),

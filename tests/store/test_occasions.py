@@ -12,8 +12,10 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.visits import VisitNote
 from daemon.memory.queues.ended_visits import EndedVisits
-from daemon.memory.queues.occasions import note_end_of_visit, note_tick
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.queues.occasions import SessionAnswered, note_end_of_visit, note_tick
 from daemon.memory.queues.ticks import Ticks
+from daemon.memory.records import Speaks, Turn
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, effect, new_message
 from tests.store.parts import WORKER, Stores
@@ -129,3 +131,26 @@ async def test_a_decision_that_a_thought_has_perceived_wakes_none(
 
     await database.write(unit)
     assert not await woken(database, clock, stores)
+
+
+async def test_an_answer_of_a_session_wakes_one_thought_unless_one_has_seen_it(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    where = await visited(stores, 1)
+    asker = Asker("U1", where, members("dm:D1").audience, "1.000001")
+
+    async def note(transaction: Transaction) -> None:
+        await SessionAnswered().perform(transaction, asker, clock.now_ms())
+
+    await database.write(note)
+    assert not await woken(database, clock, stores), "there is no answer by now"
+    await stores.inbox.accept(new_message("2.000001", "is it?", conversation=where))
+    said = Turn(Speaks.SESSION, "session.1", "Ada's session", "2.000001", "It is 42.")
+    await stores.commits.commit(replace(effect(await stores.claim()), turns=(said,)))
+    await database.write(note)
+    claim = await Ticks(database, clock, WORKER, stores.conversations).claim_next(NEVER_QUIET)
+    assert claim is not None
+    await stores.commits.commit(effect(claim))
+    await database.write(note)
+    await Thinker(stores, 2).thinks("and now?", where, members("dm:D1"))
+    assert not await woken(database, clock, stores), "the thought that answered has seen it"

@@ -46,7 +46,7 @@ class ListedInvitation:
 
 @dataclass(frozen=True, slots=True)
 class SaidUnasked:
-    """One thing that a soul said unasked, without a word of it; `unwanted`: somebody said so, or nobody answered."""
+    """One thing that a soul said unasked, without a word of it; `unwanted`: somebody said so."""
 
     at_ms: int
     who: str

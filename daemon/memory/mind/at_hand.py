@@ -17,7 +17,7 @@ from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
 from daemon.memory.queues.initiatives import unwanted_here
 from daemon.memory.queues.invitations import Invitation, invitation_of
-from daemon.memory.queues.promises import promised_here, promises_to
+from daemon.memory.queues.promises import OpenPromise, promised_here, promises_open, promises_to
 from daemon.memory.queues.unasked_words import must_be_silent
 from daemon.memory.senses.perceiving import NOTHING_SENSED, Sensed, sensed_in
 
@@ -66,6 +66,10 @@ class Minds:
     async def promises_to(self, soul: str, workspace: str, person: str) -> int:
         """What `promises_to` gives. Raises StoreError."""
         return await self._database.read(partial(promises_to, soul=soul, workspace=workspace, person=person))
+
+    async def promises_open(self, soul: str, workspace: str, person: str) -> Sequence[OpenPromise]:
+        """What `promises_open` gives. Raises StoreError."""
+        return await self._database.read(partial(promises_open, soul=soul, workspace=workspace, person=person))
 
     async def invitation_of(self, conversation: ConversationKey, person: str) -> Invitation:
         """What `invitation_of` gives. Raises StoreError."""

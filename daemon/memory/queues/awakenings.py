@@ -5,6 +5,7 @@ from typing import Final
 from daemon.core.alarms import DAEMON
 from daemon.core.inner_room import inner_room
 from daemon.core.perception import Audience, AudienceKind, Place
+from daemon.core.spans import span_in_words
 from daemon.core.tempo import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, TickKind
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
@@ -17,7 +18,6 @@ LEAST_AWAY_MS: Final = 90_000
 """For how long a soul has to be away until it perceives that it is awake again; it is noted to the half minute."""
 
 _AWAKENING: Final[TickKind] = "awakening"
-_SPANS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SCOPE: Final = "soul = :soul AND workspace = :workspace"
 _AWAKE: Final = "thinks = 1 AND woke_ms IS NOT NULL"
 
@@ -70,7 +70,7 @@ class Awakenings(WorkerStore):
             if row is None:
                 return
             if (away_ms := now - row["seen_ms"]) >= LEAST_AWAY_MS:
-                reading = NewReading(DAEMON, f"awake again after {_span(away_ms // 1000)}")
+                reading = NewReading(DAEMON, f"awake again after {span_in_words(away_ms / 1000, units=2)}")
                 await keep_reading(transaction, inner_room(self._worker.soul, self._worker.workspace), reading, now)
             await self._seen(transaction, now, thinks=True)
 
@@ -131,15 +131,3 @@ async def settle_awakening(transaction: Transaction, tick: sqlite3.Row, skipped:
         workspace=tick["workspace"],
     )
     return None
-
-
-def _span(seconds: int) -> str:
-    """A time by its two greatest units, such as "3 hours and 12 minutes"."""
-    parts = list[str]()
-    for size, name in _SPANS:
-        number, seconds = divmod(seconds, size)
-        if number:
-            parts.append(f"{number} {name}{'s' * (number > 1)}")
-        elif parts:
-            break
-    return " and ".join(parts[:2])

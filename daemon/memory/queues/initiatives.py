@@ -9,7 +9,7 @@ from daemon.core.perception import ConversationKey, Place
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.zones import zone_in
-from daemon.memory.queues.invitations import heard_alone, pause, standing_in
+from daemon.memory.queues.invitations import heard_alone, invitation_of, pause, standing_in
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.promises import OWED
 from daemon.memory.records import as_json
@@ -61,7 +61,7 @@ class NotNow:
         """See `MemoryAct.perform`."""
         row = await unwanted_here(transaction, asker.conversation, asker.person)
         if row is not None:
-            await _leave_alone(transaction, [row], now)
+            await _unwanted(transaction, row, now)
 
 
 async def unwanted_here(transaction: Transaction, where: ConversationKey, person: str) -> sqlite3.Row | None:
@@ -102,7 +102,13 @@ async def dislike(transaction: Transaction, post: str, person: str, now: int) ->
         "SELECT * FROM initiatives WHERE post = :post AND disliked = 0", post=f"{post.rpartition('#')[0]}#0"
     )
     if row is not None and _concerns(row, person):
-        await _leave_alone(transaction, [row], now)
+        await _unwanted(transaction, row, now)
+
+
+async def _unwanted(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
+    """They said that they don't want this, which counts once."""
+    await transaction.run("UPDATE initiatives SET disliked = 1 WHERE seq = :seq", seq=row["seq"])
+    await _leave_alone(transaction, [row], now)
 
 
 async def quiet_to_speak(transaction: Transaction, room: sqlite3.Row, person: str, now: int, quiet: QuietHours) -> int:
@@ -126,7 +132,9 @@ async def _pause_if_in_vain(transaction: Transaction, where: ConversationKey, wh
         workspace=where.workspace,
         who=who,
     )
-    if len(rows) < _IN_VAIN or any(row["disliked"] for row in rows):
+    found = await invitation_of(transaction, where.soul, where.workspace, who)
+    since = max(found.at_ms, found.until_ms - found.pause_ms)  # what was said before the last pause counts once
+    if len(rows) < _IN_VAIN or any(row["disliked"] or row["at_ms"] <= since for row in rows):
         return
     for row in rows:
         if await _was_answered(transaction, row, min(each["at_ms"] for each in rows)):
@@ -156,11 +164,7 @@ def _concerns(row: sqlite3.Row, person: str) -> bool:
 
 async def _leave_alone(transaction: Transaction, rows: Sequence[sqlite3.Row], now: int) -> None:
     """Pause, once for all of these, and drop what they were about; what was promised besides is kept."""
-    seqs = as_json([row["seq"] for row in rows])
-    await transaction.run(
-        "UPDATE initiatives SET disliked = 1 WHERE seq IN (SELECT value FROM json_each(:seqs))", seqs=seqs
-    )
-    first = rows[0]
+    seqs, first = as_json([row["seq"] for row in rows]), rows[0]
     scope = {"soul": first["soul"], "workspace": first["workspace"]}
     await pause(transaction, scope, first["who"], now)
     await transaction.run(

@@ -1,14 +1,16 @@
-"""What a soul thinks about by itself beside its goals: a visit that ended, and what came of what it proposed.
+"""What a soul thinks about by itself beside its goals: a visit that ended, what came of its proposals, and answers.
 
-Both are thought about within a day or never, and neither where a thought has seen it already.
+All are thought about within a day or never, and none where a thought has seen it already.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.tempo import LASTS_MS, TickKind
+from daemon.core.tempo import ANSWERED, LASTS_MS, PROPOSED, TickKind
 from daemon.memory.database import Transaction
+from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import conversation_columns
 
 RESULTS: Final = (
@@ -28,6 +30,10 @@ _SAID_SINCE: Final = """
                    THEN coalesce((SELECT CAST(u.ts AS REAL) FROM turns u WHERE u.seq = t.saw_to), t.at_ms / 1000.0)
                    ELSE t.at_ms / 1000.0 END
           FROM thoughts t WHERE t.conversation = :id ORDER BY t.seq DESC LIMIT 1), 0)) AS said
+    """
+_ANSWERED_SINCE: Final = """
+    SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'session' AND passing = 0 AND body <> ''
+      AND seq > coalesce((SELECT saw_to FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1), 0) LIMIT 1
     """
 _PERCEIVED: Final = "EXISTS (SELECT 1 FROM thought_sources s WHERE s.source = approvals.id)"
 
@@ -68,22 +74,31 @@ async def note_results(transaction: Transaction, scope: Mapping[str, object], no
         **scope,
     )
     for conversation in dict.fromkeys(row["conversation"] for row in rows if row["is_news"]):
-        await note_tick(transaction, ConversationKey.parse(conversation), "result", now)
+        await note_tick(transaction, ConversationKey.parse(conversation), "result", now, about=PROPOSED)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnswered:
+    """A session has answered what it was asked in a conversation, whose soul thinks by itself: it is thought about."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await note_tick(transaction, asker.conversation, "result", now, about=ANSWERED)
 
 
 async def drop_what_is_over(transaction: Transaction, conversation: str, now: int) -> None:
     """Drop the ticks of a conversation that are too old by now, or about what a thought has seen meanwhile."""
     rows = await transaction.rows(
         """
-        SELECT seq, kind, noted_ms FROM ticks
+        SELECT seq, kind, about, noted_ms FROM ticks
         WHERE conversation = :id AND due_ms <= :now AND kind IN ('visit_end', 'result')
         """,
         id=conversation,
         now=now,
     )
     for row in rows:
-        is_new = await (_was_said_since if row["kind"] == "visit_end" else _was_decided)(transaction, conversation)
-        if not is_new or row["noted_ms"] <= now - LASTS_MS:
+        is_new = _IS_NEW[row["kind"], row["about"]]
+        if not await is_new(transaction, conversation) or row["noted_ms"] <= now - LASTS_MS:
             await transaction.run("UPDATE ticks SET due_ms = NULL WHERE seq = :seq", seq=row["seq"])
 
 
@@ -105,3 +120,14 @@ async def _was_decided(transaction: Transaction, conversation: str) -> bool:
         id=conversation,
     )
     return row is not None
+
+
+async def _was_answered(transaction: Transaction, conversation: str) -> bool:
+    return await transaction.one(_ANSWERED_SINCE, id=conversation) is not None
+
+
+_IS_NEW: Final = {
+    ("visit_end", ""): _was_said_since,
+    ("result", PROPOSED): _was_decided,
+    ("result", ANSWERED): _was_answered,
+}

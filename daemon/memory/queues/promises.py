@@ -71,6 +71,28 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
         raise TooManyPromises("too much is promised to this person by now", hint="nothing to do: it is thought anew")
 
 
+@dataclass(frozen=True, slots=True)
+class OpenPromise:
+    """What a person was told that the soul comes back to, in the words of its goal, and when it is due (ms, UTC)."""
+
+    goal: str
+    due_ms: int
+
+
+async def promises_open(transaction: Transaction, workspace: str, soul: str, person: str) -> Sequence[OpenPromise]:
+    """What is promised to a person (platform id), wherever that was, and is still owed; by when it is due."""
+    rows = await transaction.rows(
+        f"""
+        SELECT goal, due_ms FROM goals WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {OWED}
+        ORDER BY due_ms, seq
+        """,  # noqa: S608 - a constant
+        person=person,
+        workspace=workspace,
+        soul=soul,
+    )
+    return [OpenPromise(row["goal"], row["due_ms"]) for row in rows]
+
+
 async def promises_due(
     transaction: Transaction, conversation: str, now: int, quiet: QuietHours, early: Sequence[str] = ()
 ) -> Due | None:

@@ -19,6 +19,7 @@ from daemon.core.tempo import (
     KINDS,
     OCCASION,
     REFLECTING,
+    RESULTS,
     STALE_AFTER_MS,
     Skipped,
     next_pause,
@@ -203,7 +204,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
           AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about
                                           AND g.state = 'open' AND g.due_ms <= :now))
           AND (kind <> 'sense' OR {STILL_WAITS})
-        RETURNING seq, kind
+        RETURNING seq, kind, about
         """,  # noqa: S608 - constants
         **where,
     )
@@ -223,6 +224,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         audience=room["audience"],
         params={
             OCCASION: occasion,
+            **({RESULTS: results} if (results := [row["about"] for row in ticks if row["kind"] == "result"]) else {}),
             **({} if promised is None else {PROMISED: list(promised.goals), EARLY: list(promised.early)}),
         },
         now=now,

@@ -1,11 +1,16 @@
-"""Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked."""
+"""Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked.
 
+Their home page says how that stands, too, and what was promised to them.
+"""
+
+from daemon.core.home import HomeItem, HomeSection
 from daemon.core.initiative import state_of
 from daemon.core.perception import Modality, Place
 from daemon.core.phrases import Command, Phrase
 from daemon.core.reminder_words import time_in
 from daemon.memory.queues.invitations import How, Invited
 from daemon.memory.records import Delivery, Speaks
+from daemon.mind.promising import in_short
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
 
@@ -37,10 +42,23 @@ def how_decided(cycle: Cycle) -> How | None:
     return "click" if newest.params.get("by") == newest.author else None
 
 
+async def unasked_section(cycle: Cycle) -> HomeSection:
+    """What the home page says of it; nothing where the soul doesn't think by itself. Raises StoreError."""
+    services, newest, say = cycle.services, cycle.newest, cycle.words.say
+    if services.tick_budget(services.soul()) is None:
+        return HomeSection(say("home_unasked"), ())
+    where = cycle.claim.conversation
+    promised = await services.minds.promises_open(where.soul, where.workspace, newest.author)
+    lines = [say("home_promised", what=in_short(one.goal), when=time_in(one.due_ms, newest.zone)) for one in promised]
+    return HomeSection(say("home_unasked"), tuple(map(HomeItem, (await _as_it_stands(cycle), *lines))))
+
+
 async def _as_it_stands(cycle: Cycle) -> str:
-    newest, services = cycle.newest, cycle.services
+    newest, services, say = cycle.newest, cycle.services, cycle.words.say
     found = await services.minds.invitation_of(cycle.claim.conversation, newest.author)
     state = state_of(found.state, found.until_ms, services.clock.now_ms())
     if state == "paused":
-        return cycle.words.say("follow_up_is_paused", when=time_in(found.until_ms, newest.zone))
-    return cycle.words.say("follow_up_is_on" if state == "invited" else "follow_up_is_off")
+        return say("follow_up_is_paused", when=time_in(found.until_ms, newest.zone))
+    if state == "unasked":
+        return say("follow_up_is_asked" if found.asked else "follow_up_is_off")
+    return say("follow_up_is_on" if state == "invited" else "follow_up_is_declined")

@@ -17,6 +17,7 @@ from daemon.memory.shared.own_keys import KeysEnded
 from daemon.runtime.abilities import abilities
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.people.following_up import unasked_section
 from daemon.runtime.people.helping import status_of_person
 from daemon.runtime.people.house import house_section
 from daemon.runtime.people.own_memory import day_in
@@ -77,6 +78,7 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
         HomeSection(say("home_can"), (HomeItem(can), HomeItem(how))),
         await _known(cycle, first),
         await _reminders(cycle),
+        await unasked_section(cycle),
         await _allowed(cycle),
         await _rooms(cycle, command),
         HomeSection(say("home_well"), (HomeItem(await status_of_person(cycle)),)),

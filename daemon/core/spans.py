@@ -1,0 +1,20 @@
+"""Spans of time as people say them."""
+
+from typing import Final
+
+_SIZES: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def span_in_words(seconds: float, *, units: int = 1) -> str:
+    """A time as a person would say it, such as "12 minutes", by its greatest units: "3 hours and 12 minutes" by two.
+
+    What is less than a minute is said to a tenth of a second.
+    """
+    parts, left = list[str](), max(0.0, seconds)
+    for size, name in _SIZES:
+        number, left = int(left // size), left % size
+        if number:
+            parts.append(f"{number} {name}{'s' * (number > 1)}")
+        elif parts:
+            break
+    return " and ".join(parts[:units]) if parts else f"{max(0.0, seconds):.1f} seconds"

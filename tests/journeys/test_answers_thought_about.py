@@ -1,0 +1,100 @@
+"""What a session answers is thought about once, silently, where the soul thinks by itself and passed a question on."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.core.questions import LATE_MS
+from tests.given import shown
+from tests.journeys.asking import AskedSession, asks, door
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import thought
+from tests.journeys.ticking import after, counted, spoken_to
+
+DAY = 86_400
+ALONE: dict[str, Any] = {
+    "name": "tess",
+    "visit_silence": 60 * DAY,
+    "dormant_after": 90 * DAY,
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 1_000_000,
+    "cycle_tokens_day": 10_000_000,
+    "quiet_hours": "",
+}
+ANSWER = "It is 0042_tenants."
+HEARD = "(A session that was asked from here has answered, and the people here have read its answer above.)"
+
+
+@pytest.fixture
+async def session(empty_house: House, tmp_path: Path) -> AsyncIterator[AskedSession]:
+    """Ada's session, beside a soul that thinks whole thoughts, also by itself."""
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    empty_house.settings = empty_house.settings.model_copy(update=ALONE)
+    await empty_house.start()
+    async with door(empty_house) as url:
+        yield await AskedSession.begun(empty_house, tmp_path, url)
+
+
+async def answers(session: AskedSession, said: str = ANSWER) -> None:
+    """The session answers what Ada has asked it."""
+    await asks(session.house, "Ada", "dm")
+    await session.ends_turn()
+    await session.goes_on(said)
+    await session.house.reply("D0ADA", said)
+
+
+async def test_it_is_thought_about_once_and_nothing_is_said(session: AskedSession) -> None:
+    house = session.house
+    house.model.replies.append(thought("Aha!", inner_speech="so it was 42"))
+    await answers(session)
+    await after(house, 0, 1)
+    (prompt,) = house.prompts
+    assert HEARD in shown(prompt)
+    assert ANSWER in shown(prompt)
+    row = await house.one("SELECT occasion, process, spoke, refused FROM thoughts")
+    assert tuple(row) == ("result", "reflecting", 0, '[["external_speech", "not_invited"]]')
+    house.clock.turn(2 * DAY)
+    await house.idle()
+    assert (len(house.prompts), await counted(house)) == (1, {"": 1})
+    assert not [one for one in await house.replies("D0ADA") if "Aha" in one]
+
+
+async def test_who_invited_the_soul_may_hear_what_it_makes_of_it(session: AskedSession) -> None:
+    house = session.house
+    await spoken_to(house, "hello")
+    await house.answered("Ada", "dm", "follow up on")
+    house.model.replies.append(thought("So the tenants are in 42."))
+    await answers(session)
+    await house.reply("D0ADA", "So the tenants are in 42.")
+    await house.idle()
+    assert await counted(house) == {"": 1}
+
+
+async def test_where_nothing_is_to_be_remembered_it_is_not(session: AskedSession) -> None:
+    await session.house.answered("Ada", "dm", "pause remembering")
+    await answers(session)
+    await session.house.idle()
+    assert (session.house.prompts, await counted(session.house)) == ([], {})
+
+
+async def test_a_soul_that_does_not_think_by_itself_asks_no_model(session: AskedSession) -> None:
+    session.house.settings = session.house.settings.model_copy(update={"cycle_enabled": False})
+    await session.house.restart()
+    async with door(session.house) as url:
+        session.moves(url)
+        await answers(session)
+        await session.house.idle()
+    assert session.house.prompts == []
+    assert await session.house.rows("SELECT 1 FROM ticks") == []
+
+
+async def test_nothing_but_an_answer_is_thought_about(session: AskedSession) -> None:
+    house = session.house
+    await asks(house, "Ada", "dm")
+    house.clock.turn(LATE_MS / 1000 + 1)
+    await house.reply("D0ADA", "ada-api", count=2)
+    await house.idle()
+    assert (house.prompts, await counted(house)) == ([], {})
