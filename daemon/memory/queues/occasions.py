@@ -97,8 +97,8 @@ async def drop_what_is_over(transaction: Transaction, conversation: str, now: in
         now=now,
     )
     for row in rows:
-        is_new = _IS_NEW[row["kind"], row["about"]]
-        if not await is_new(transaction, conversation) or row["noted_ms"] <= now - LASTS_MS:
+        is_new = _IS_NEW.get((row["kind"], row["about"]))  # None for what only another program can have written
+        if is_new is None or row["noted_ms"] <= now - LASTS_MS or not await is_new(transaction, conversation):
             await transaction.run("UPDATE ticks SET due_ms = NULL WHERE seq = :seq", seq=row["seq"])
 
 
