@@ -31,6 +31,7 @@ _OWED: Final = re.compile(r'about="your goal (G\d+)">\n(.*?)\n</note-', re.DOTAL
 _ASKED: Final = re.compile(r"write (marker\d{5}) down")
 _BLANK: Final = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
 _MOST_EXPECTED: Final = 3
+_LONG_AGO: Final = 40  # messages
 
 
 class BusyMind(KilledMind):
@@ -84,14 +85,16 @@ def _answering(prompt: Prompt) -> dict[str, object]:
 def _alone(prompt: Prompt) -> dict[str, object]:
     """The thought of its own: what is due is done, after a look where it takes one, and what was promised is said.
 
-    What was promised is done by the words that keep it.
+    What was promised is done by the words that keep it. Where the house spoke for it, it is given up long after.
     """
     text = prompt.messages[-1].text
     opened = [one.text for one in prompt.messages if PROMISED_HERE in one.text]
     due, owed = _DUE.findall(text), _OWED.findall(opened[-1].rpartition(PROMISED_HERE)[2]) if opened else []
     if any("look" in goal for _, goal in due) and not _has_looked(prompt):
         return {**_SILENT, "inner_speech": "I look.", "tool_calls": [_look(due[0][1])]}
-    done = list(dict.fromkeys([name for name, goal in due if "promise" not in goal] + [name for name, _ in owed]))
+    newest = max(map(_number, MARKER.findall(text)), default=0)
+    over = [name for name, goal in due if "promise" not in goal or newest - _number(goal) > _LONG_AGO]
+    done = list(dict.fromkeys([*over, *(name for name, _ in owed)]))
     return {
         **_SILENT,
         "inner_speech": _noticed([name for name, _ in (*due, *owed)], done),
@@ -103,6 +106,10 @@ def _alone(prompt: Prompt) -> dict[str, object]:
 def _noticed(seen: Sequence[str], done: Sequence[str]) -> str:
     """What a thought says of goals: which were due, and which of them it completes."""
     return f"{SEEN} {' '.join(dict.fromkeys(seen))} {DONE} {' '.join(done)}"
+
+
+def _number(marked: str) -> int:
+    return int(marker_in(marked).removeprefix("marker") or 0)
 
 
 def _completed(name: str) -> dict[str, object]:

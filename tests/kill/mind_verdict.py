@@ -83,6 +83,11 @@ class MindFaults:
         )
 
 
+def is_spoken_for(post: str) -> bool:
+    """Whether the house alone keeps a promise in a post, which may answer nothing: without a budget none is thought."""
+    return _SPOKEN_FOR.search(post) is not None
+
+
 def judged(left: Left) -> MindFaults:
     """All faults of what is left."""
     with closing(sqlite3.connect(left.home / "memory.db")) as connection:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +59,18 @@ def key_of(message: WorkspaceMessage) -> str:
     return str(payload.get("key", ""))
 
 
-def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage], kills: int) -> Outcome:
-    """Compare the messages of users, the rows of memory.db and the posts in Slack."""
+def judge(
+    home: Path,
+    workspace: WorkspaceServer,
+    said: Sequence[WorkspaceMessage],
+    kills: int,
+    *,
+    uncalled: Callable[[str], bool] = lambda _: False,
+) -> Outcome:
+    """Compare the messages of users, the rows of memory.db and the posts in Slack.
+
+    Posts with a text that is `uncalled` may answer nothing; how often they are there is judged elsewhere.
+    """
     visible = Counter(key_of(message) for message in replies(workspace))
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         answered_by = dict(
@@ -75,12 +85,13 @@ def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessag
     keys += [key or "?" for _, key in notes]
     gone = [f"{one.channel}/{one.ts}" for one in said]
     called = {*answered_by.values(), *(key for _, key in notes)}
+    elsewhere = {key_of(one) for one in replies(workspace) if uncalled(one.text)} - called
     return Outcome(
         kills=kills,
         events=len(said),
         notes=len(notes),
         lost=sum(not visible[key] and key not in reported for key in keys),
-        duplicated=sum(count - 1 if key in called else count for key, count in visible.items())
+        duplicated=sum(count - (key in called) for key, count in visible.items() if key not in elsewhere)
         + sum(count - 1 for count in Counter(content for content, _ in notes).values()),
         reported=len(reported),
         integrity=integrity,

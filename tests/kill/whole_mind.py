@@ -8,6 +8,7 @@ between some of them an hour passes. `mind_verdict.py` says what counts as what.
 
 import argparse
 import asyncio
+import logging
 import random
 import sys
 import tempfile
@@ -28,13 +29,13 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database.driver import sqlite3
 from tests.kill.bill import BilledCall, billed
 from tests.kill.loop import SOUL, Crowd, Nursery, alive, nursery
-from tests.kill.mind_verdict import HOUR_MS, Budget, Left, MindFaults, judged
+from tests.kill.mind_verdict import HOUR_MS, Budget, Left, MindFaults, is_spoken_for, judged
 from tests.kill.verdict import count, judge, replies
 from tests.tools.parts import listing
 from tests.tools.serving import serving_app
 
-BUDGET: Final = Budget(tokens_hour=60_000, tokens_day=600_000, usd_day=100.0)
-"""So modest that it is met now and then: a thought can take some 9,000 tokens, and takes a third of it."""
+BUDGET: Final = Budget(tokens_hour=40_000, tokens_day=500_000, usd_day=100.0)
+"""So modest that it is met now and then: a thought can take some 13,000 tokens, and takes 2,000 if no kill ends it."""
 
 _WISHES: Final = (
     *("please plan it", "please plan it and look", "please promise it", "please expect it", "any news, please"),
@@ -46,6 +47,7 @@ _LEASE_S: Final = 10.0
 _PATIENCE_S: Final = 60.0  # without any change
 _HOURS: Final = 40  # that may pass in the end, until all is thought about
 _EACH_HOUR: Final = 12  # kills
+_LAST: Final = 3.5  # seconds that a daemon lives at most
 _ARMED: Final = 0.7  # of the daemons die at a point, the others at any moment
 _YES: Final = "soul_approval_yes"
 _QUESTIONS: Final = """
@@ -135,7 +137,7 @@ class Play:
             places = self.places
             place = self._dice.choice(places) if armed and places and self._dice.random() < _ARMED else ""
             pid = await self._daemons.spawn(
-                crash=f"{place}:{self._dice.choice((1, 1, 2, 3))}" if place else "",
+                crash=f"{place}:{self._dice.choice((1, 1, 1, 2))}" if place else "",
                 passed=str(self._passed),
                 pace=self._dice.choice((0.0, 0.002, 0.01)),
                 lease=_LEASE_S,
@@ -172,7 +174,7 @@ class Play:
         for _ in range(self._dice.randint(0, 3)):
             await asyncio.sleep(self._dice.uniform(0.0, 0.2))
             self.speak()
-        until = time.monotonic() + self._dice.uniform(0.2, 2.0)
+        until = time.monotonic() + (_LAST if self.living[0].place else self._dice.uniform(0.5, _LAST))
         while all(alive(one.pid) for one in self.living) and time.monotonic() < until:
             await asyncio.sleep(0.01)  # the child of another process: there is no event to wait for
             self.press()
@@ -233,7 +235,7 @@ class Play:
     def left(self) -> Left:
         """What is left by now."""
         bill = [replace(one, at_ms=self._moved(one)) for one in billed(self._bill)]
-        outcome = judge(self.home, self._server, self.crowd.said, self.kills)
+        outcome = judge(self.home, self._server, self.crowd.said, self.kills, uncalled=is_spoken_for)
         posts = [one.text for one in replies(self._server)]
         now_ms = self._workspace.clock.now_ms()
         return Left(self.home, now_ms, outcome, posts, self.effects, bill, BUDGET)
@@ -344,6 +346,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--daemons", type=int, choices=(1, 2), default=1)
     given = parser.parse_args()
+    logging.disable(logging.CRITICAL)  # of requests that end with the daemon which made them
     home = Path(tempfile.mkdtemp(prefix="kill-mind-"))
     print(f"seed={given.seed} daemons={given.daemons} home={home}", flush=True)
     found = asyncio.run(run(home, kills=given.kills, seed=given.seed, daemons=given.daemons))
