@@ -31,7 +31,7 @@ _OWED: Final = re.compile(r'about="your goal (G\d+)">\n(.*?)\n</note-', re.DOTAL
 _ASKED: Final = re.compile(r"write (marker\d{5}) down")
 _BLANK: Final = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
 _MOST_EXPECTED: Final = 3
-_LONG_AGO: Final = 40  # messages
+_MOST_DONE: Final = 6  # goals; a thought may change eight
 
 
 class BusyMind(KilledMind):
@@ -85,16 +85,15 @@ def _answering(prompt: Prompt) -> dict[str, object]:
 def _alone(prompt: Prompt) -> dict[str, object]:
     """The thought of its own: what is due is done, after a look where it takes one, and what was promised is said.
 
-    What was promised is done by the words that keep it. Where the house spoke for it, it is given up long after.
+    What was promised is done by the words that keep it.
     """
     text = prompt.messages[-1].text
     opened = [one.text for one in prompt.messages if PROMISED_HERE in one.text]
     due, owed = _DUE.findall(text), _OWED.findall(opened[-1].rpartition(PROMISED_HERE)[2]) if opened else []
     if any("look" in goal for _, goal in due) and not _has_looked(prompt):
         return {**_SILENT, "inner_speech": "I look.", "tool_calls": [_look(due[0][1])]}
-    newest = max(map(_number, MARKER.findall(text)), default=0)
-    over = [name for name, goal in due if "promise" not in goal or newest - _number(goal) > _LONG_AGO]
-    done = list(dict.fromkeys([*over, *(name for name, _ in owed)]))
+    over = (name for name, goal in due if "promise" not in goal)
+    done = list(dict.fromkeys((*(name for name, _ in owed), *over)))[:_MOST_DONE]
     return {
         **_SILENT,
         "inner_speech": _noticed([name for name, _ in (*due, *owed)], done),
@@ -106,10 +105,6 @@ def _alone(prompt: Prompt) -> dict[str, object]:
 def _noticed(seen: Sequence[str], done: Sequence[str]) -> str:
     """What a thought says of goals: which were due, and which of them it completes."""
     return f"{SEEN} {' '.join(dict.fromkeys(seen))} {DONE} {' '.join(done)}"
-
-
-def _number(marked: str) -> int:
-    return int(marker_in(marked).removeprefix("marker") or 0)
 
 
 def _completed(name: str) -> dict[str, object]:

@@ -107,7 +107,7 @@ def judged(left: Left) -> MindFaults:
                 *(f"the question {name} has no end: {state}" for name, state in connection.execute(_UNDECIDED)),
             ),
             doubled=(
-                *(f"{left.outcome.duplicated} posts too many" for _ in range(left.outcome.duplicated > 0)),
+                *left.outcome.twice,
                 *(f"{name} was done {times} times" for name, times in _more_than_once(done)),
                 *(f"{one} was made {times} times" for one, times in _more_than_once(goal for _, goal, _ in goals)),
                 *(f"what was promised of {one} was posted {times} times" for one, times in _more_than_once(kept)),

@@ -21,7 +21,8 @@ class Outcome:
     """The outcome of a run; `reported` are posts that the daemon itself calls unknown.
 
     `notes` counts the reminders that were posted; one that was not, or not once, is among `lost` or `duplicated`.
-    `torn` names user models and paths of processes that are not whole, `ends` says how each lost message ended.
+    `torn` names user models and paths of processes that are not whole, `ends` says how each lost message ended, `twice`
+    names the posts of which there are too many.
     """
 
     kills: int
@@ -33,6 +34,7 @@ class Outcome:
     notes: int = 0
     torn: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
 
     @property
     def faultless(self) -> bool:
@@ -86,12 +88,15 @@ def judge(
     gone = [f"{one.channel}/{one.ts}" for one in said]
     called = {*answered_by.values(), *(key for _, key in notes)}
     elsewhere = {key_of(one) for one in replies(workspace) if uncalled(one.text)} - called
+    too_many = {
+        key: more for key, count in visible.items() if key not in elsewhere and (more := count - (key in called))
+    }
     return Outcome(
         kills=kills,
         events=len(said),
         notes=len(notes),
         lost=sum(not visible[key] and key not in reported for key in keys),
-        duplicated=sum(count - (key in called) for key, count in visible.items() if key not in elsewhere)
+        duplicated=sum(too_many.values())
         + sum(count - 1 for count in Counter(content for content, _ in notes).values()),
         reported=len(reported),
         integrity=integrity,
@@ -101,6 +106,7 @@ def judge(
             for where, key in zip(gone, keys, strict=False)  # reminders, which come last, have no message
             if not visible[key] and key not in reported
         ),
+        twice=tuple(f"{key or 'a post without a key'}: {more} too many" for key, more in too_many.items()),
     )
 
 

@@ -34,20 +34,20 @@ from tests.kill.verdict import count, judge, replies
 from tests.tools.parts import listing
 from tests.tools.serving import serving_app
 
-BUDGET: Final = Budget(tokens_hour=40_000, tokens_day=500_000, usd_day=100.0)
+BUDGET: Final = Budget(tokens_hour=60_000, tokens_day=600_000, usd_day=100.0)
 """So modest that it is met now and then: a thought can take some 13,000 tokens, and takes 2,000 if no kill ends it."""
 
 _WISHES: Final = (
     *("please plan it", "please plan it and look", "please promise it", "please expect it", "any news, please"),
     *("please look it up", "please write it down", "please plan it and expect it", "please"),
 )
-_WEIGHTS: Final = (3, 2, 2, 2, 1, 2, 2, 2, 1)
+_WEIGHTS: Final = (2, 1, 2, 2, 2, 2, 2, 1, 3)
 _PLACES: Final = ("general", "general", "dm")
 _LEASE_S: Final = 10.0
 _PATIENCE_S: Final = 60.0  # without any change
 _HOURS: Final = 40  # that may pass in the end, until all is thought about
 _EACH_HOUR: Final = 12  # kills
-_LAST: Final = 3.5  # seconds that a daemon lives at most
+_LAST: Final = 2.5  # seconds that a daemon lives at most
 _ARMED: Final = 0.7  # of the daemons die at a point, the others at any moment
 _YES: Final = "soul_approval_yes"
 _QUESTIONS: Final = """
@@ -67,6 +67,10 @@ _DUE: Final = """
          + (SELECT count(*) FROM predictions WHERE state = 'open' AND due_ms <= {now})
          + (SELECT count(*) FROM predictions WHERE shown = 0 AND woken = 0 AND surprise >= 0.5)
     """
+_ADMIN: Final = (
+    "UPDATE goals SET state = 'abandoned', closed_ms = kept_ms WHERE state = 'open' AND kept_ms IS NOT NULL",
+    "DELETE FROM mind_authority WHERE function = 'goals'",
+)
 _STORED: Final = "SELECT count(*) FROM inbox WHERE modality = 'words'"
 _SOUL: Final = f"""\
 name = "{SOUL}"
@@ -211,7 +215,14 @@ class Play:
         self._moves.append((time.time_ns() // 1_000_000, HOUR_MS))
         self._workspace.clock.advance(HOUR_MS / 1000)
         self._workspace.feed.publish("clock", {"now": self._workspace.clock.now()})
+        self._administer()
         await self.spawn(armed=armed)
+
+    def _administer(self) -> None:
+        """Give up what the house spoke for, as an admin may: there is room for goals; and trust the soul anew."""
+        with closing(sqlite3.connect(self.home / "memory.db")) as connection, connection:
+            for statement in _ADMIN:
+                connection.execute(statement)
 
     async def settle(self) -> MindFaults:
         """Let daemons live that don't die, and hours pass until all is thought about; then judge."""

@@ -165,9 +165,9 @@ async def settle_ticks(
                 said=said or row["said"],
                 seq=row["seq"],
             )
-        if skipped == "budget":  # nothing else fits either: one look suffices for all
+        if skipped == "budget":  # nothing else fits either: one look suffices for all but what the house can speak for
             await transaction.run(
-                f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later",  # noqa: S608 - a constant
+                f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later AND NOT ({OWED_ALONE})",  # noqa: S608 - constants
                 later=now + AGAIN_MS,
                 soul=where.soul,
                 workspace=where.workspace,
