@@ -14,7 +14,7 @@ from tests import chance
 from tests.kill.bill import BilledCall
 from tests.kill.busy_mind import KEPT
 from tests.kill.mind_verdict import DAY_MS, HOUR_MS, Budget, Left, judged, overspent
-from tests.kill.whole_mind import Play, play, run
+from tests.kill.whole_mind import MindPlay, play, run
 
 _WISHES: Final = ("please promise it", "please plan it and look", "please expect it", "please write it down")
 _TAMPERED: Final = (
@@ -69,7 +69,7 @@ async def test_the_judge_sees_each_fault(tmp_path: Path) -> None:
             assert getattr(_judged_after(played, change), kind), change
 
 
-def _judged_after(played: Play, change: str) -> object:
+def _judged_after(played: MindPlay, change: str) -> object:
     """The faults once memory.db was changed; the change is taken back."""
     path = played.home / "memory.db"
     with closing(sqlite3.connect(path)) as connection:

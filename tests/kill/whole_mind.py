@@ -46,6 +46,7 @@ _PLACES: Final = ("general", "general", "dm")
 _LEASE_S: Final = 10.0
 _PATIENCE_S: Final = 60.0  # without any change
 _HOURS: Final = 40  # that may pass in the end, until all is thought about
+_FRESH: Final = 0.5
 _EACH_HOUR: Final = 12  # kills
 _LAST: Final = 2.5  # seconds that a daemon lives at most
 _ARMED: Final = 0.7  # of the daemons die at a point, the others at any moment
@@ -91,10 +92,14 @@ transcript = 600
 
 @dataclass(frozen=True, slots=True)
 class WholeMind:
-    """The figure: how much went on, how often a budget was met, and what went wrong."""
+    """The figure: at how many of the `known` points daemons died, how much went on, and what went wrong.
+
+    `met` says how often the budget was used up, `writes` how often the tool wrote.
+    """
 
     kills: int
     points: int
+    known: int
     events: int
     thoughts: Mapping[str, int]
     met: int
@@ -105,8 +110,8 @@ class WholeMind:
     def __str__(self) -> str:
         thoughts = " ".join(f"{name}={number}" for name, number in self.thoughts.items())
         return (
-            f"kills={self.kills} points={self.points} events={self.events} {thoughts} budget_met={self.met} "
-            f"writes={self.writes} {self.faults}"
+            f"kills={self.kills} points={self.points}/{self.known} events={self.events} {thoughts} "
+            f"budget_met={self.met} writes={self.writes} {self.faults}"
         )
 
 
@@ -116,7 +121,7 @@ class _Living:
     place: str
 
 
-class Play:
+class MindPlay:
     """Daemons that live and die, and people who talk to them and click."""
 
     def __init__(self, home: Path, workspace: WorkspaceServer, daemons: Nursery, seed: int, at_once: int) -> None:
@@ -138,8 +143,7 @@ class Play:
     async def spawn(self, *, armed: bool = True) -> None:
         """Let as many daemons live as shall; one that is `armed` may die at a point."""
         while len(self.living) < self._at_once:
-            places = self.places
-            place = self._dice.choice(places) if armed and places and self._dice.random() < _ARMED else ""
+            place = self._drawn() if armed and self._dice.random() < _ARMED else ""
             pid = await self._daemons.spawn(
                 crash=f"{place}:{self._dice.choice((1, 1, 1, 2))}" if place else "",
                 passed=str(self._passed),
@@ -150,6 +154,12 @@ class Play:
                 busy=True,
             )
             self.living.append(_Living(pid, place))
+
+    def _drawn(self) -> str:
+        """A point to die at, one at which none has died so far every other time; empty where none is known."""
+        places = self.places
+        fresh = [one for one in places if one not in self.hit]
+        return self._dice.choice(fresh if fresh and self._dice.random() < _FRESH else places) if places else ""
 
     @property
     def places(self) -> list[str]:
@@ -178,7 +188,8 @@ class Play:
         for _ in range(self._dice.randint(0, 3)):
             await asyncio.sleep(self._dice.uniform(0.0, 0.2))
             self.speak()
-        until = time.monotonic() + (_LAST if self.living[0].place else self._dice.uniform(0.5, _LAST))
+        armed = any(one.place for one in self.living)
+        until = time.monotonic() + (_LAST if armed else self._dice.uniform(0.5, _LAST))
         while all(alive(one.pid) for one in self.living) and time.monotonic() < until:
             await asyncio.sleep(0.01)  # the child of another process: there is no event to wait for
             self.press()
@@ -227,7 +238,6 @@ class Play:
     async def settle(self) -> MindFaults:
         """Let daemons live that don't die, and hours pass until all is thought about; then judge."""
         await self.end_all()
-        self._dice.seed(0)
         for _ in range(_HOURS):
             await self.an_hour(armed=False)
             await self._think()
@@ -262,6 +272,7 @@ class Play:
 
     async def _bury(self) -> None:
         for one in [one for one in self.living if not alive(one.pid)]:
+            assert one.place, f"a daemon ended that nothing killed, see {self.home}/daemon.log"
             self.living.remove(one)
             self.kills += 1
             self.hit.add(one.place)
@@ -276,14 +287,14 @@ class Play:
 
 
 @asynccontextmanager
-async def play(home: Path, seed: int, daemons: int) -> AsyncIterator[Play]:
+async def play(home: Path, seed: int, daemons: int) -> AsyncIterator[MindPlay]:
     """A workspace, a server with two tools, and no daemon yet; those that live in the end are killed."""
     async with AsyncExitStack() as stack:
         retries = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0, 2.0))
         workspace = await stack.enter_async_context(serve_workspace(retries=retries))
         nest = await stack.enter_async_context(nursery(home, workspace, tools=True))
         (home / "souls" / SOUL / "soul.toml").write_text(_SOUL, encoding="utf-8")
-        played = Play(home, workspace, nest, seed, daemons)
+        played = MindPlay(home, workspace, nest, seed, daemons)
         port = await stack.enter_async_context(serving_app(_shelf(played).streamable_http_app()))
         shelf = {"url": f"http://127.0.0.1:{port}/mcp", "reads": ["look_up"]}
         played.settings = {
@@ -300,7 +311,7 @@ async def play(home: Path, seed: int, daemons: int) -> AsyncIterator[Play]:
             await played.end_all()
 
 
-def _shelf(played: Play) -> MCPServer:
+def _shelf(played: MindPlay) -> MCPServer:
     """Two tools: one reads, and one writes."""
 
     def look_up(word: str) -> str:
@@ -335,6 +346,7 @@ async def run(home: Path, *, kills: int, seed: int, daemons: int = 1) -> WholeMi
         return WholeMind(
             kills=killed,
             points=len(played.hit),
+            known=len(played.places),
             events=len(played.crowd.said),
             thoughts={
                 "thoughts": count(home, "SELECT count(*) FROM thoughts"),
