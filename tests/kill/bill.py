@@ -1,6 +1,7 @@
 """A vendor that keeps its own bill: what each call was charged, also when the daemon that made it was killed.
 
-A call whose caller is gone is charged as if it had been read to its end.
+A call whose caller is gone is charged as if it had been read to its end, and counts with the most tokens that it can
+have taken.
 """
 
 import json
@@ -16,7 +17,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import THOUGHT_ALONE, Completion, ModelRole, Prompt
 from daemon.core.spending import PaidBy
 from daemon.core.working_memory import estimate_tokens
-from daemon.llm.prices import cost_of
+from daemon.llm.prices import cost_of, most_tokens_of
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.transaction import Transaction
 from daemon.memory.spending import reservations
@@ -68,10 +69,11 @@ class BilledMind:
         hidden = _LITTLE_HIDDEN if unasked else _HIDDEN
         asked = estimate_tokens("".join((*(one.text for one in prompt.system), *(one.text for one in prompt.messages))))
 
-        def charge(used: Completion) -> None:
-            self._note(BilledCall(id_, at_ms, unasked, used.tokens_in + used.tokens_out, cost_of(used).usd))
+        def charge(used: Completion, tokens: int = 0) -> None:
+            taken = tokens or used.tokens_in + used.tokens_out
+            self._note(BilledCall(id_, at_ms, unasked, taken, cost_of(used).usd))
 
-        charge(Completion(model, asked, tokens_out=prompt.max_output_tokens))
+        charge(Completion(model, asked, tokens_out=prompt.max_output_tokens), most_tokens_of(prompt))
         charged = Completion(model, asked)  # until something is sent
         try:
             async for piece in self._mind.stream(prompt):

@@ -212,7 +212,7 @@ class MindPlay:
             await self.spawn()
             self.press()
             with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
-                now = count(self.home, _UNDER_WAY), len(self.crowd.said) - count(self.home, _STORED)
+                now = len(self.crowd.said) - count(self.home, _STORED), count(self.home, _UNDER_WAY)  # in this order
                 if now == (0, 0):
                     return True
                 if now != before:
