@@ -157,6 +157,25 @@ async def test_one_that_was_begun_too_often_is_counted_as_failed_and_comes_again
     assert await goal(thinker) == "done"
 
 
+async def test_one_that_can_not_be_handled_is_tried_again(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    broken = "UPDATE inbox SET params = 'no JSON' WHERE id = NEW.id"
+    await thinker.change(
+        f"CREATE TRIGGER broken AFTER INSERT ON inbox WHEN NEW.process = 'reflecting' BEGIN {broken}; END"
+    )
+    thinker.clock.turn(2 * HOUR + 1)
+
+    async def parked() -> bool:
+        return bool(await thinker.rows("SELECT 1 FROM inbox WHERE state = 'dead' AND process = 'reflecting'"))
+
+    await thinker.when(parked)
+    await thinker.change("DROP TRIGGER broken")
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought(None, goal_updates=[done]))
+    await after(thinker, HOUR + 1, 1)
+    assert await goal(thinker) == "done"
+
+
 async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
     never = asyncio.Event()
