@@ -30,9 +30,10 @@ _SCORED: Final = """
 _COUNTED: Final = "SELECT scored, hits, confidence, squared FROM prediction_sums"
 _OVERDUE: Final = "SELECT id, what FROM predictions WHERE state = 'open' AND due_ms <= ?"
 _GOALS: Final = "SELECT id, goal, state FROM goals WHERE due_ms <= ? ORDER BY seq"
-_UNDECIDED: Final = (
-    "SELECT id, state FROM approvals WHERE state IN ('waiting', 'approved', 'using') AND tool NOT GLOB 'mind.*'"
-)
+_UNDECIDED: Final = """
+    SELECT id, state FROM approvals WHERE state IN ('waiting', 'approved') AND tool NOT GLOB 'mind.*'
+    UNION ALL SELECT id, state FROM inbox WHERE modality = 'decision' AND state <> 'answered'
+    """
 
 
 @dataclass(frozen=True, slots=True)
