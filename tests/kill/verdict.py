@@ -75,18 +75,17 @@ def judge(
     """
     visible = Counter(key_of(message) for message in replies(workspace))
     with closing(sqlite3.connect(home / "memory.db")) as connection:
-        answered_by = dict(
-            connection.execute("SELECT channel || '/' || ts, answered_by FROM inbox WHERE state = 'answered'")
-        )
+        answers = connection.execute(_ANSWERS).fetchall()
         notes = connection.execute(_NOTES).fetchall()
         reported = {key for (key,) in connection.execute("SELECT id FROM outbox WHERE state = 'unknown'")}
         torn = (*_torn_models(connection), *_torn_paths(connection))
         ended = {where: end for where, *end in connection.execute(_ENDS)}
         integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    answered_by = {where: key for where, key, words in answers if words}
     keys = [answered_by.get(f"{message.channel}/{message.ts}") or "?" for message in said]
     keys += [key or "?" for _, key in notes]
     gone = [f"{one.channel}/{one.ts}" for one in said]
-    called = {*answered_by.values(), *(key for _, key in notes)}
+    called = {*(key for _, key, _ in answers), *(key for _, key in notes)}
     elsewhere = {key_of(one) for one in replies(workspace) if uncalled(one.text)} - called
     too_many = {
         key: more for key, count in visible.items() if key not in elsewhere and (more := count - (key in called))
@@ -106,8 +105,22 @@ def judge(
             for where, key in zip(gone, keys, strict=False)  # reminders, which come last, have no message
             if not visible[key] and key not in reported
         ),
-        twice=tuple(f"{key or 'a post without a key'}: {more} too many" for key, more in too_many.items()),
+        twice=tuple(
+            f"{key or 'a post without a key'}: {more} too many of {_shown(workspace, key)}"
+            for key, more in too_many.items()
+        ),
     )
+
+
+def _shown(workspace: WorkspaceServer, key: str) -> str:
+    """The posts with this key, each with its ts."""
+    return "; ".join(f"{one.ts} {one.text[:80]!r}" for one in replies(workspace) if key_of(one) == key)
+
+
+# What was answered by which post; events of the daemon's own may share the ts of another one.
+_ANSWERS: Final = """
+    SELECT channel || '/' || ts, answered_by, modality = 'words' FROM inbox WHERE state = 'answered'
+    """
 
 
 # How each message of a user ended: its row, and that of its reply.
