@@ -24,8 +24,8 @@ class ClockFeed:
             return web.json_response({"ok": False, "error": "invalid_auth"}, status=403)
         feed = self._workspace.feed
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-        await response.prepare(request)
         with suppress(ConnectionError):
+            await response.prepare(request)
             after = feed.cursor
             await response.write(self._now())
             async for batch in feed.follow("", after):

@@ -320,7 +320,8 @@ class ConversationHandler:
         """
         newest, words = cycle.newest, cycle.words
         if newest.asks_nothing:
-            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
+            reason = "breaker" if cycle.is_tick else why
+            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
             return await self._commit_words(cycle, *await words_for_promises(cycle))
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         line = await line_of(cycle, words)

@@ -101,6 +101,16 @@ async def test_a_promise_is_kept_without_budget_or_model(empty_house: House, tro
     assert "come back to “import”" in turn["body"]
 
 
+async def test_without_a_budget_what_was_promised_elsewhere_waits_for_no_budget(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE | {"cycle_tokens_hour": 100})
+    await promised(empty_house, "import")
+    await promised(empty_house, "export", person="Ben")
+    empty_house.clock.turn(2 * HOUR + 1)
+    await empty_house.reply("D0ADA", "I said that I'd come back to “import”.")
+    await empty_house.reply("D0BEN", "I said that I'd come back to “export”.")
+
+
 async def test_what_is_done_before_its_time_stays_silent(thinker: House) -> None:
     await promised(thinker, "import")
     done = {"action": "complete", "goal_id": "G1", "why": "it ran"}

@@ -141,6 +141,42 @@ async def test_a_model_that_keeps_no_form_leaves_a_degraded_thought_and_fails_no
     assert len(await thinker.posting_calls()) == posts
 
 
+async def test_one_that_was_begun_too_often_is_counted_as_failed_and_comes_again(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    claimed = "UPDATE inbox SET attempts = 3 WHERE id = NEW.id"  # by daemons that died over it
+    await thinker.change(
+        f"CREATE TRIGGER died AFTER INSERT ON inbox WHEN NEW.process = 'reflecting' BEGIN {claimed}; END"
+    )
+    calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
+    await after(thinker, 2 * HOUR + 1, 1)
+    assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
+    assert await counted(thinker) == {"breaker": 1}
+    await thinker.change("DROP TRIGGER died")
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought(None, goal_updates=[done]))
+    await after(thinker, HOUR + 1, 2)
+    assert await goal(thinker) == "done"
+
+
+async def test_one_that_can_not_be_handled_is_tried_again(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    broken = "UPDATE inbox SET params = 'no JSON' WHERE id = NEW.id"
+    await thinker.change(
+        f"CREATE TRIGGER broken AFTER INSERT ON inbox WHEN NEW.process = 'reflecting' BEGIN {broken}; END"
+    )
+    thinker.clock.turn(2 * HOUR + 1)
+
+    async def parked() -> bool:
+        return bool(await thinker.rows("SELECT 1 FROM inbox WHERE state = 'dead' AND process = 'reflecting'"))
+
+    await thinker.when(parked)
+    await thinker.change("DROP TRIGGER broken")
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought(None, goal_updates=[done]))
+    await after(thinker, HOUR + 1, 1)
+    assert await goal(thinker) == "done"
+
+
 async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
     never = asyncio.Event()
@@ -152,6 +188,20 @@ async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker:
     assert "Nobody has said anything just now" not in prompt
     assert "due since" in prompt
     assert await counted(thinker) == {"words": 1}
+
+
+async def test_a_phrase_that_the_house_answers_leaves_what_was_due_to_be_thought_about_after_it(thinker: House) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    never = asyncio.Event()
+    thinker.model.steps["think"].append(until(never, thought(None)))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.when(lambda: _asked(thinker, 2))
+    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
+    thinker.model.replies.append(thought(None, goal_updates=[done]))
+    await thinker.answered("Ada", "dm", "follow up status")
+    await after(thinker, 1, 2)
+    assert await counted(thinker) == {"words": 1, "": 1}
+    assert await goal(thinker) == "done"
 
 
 async def test_with_the_cycle_off_nothing_is_woken(empty_house: House) -> None:

@@ -1,21 +1,23 @@
 """A vendor that keeps its own bill: what each call was charged, also when the daemon that made it was killed.
 
-A call whose caller is gone is charged as if it had been read to its end.
+A call whose caller is gone is charged as if it had been read to its end, and counts with the most tokens that it can
+have taken.
 """
 
 import json
 import os
 import secrets
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.models import THOUGHT_ALONE, Completion, ModelRole, Prompt
 from daemon.core.spending import PaidBy
 from daemon.core.working_memory import estimate_tokens
-from daemon.llm.prices import cost_of
+from daemon.llm.prices import cost_of, most_tokens_of
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.transaction import Transaction
 from daemon.memory.spending import reservations
@@ -26,13 +28,26 @@ _MODELS: Final = {
     ModelRole.THINKING: "anthropic/claude-mystery-9",  # of no known price: it counts as the dearest
 }
 _HIDDEN: Final = 5_000  # tokens of thinking that each answer is charged for
+_LITTLE_HIDDEN: Final = 300  # the same, of a thought that no words have woken: it is asked for with little of it
+
+
+@dataclass(frozen=True, slots=True)
+class BilledCall:
+    """A call as the vendor charged it; `unasked` for a thought that no words have woken. It began at `at_ms` (UTC)."""
+
+    id: str
+    at_ms: int
+    unasked: bool
+    tokens: int
+    usd: float
 
 
 class BilledMind:
-    """The model of the daemons that are killed, at a price; one line of `bill` for each call that begins or ends."""
+    """A model of the daemons that are killed, at a price; one line of `bill` for each call that begins or ends."""
 
-    def __init__(self, clock: Clock, pace: float, bill: Path) -> None:
-        self._mind = KilledMind(clock, pace)
+    def __init__(self, mind: KilledMind, clock: Clock, bill: Path) -> None:
+        self._mind = mind
+        self._clock = clock
         self._bill = bill
 
     def model_for(self, role: ModelRole) -> str:
@@ -50,27 +65,33 @@ class BilledMind:
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
         model, id_, sent = prompt.model, secrets.token_hex(8), ""
+        unasked, at_ms = THOUGHT_ALONE in prompt.messages[-1].text, self._clock.now_ms()
+        hidden = _LITTLE_HIDDEN if unasked else _HIDDEN
         asked = estimate_tokens("".join((*(one.text for one in prompt.system), *(one.text for one in prompt.messages))))
-        self._charge(id_, Completion(model, asked, tokens_out=prompt.max_output_tokens))
+
+        def charge(used: Completion, tokens: int = 0) -> None:
+            taken = tokens or used.tokens_in + used.tokens_out
+            self._note(BilledCall(id_, at_ms, unasked, taken, cost_of(used).usd))
+
+        charge(Completion(model, asked, tokens_out=prompt.max_output_tokens), most_tokens_of(prompt))
         charged = Completion(model, asked)  # until something is sent
         try:
             async for piece in self._mind.stream(prompt):
                 if isinstance(piece, Completion):
-                    charged = Completion(model, asked, tokens_out=estimate_tokens(sent) + _HIDDEN)
+                    charged = Completion(model, asked, tokens_out=estimate_tokens(sent) + hidden)
                     yield charged
                 else:
                     sent += piece
                     charged = Completion(model, asked, tokens_out=estimate_tokens(sent))
                     yield piece
         finally:
-            self._charge(id_, charged)
+            charge(charged)
 
     async def aclose(self) -> None:
         """Holds no connections."""
 
-    def _charge(self, id_: str, used: Completion) -> None:
-        cost = cost_of(used)
-        line = json.dumps([id_, cost.usd]) + "\n"
+    def _note(self, call: BilledCall) -> None:
+        line = json.dumps(asdict(call)) + "\n"
         file = os.open(self._bill, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             os.write(file, line.encode())
@@ -78,10 +99,16 @@ class BilledMind:
             os.close(file)
 
 
+def billed(bill: Path) -> list[BilledCall]:
+    """All calls, each as it was charged in the end."""
+    lines = bill.read_text(encoding="utf-8").splitlines() if bill.exists() else []
+    calls = [BilledCall(**json.loads(line)) for line in lines]
+    return list({one.id: one for one in calls}.values())
+
+
 def charged(bill: Path) -> float:
     """What the vendor charged in US dollars, for all calls together."""
-    lines = bill.read_text(encoding="utf-8").splitlines() if bill.exists() else []
-    return sum(dict(json.loads(line) for line in lines).values())
+    return sum(one.usd for one in billed(bill))
 
 
 def forget_what_is_reserved() -> None:

@@ -68,11 +68,13 @@ class Nursery:
         settings: Mapping[str, object] = MappingProxyType({}),
         bill: Path | str = "",
         careless: bool = False,
+        busy: bool = False,
     ) -> int:
         """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters.
 
         `settings` are those of the daemon that differ. It notes in the file `lives` who it is and whom it finds dead,
-        and in `bill` what its model charges. One that is `careless` forgets what others have reserved.
+        and in `bill` what its model charges. One that is `careless` forgets what others have reserved,
+        one that is `busy` has a `BusyMind`.
         """
         order = {
             "settings": {
@@ -98,6 +100,7 @@ class Nursery:
             "lives": str(lives),
             "bill": str(bill),
             "careless": careless,
+            "busy": busy,
         }
         return await self._order(order)
 
@@ -114,11 +117,11 @@ class Nursery:
 
 @asynccontextmanager
 async def nursery(
-    home: Path, workspace: WorkspaceServer, *, apart: bool = False, mind: str = "process"
+    home: Path, workspace: WorkspaceServer, *, apart: bool = False, mind: str = "process", tools: bool = False
 ) -> AsyncIterator[Nursery]:
     """A running zygote; `apart` where neither its daemons see other processes of this machine nor those see them.
 
-    In which way its soul answers, `mind` says.
+    In which way its soul answers, `mind` says. With `tools` its daemons needn't load what connects to servers.
     """
     folder = home / "souls" / SOUL
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,7 +129,7 @@ async def nursery(
     (folder / "soul.md").write_text("You are restless.\n")
     scrubbed = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
     process = await asyncio.create_subprocess_exec(
-        *(*(APART if apart else ()), sys.executable, "-m", "tests.kill.zygote"),
+        *(*(APART if apart else ()), sys.executable, "-m", "tests.kill.zygote", *(["tools"] if tools else [])),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         cwd=home,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,8 @@ class Outcome:
     """The outcome of a run; `reported` are posts that the daemon itself calls unknown.
 
     `notes` counts the reminders that were posted; one that was not, or not once, is among `lost` or `duplicated`.
-    `torn` names user models and paths of processes that are not whole, `ends` says how each lost message ended.
+    `torn` names user models and paths of processes that are not whole, `ends` says how each lost message ended, `twice`
+    names the posts of which there are too many.
     """
 
     kills: int
@@ -33,6 +34,7 @@ class Outcome:
     notes: int = 0
     torn: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
 
     @property
     def faultless(self) -> bool:
@@ -59,28 +61,41 @@ def key_of(message: WorkspaceMessage) -> str:
     return str(payload.get("key", ""))
 
 
-def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage], kills: int) -> Outcome:
-    """Compare the messages of users, the rows of memory.db and the posts in Slack."""
+def judge(
+    home: Path,
+    workspace: WorkspaceServer,
+    said: Sequence[WorkspaceMessage],
+    kills: int,
+    *,
+    uncalled: Callable[[str], bool] = lambda _: False,
+) -> Outcome:
+    """Compare the messages of users, the rows of memory.db and the posts in Slack.
+
+    Posts with a text that is `uncalled` may answer nothing; how often they are there is judged elsewhere.
+    """
     visible = Counter(key_of(message) for message in replies(workspace))
     with closing(sqlite3.connect(home / "memory.db")) as connection:
-        answered_by = dict(
-            connection.execute("SELECT channel || '/' || ts, answered_by FROM inbox WHERE state = 'answered'")
-        )
+        answers = connection.execute(_ANSWERS).fetchall()
         notes = connection.execute(_NOTES).fetchall()
         reported = {key for (key,) in connection.execute("SELECT id FROM outbox WHERE state = 'unknown'")}
         torn = (*_torn_models(connection), *_torn_paths(connection))
         ended = {where: end for where, *end in connection.execute(_ENDS)}
         integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    answered_by = {where: key for where, key, words in answers if words}
     keys = [answered_by.get(f"{message.channel}/{message.ts}") or "?" for message in said]
     keys += [key or "?" for _, key in notes]
     gone = [f"{one.channel}/{one.ts}" for one in said]
-    called = {*answered_by.values(), *(key for _, key in notes)}
+    called = {*(key for _, key, _ in answers), *(key for _, key in notes)}
+    elsewhere = {key_of(one) for one in replies(workspace) if uncalled(one.text)} - called
+    too_many = {
+        key: more for key, count in visible.items() if key not in elsewhere and (more := count - (key in called))
+    }
     return Outcome(
         kills=kills,
         events=len(said),
         notes=len(notes),
         lost=sum(not visible[key] and key not in reported for key in keys),
-        duplicated=sum(count - 1 if key in called else count for key, count in visible.items())
+        duplicated=sum(too_many.values())
         + sum(count - 1 for count in Counter(content for content, _ in notes).values()),
         reported=len(reported),
         integrity=integrity,
@@ -90,7 +105,22 @@ def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessag
             for where, key in zip(gone, keys, strict=False)  # reminders, which come last, have no message
             if not visible[key] and key not in reported
         ),
+        twice=tuple(
+            f"{key or 'a post without a key'}: {more} too many of {_shown(workspace, key)}"
+            for key, more in too_many.items()
+        ),
     )
+
+
+def _shown(workspace: WorkspaceServer, key: str) -> str:
+    """The posts with this key, each with its ts."""
+    return "; ".join(f"{one.ts} {one.text[:80]!r}" for one in replies(workspace) if key_of(one) == key)
+
+
+# What was answered by which post; events of the daemon's own may share the ts of another one.
+_ANSWERS: Final = """
+    SELECT channel || '/' || ts, answered_by, modality = 'words' FROM inbox WHERE state = 'answered'
+    """
 
 
 # How each message of a user ended: its row, and that of its reply.

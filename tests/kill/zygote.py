@@ -1,11 +1,12 @@
 """Starts daemons quickly: every module is imported once, and each daemon is a fork without open files.
 
 Orders come as JSON lines on stdin: `{"settings": {…}, "log": FILE, "crash": "LABEL@before:3", "passed": FILE,
-"naive": false, "pace": 0.004, "lives": FILE}`; the answer is the child's pid. Children die of a signal: from the test,
-by the order `{"kill": PID}`, or from themselves at a named crash point.
+"naive": false, "pace": 0.004, "lives": FILE, "busy": false}`; the answer is the child's pid. Children die of a signal:
+from the test, by the order `{"kill": PID}`, or from themselves at a named crash point.
 """
 
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -27,6 +28,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Modality
 from daemon.core.ports.telemetry import LLMCall
+from daemon.llm import prices
 from daemon.memory.database import Database, Unit
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.cycle_effect import CycleEffect
@@ -37,6 +39,7 @@ from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Delivery, ProcessState
 from daemon.mind.state_machine import DECISION_PROCESS
 from tests.kill.bill import BilledMind, forget_what_is_reserved
+from tests.kill.busy_mind import BusyMind
 from tests.kill.mind import KilledMind
 
 T = TypeVar("T")
@@ -162,15 +165,16 @@ def note_deaths(file: Path) -> None:
     write("lives", ProcessIdentity.current())
 
 
-async def live(settings: Settings, pace: float, bill: str = "") -> None:
+async def live(settings: Settings, pace: float, bill: str = "", *, busy: bool = False) -> None:
     """Run a daemon as `soul run` does, with this model and its pace, without logs, and with short timeouts.
 
-    A `bill` is the file in which the model's vendor notes what it charges.
+    A `bill` is the file in which the model's vendor notes what it charges. One that is `busy` has a `BusyMind`.
     """
     clock = SystemClock()
+    mind = (BusyMind if busy else KilledMind)(clock, pace)
     client.READS_A_MINUTE = 100_000  # type: ignore[misc]  # no test waits for the limits of Slack
     daemon.app.build_llm = lambda *_, **__: (  # type: ignore[attr-defined,assignment]  # as above
-        BilledMind(clock, pace, Path(bill)) if bill else KilledMind(clock, pace)
+        BilledMind(mind, clock, Path(bill)) if bill else mind
     )
     await daemon.app.run_daemon(settings, lambda _: None)
 
@@ -190,14 +194,23 @@ def child(order: dict[str, Any]) -> None:
     if order.get("lives"):
         note_deaths(Path(order["lives"]))
     try:
-        asyncio.run(live(load_settings(**{"http_port": 0, **order["settings"]}), order["pace"], order.get("bill", "")))
+        settings = load_settings(**{"http_port": 0, **order["settings"]})
+        asyncio.run(live(settings, order["pace"], order.get("bill", ""), busy=order.get("busy", False)))
     except BaseException:  # noqa: BLE001 - a fork must not return into the zygote's code
         traceback.print_exc()
     os._exit(0)
 
 
+def load_clients() -> None:
+    """Import what a daemon loads for its first server of tools and for its first price, so that its forks needn't."""
+    importlib.import_module("mcp.client.streamable_http")
+    prices.load()
+
+
 def main() -> None:
     """Serve orders until stdin ends."""
+    if "tools" in sys.argv:
+        load_clients()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps dead children
     assert SlackChannel is not None  # imported for the children
     for line in sys.stdin:

@@ -3,15 +3,12 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvicorn
 
 from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.ports.tools import Toolbox
@@ -20,10 +17,7 @@ from tests.fakes import Events, FakeClock
 from tests.programs import ends_awaited
 from tests.tools.parts import KnownTools, failure, listing, lives, program, use
 from tests.tools.server import build
-
-Scope = MutableMapping[str, Any]  # as ASGI has it
-Receive = Callable[[], Awaitable[Scope]]
-Send = Callable[[Scope], Awaitable[None]]
+from tests.tools.serving import Receive, Scope, Send, serving_app
 
 
 @pytest.fixture
@@ -224,17 +218,8 @@ async def serving(port: int = 0, *, stateless: bool = False) -> AsyncIterator[tu
         keys.extend(value.decode() for name, value in scope.get("headers", []) if name == b"x-key")
         await app(scope, receive, send)
 
-    with socket.create_server(("127.0.0.1", port)) as listening:
-        config = uvicorn.Config(noting, log_config=None, lifespan="on", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        task = asyncio.ensure_future(server._serve([listening]))  # serve() would take over the signals
-        while not server.started:  # noqa: ASYNC110  # uvicorn tells it in no other way
-            await asyncio.sleep(0.01)
-        try:
-            yield listening.getsockname()[1], keys
-        finally:
-            server.should_exit = True
-            await task
+    async with serving_app(noting, port) as served:
+        yield served, keys
 
 
 def at(port: int, **more: object) -> dict[str, object]:

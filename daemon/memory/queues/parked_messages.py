@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from daemon.core.last_line import FAULTS, in_short
+from daemon.core.tempo import FIRST_PAUSE_MS
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.notes import Note, note_in_conversation
@@ -25,6 +26,7 @@ async def readable_messages(
                 id=row["id"],
             )
             await _note_on_message(transaction, row["conversation"], row, "", now)
+            await _look_again(transaction, row["id"], now)
             unreadable.append(row["id"])
     return messages, tuple(unreadable)
 
@@ -68,9 +70,20 @@ async def park_messages(
         id=str(claim.conversation),
     )
     ended = await _end_draft(transaction, str(claim.conversation), at_once=bool(dead))
+    for row in dead:
+        await _look_again(transaction, row["id"], now)
     for row in [] if ended else dead:
         await _note_on_message(transaction, str(claim.conversation), row, reply_to, now)
     return bool(dead) or ended
+
+
+async def _look_again(transaction: Transaction, parked: str, now: int) -> None:
+    """Have goals thought about after an hour that are due still: words about them may be owed."""
+    await transaction.run(
+        "UPDATE ticks SET inbox = '', due_ms = :later WHERE inbox = :parked AND inbox <> '' AND kind = 'due'",
+        later=now + FIRST_PAUSE_MS,
+        parked=parked,
+    )
 
 
 async def _end_draft(transaction: Transaction, conversation: str, *, at_once: bool) -> bool:

@@ -151,11 +151,12 @@ async def settle_ticks(
         where = message.perception.conversation
         rows = await transaction.rows("SELECT * FROM ticks WHERE inbox = :id AND inbox <> ''", id=message.id)
         skipped = _why_skipped(dismissed[message.id]) if message.id in dismissed else ""
-        said = "" if skipped else await _digest(transaction, message)
+        held = await _digest(transaction, message)
+        said = "" if skipped else held
         for row in rows:
             pause = await _owed_after(transaction, row, message, "words" if silenced else skipped, now)
             if pause is None:
-                pause = await _pause(transaction, row, skipped, said, now)
+                pause = await _pause(transaction, row, skipped, said, now, unseen=not held)
             if (again := await settle_awakening(transaction, row, skipped, now)) is not None:
                 pause = again
             await transaction.run(
@@ -165,9 +166,9 @@ async def settle_ticks(
                 said=said or row["said"],
                 seq=row["seq"],
             )
-        if skipped == "budget":  # nothing else fits either: one look suffices for all
+        if skipped == "budget":  # nothing else fits either: one look suffices for all but what the house can speak for
             await transaction.run(
-                f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later",  # noqa: S608 - a constant
+                f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later AND NOT ({OWED_ALONE})",  # noqa: S608 - constants
                 later=now + AGAIN_MS,
                 soul=where.soul,
                 workspace=where.workspace,
@@ -269,9 +270,12 @@ async def _owed_after(
     return after if after is not None and await is_promised(transaction, row["soul"], row["about"], now) else None
 
 
-async def _pause(transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int) -> int | None:
-    if skipped == "words":  # the thought that answers them was given it; a phrase that is obeyed perceives no reading
-        return 0 if row["kind"] == "sense" else None
+async def _pause(
+    transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int, *, unseen: bool
+) -> int | None:
+    """After how long (ms) it is thought about again, None for never; `unseen`: no thought has answered the words."""
+    if skipped == "words":  # the thought that answers them was given it; where the house does, nothing was
+        return 0 if unseen or row["kind"] == "sense" else None
     if skipped in {"budget", "quiet"}:
         return AGAIN_MS if skipped == "budget" else 0
     goal = await transaction.one(
