@@ -48,7 +48,7 @@ class Cycle:
     `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
     `memory_read_at` is the newest change of words before memory was read for a whole thought, `saw` are the ids of all
     that stands in its prompts from elsewhere; `at_hand` is what the soul holds there. `holds_earlier`: earlier words
-    there were said to others than read it now, so that nothing that is thought on them is kept for these.
+    there were said to fewer than read it now, so that nothing that is thought on them is kept for these.
     `used_tools` are the names of the tools that it used with success.
     `cap_shown_day` is the day of a cap of which this cycle speaks.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its

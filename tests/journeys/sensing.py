@@ -11,21 +11,11 @@ from tests.journeys.house import House, SlackDaemon
 from tests.journeys.reporting import Reporter
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
+from tests.journeys.ticking import NEVER_QUIET
 
 DAY = 86_400
 TOKEN = "a-token-for-these-tests"
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-    "quiet_hours": "",
-    "http_token": SecretStr(TOKEN),
-    "http_port": 0,
-}
-"""No silence is so long that the soul itself thinks of it, no budget is met, it is never quiet, and has a door."""
+ALONE: dict[str, Any] = {**NEVER_QUIET, "http_token": SecretStr(TOKEN), "http_port": 0}
 COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
 LAST = "SELECT occasion, spoke, input FROM thoughts ORDER BY seq DESC LIMIT 1"
 

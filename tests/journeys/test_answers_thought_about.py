@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,18 +11,9 @@ from tests.journeys.asking import AskedSession, asks, door
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
-from tests.journeys.ticking import after, counted, spoken_to
+from tests.journeys.ticking import NEVER_QUIET, after, counted, spoken_to
 
 DAY = 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-    "quiet_hours": "",
-}
 ANSWER = "It is 0042_tenants."
 HEARD = "(A session that was asked from here has answered, and the people here have read its answer above.)"
 
@@ -32,7 +22,7 @@ HEARD = "(A session that was asked from here has answered, and the people here h
 async def session(empty_house: House, tmp_path: Path) -> AsyncIterator[AskedSession]:
     """Ada's session, beside a soul that thinks whole thoughts, also by itself."""
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    empty_house.settings = empty_house.settings.model_copy(update=ALONE)
+    empty_house.settings = empty_house.settings.model_copy(update=NEVER_QUIET)
     await empty_house.start()
     async with door(empty_house) as url:
         yield await AskedSession.begun(empty_house, tmp_path, url)

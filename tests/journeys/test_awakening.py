@@ -15,19 +15,11 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
+from tests.journeys.ticking import ALONE
 from tests.models import Reply
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-}
-"""No silence is so long that the soul itself thinks of it, and no budget is met."""
 
 ROOM = "SELECT * FROM conversations WHERE channel = 'inner'"
 THOUGHTS = "SELECT * FROM thoughts WHERE conversation GLOB '*/inner/' ORDER BY seq"

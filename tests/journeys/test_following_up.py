@@ -13,26 +13,17 @@ from tests.journeys.own_memory import content_of, shared_files
 from tests.journeys.presses import offered
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
+from tests.journeys.ticking import NEVER_QUIET
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-    "quiet_hours": "",
-}
-"""No silence is so long that the soul itself thinks of it, no budget is met, and it is never quiet."""
 
 
 @pytest.fixture
 async def thinker(empty_house: House) -> House:
     """A daemon whose soul thinks whole thoughts, also by itself."""
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE)
+    await empty_house.start(**NEVER_QUIET)
     return empty_house
 
 
@@ -51,6 +42,7 @@ async def turned(house: House, seconds: float, ticks: int) -> None:
         return int((await house.one("SELECT coalesce(sum(n), 0) AS n FROM tick_counts"))["n"]) >= ticks
 
     await house.when(enough)
+    await house.idle()  # what it said is committed, and posted a moment later
 
 
 def done(goal: str) -> dict[str, object]:
@@ -107,7 +99,7 @@ async def test_an_invitation_holds_for_direct_messages_alone(thinker: House) -> 
 
 async def test_in_quiet_hours_it_waits_without_a_call(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE | {"quiet_hours": "20:00-08:00"})
+    await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
     empty_house.clock.turn(DAY - empty_house.clock.now_ms() / 1_000 % DAY + 19 * HOUR)
     await empty_house.answered("Ada", "dm", "follow up on")
     await planned(empty_house, "the import")
@@ -254,7 +246,7 @@ async def visited(house: House, times: int) -> str:
     return reply
 
 
-VISITS: dict[str, Any] = ALONE | {"visit_silence": DAY}
+VISITS: dict[str, Any] = NEVER_QUIET | {"visit_silence": DAY}
 
 
 @pytest.mark.parametrize("answer", ["yes", "no"])
@@ -419,7 +411,7 @@ async def test_a_thought_that_a_daemon_left_unfinished_is_not_said_in_quiet_hour
     empty_house: House,
 ) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    at_night = ALONE | {"quiet_hours": "20:00-08:00"}
+    at_night = NEVER_QUIET | {"quiet_hours": "20:00-08:00"}
     await empty_house.start(**at_night)
     wait_until(empty_house, "17:59")
     await empty_house.answered("Ada", "dm", "follow up on")
@@ -441,7 +433,7 @@ async def test_a_thought_that_a_daemon_left_unfinished_is_not_said_in_quiet_hour
 
 async def test_a_promise_that_a_daemon_left_unfinished_is_kept_after_quiet_hours(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    at_night = ALONE | {"quiet_hours": "20:00-08:00"}
+    at_night = NEVER_QUIET | {"quiet_hours": "20:00-08:00"}
     await empty_house.start(**at_night)
     wait_until(empty_house, "17:59")
     promise = adding("the import", due="in 2h", follow_up=True)
@@ -487,7 +479,7 @@ async def test_the_export_says_how_it_stands_and_when_it_wrote_and_forget_me_tak
 @pytest.mark.parametrize("promised", [False, True])
 async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house: House, *, promised: bool) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE | {"quiet_hours": "20:00-08:00"})
+    await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
     wait_until(empty_house, "17:59")
     if not promised:
         await empty_house.answered("Ada", "dm", "follow up on")
@@ -532,8 +524,8 @@ async def test_the_one_invitation_is_found_by_two_daemons_and_used_once(thinker:
     await thinker.stop()
     thinker.clock.turn(2 * HOUR + 1)
     thinker.model.replies += [thought("The import ran.", goal_updates=[done("G1")])] * 2
-    await thinker.start(**ALONE)
-    await thinker.start(**ALONE)
+    await thinker.start(**NEVER_QUIET)
+    await thinker.start(**NEVER_QUIET)
     await thinker.reply("D0ADA", "import ran")
     thinker.clock.turn(10)
     await thinker.idle()

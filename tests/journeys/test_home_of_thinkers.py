@@ -8,18 +8,10 @@ from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.surfaces import home, open_home, words
 from tests.journeys.thinking import adding, thought
-from tests.journeys.ticking import spoken_to
+from tests.journeys.ticking import NEVER_QUIET, spoken_to
 
 HOUR, DAY = 3_600, 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-    "quiet_hours": "",
-}
+ALONE: dict[str, Any] = {**NEVER_QUIET, "visit_silence": DAY}
 TITLE = "What I write by myself"
 PROMISE = "I promised to come back to “the import” by "
 

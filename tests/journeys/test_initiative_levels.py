@@ -1,7 +1,5 @@
 """What the function `initiative` of a mind may do by itself on each level: its row of the table in docs/MIND.md."""
 
-from typing import Any
-
 import pytest
 
 from daemon.core.authority import Function, Level
@@ -9,23 +7,15 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
+from tests.journeys.ticking import NEVER_QUIET
 
 HOUR, DAY = 3_600, 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-    "quiet_hours": "",
-}
 
 
 async def on_level(house: House, level: int) -> None:
     """Start a daemon whose soul thinks by itself, with this level of initiative."""
     write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await house.start(**ALONE)
+    await house.start(**NEVER_QUIET)
     set_ = ("mind", "authority", "set", str(Function.INITIATIVE), str(level), "--why", "to see")
     await house.command(*set_, env={"SOUL_NAME": "tess"})
 

@@ -10,26 +10,17 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
+from tests.journeys.ticking import NEVER_QUIET
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-    "quiet_hours": "",
-}
-"""No silence is so long that the soul itself thinks of it, no budget is met, and it is never quiet."""
 
 
 @pytest.fixture
 async def thinker(empty_house: House) -> House:
     """A daemon whose soul thinks whole thoughts, also by itself."""
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE)
+    await empty_house.start(**NEVER_QUIET)
     return empty_house
 
 
@@ -91,7 +82,7 @@ async def test_a_soul_that_then_says_nothing_is_spoken_for(thinker: House) -> No
 @pytest.mark.parametrize("trouble", ["budget", "model", "form"])
 async def test_a_promise_is_kept_without_budget_or_model(empty_house: House, trouble: str) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE | ({"cycle_tokens_hour": 100} if trouble == "budget" else {}))
+    await empty_house.start(**NEVER_QUIET | ({"cycle_tokens_hour": 100} if trouble == "budget" else {}))
     await promised(empty_house, "import")
     down: list[Any] = [ModelUnavailable("it is down", hint="wait")] * 4
     empty_house.model.replies += {"budget": [], "model": down, "form": ["I am no JSON", "nor am I"]}[trouble]
@@ -103,7 +94,7 @@ async def test_a_promise_is_kept_without_budget_or_model(empty_house: House, tro
 
 async def test_without_a_budget_what_was_promised_elsewhere_waits_for_no_budget(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE | {"cycle_tokens_hour": 100})
+    await empty_house.start(**NEVER_QUIET | {"cycle_tokens_hour": 100})
     await promised(empty_house, "import")
     await promised(empty_house, "export", person="Ben")
     empty_house.clock.turn(2 * HOUR + 1)
@@ -132,12 +123,12 @@ async def test_not_now_declines_it_without_a_call_and_is_talk_where_nothing_is_p
 
 async def test_in_quiet_hours_nothing_is_said_and_a_promise_is_dated_past_them(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE | {"quiet_hours": "20:00-08:00"})
+    await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
     empty_house.clock.turn(DAY - empty_house.clock.now_ms() / 1_000 % DAY + 19 * HOUR)  # 19:00 UTC
     reply = await promised(empty_house, "import", "in 3h")
     zone = (await empty_house.rows("SELECT zone FROM person_zones"))[0]["zone"]
     assert "08:00" in reply, zone
-    await empty_house.restart(**ALONE | {"quiet_hours": "20:00-08:00"})
+    await empty_house.restart(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
     await quiet_after(empty_house, 6 * HOUR)
     calls = len(empty_house.prompts)
     assert calls == 1
@@ -156,7 +147,7 @@ async def test_three_are_the_most_and_a_fourth_is_kept_as_a_goal(thinker: House)
 
 async def test_with_the_cycle_off_nothing_is_promised(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n\n[cycle]\nenabled = false\n')
-    await empty_house.start(**ALONE)
+    await empty_house.start(**NEVER_QUIET)
     assert await promised(empty_house, "import") == "I will look."
 
 
@@ -230,8 +221,8 @@ async def test_it_is_kept_once_over_a_restart_by_two_daemons(thinker: House) -> 
     await thinker.stop()
     thinker.clock.turn(9 * HOUR)
     thinker.model.replies += [thought("The import ran."), thought("It ran, as said."), thought("And again.")]
-    await thinker.start(**ALONE)
-    await thinker.start(**ALONE)
+    await thinker.start(**NEVER_QUIET)
+    await thinker.start(**NEVER_QUIET)
     await thinker.reply("D0ADA", "ran")
     await quiet_after(thinker, 10)
     assert sum("ran" in one for one in await thinker.replies("D0ADA")) == 1
@@ -243,7 +234,7 @@ async def test_it_is_kept_in_words_of_the_house_where_the_soul_thinks_by_itself_
 ) -> None:
     await promised(thinker, "import")
     write_soul(thinker.settings.home, more=f"subprocesses = []\n{change}")
-    await thinker.restart(**ALONE)
+    await thinker.restart(**NEVER_QUIET)
     calls = len(thinker.prompts)
     await said_after(thinker, 2 * HOUR + 1, "I said that I'd come back to “import”.")
     await quiet_after(thinker, DAY)

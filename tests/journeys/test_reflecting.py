@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -15,20 +15,11 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
-from tests.journeys.ticking import after, counted, spoken_to
+from tests.journeys.ticking import ALONE, after, counted, spoken_to
 from tests.models import after as until
 
 ROOT: Final = Path(__file__).parents[2]
 HOUR, DAY = 3_600, 86_400
-ALONE: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * DAY,
-    "dormant_after": 90 * DAY,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-}
-"""No silence is so long that the soul itself thinks of it, and no budget is met."""
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
-from tests.journeys.ticking import after
+from tests.journeys.ticking import NEVER_QUIET, after
 
 SECRET: Final = "quincunx"
-HOUR, DAY = 3_600, 86_400
+HOUR: Final = 3_600
 TOLD: Final = {
     "memory_ops": [
         {"type": "write_semantic", "content": f"The launch is the {SECRET}."},
@@ -28,9 +28,7 @@ TOLD: Final = {
 async def thinker(empty_house: House) -> House:
     """A daemon whose soul thinks whole thoughts, also by itself."""
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(
-        name="tess", visit_silence=60 * DAY, dormant_after=90 * DAY, cycle_enabled=True, quiet_hours=""
-    )
+    await empty_house.start(**NEVER_QUIET)
     return empty_house
 
 

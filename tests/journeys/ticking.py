@@ -1,8 +1,22 @@
 """For journeys of souls that think by themselves: words before, time, and what was counted of such thoughts."""
 
+from typing import Any, Final
+
 from tests.journeys.house import House
 from tests.journeys.thinking import thought
 
+DAY: Final = 86_400
+ALONE: Final[dict[str, Any]] = {
+    "name": "tess",
+    "visit_silence": 60 * DAY,
+    "dormant_after": 90 * DAY,
+    "cycle_enabled": True,
+    "cycle_tokens_hour": 1_000_000,
+    "cycle_tokens_day": 10_000_000,
+}
+"""Settings under which no silence is so long that the soul itself thinks of it, and no budget is met."""
+NEVER_QUIET: Final[dict[str, Any]] = {**ALONE, "quiet_hours": ""}
+"""The same, with no hour in which nothing is said unasked."""
 COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
 
 

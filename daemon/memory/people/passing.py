@@ -104,9 +104,9 @@ async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, sil
         try:
             if gone := await erase_passed(database, clock, silence_ms=silence_ms):
                 emit("memory.passed", turns=gone)
+            await forget_old_looks(database, clock)
             while await database.write(partial(forget_adrift, now=clock.now_ms())):
                 pass
-            await forget_old_looks(database, clock)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
         await clock.sleep(_EVERY_S)
