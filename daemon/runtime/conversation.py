@@ -337,7 +337,9 @@ class ConversationHandler:
         """Outcome of an approved action, appended to the apology so that the approver always learns it."""
         if perception.modality is not Modality.DECISION or not perception.params.get("approved"):
             return ""
-        known = await self._services.capabilities.approvals.status(str(perception.params.get("approval", "")))
+        approvals, id_ = self._services.capabilities.approvals, str(perception.params.get("approval", ""))
+        await approvals.end_cut_off_use(id_)
+        known = await approvals.status(id_)
         words = self._services.soul().words_in(perception.language)
         return f"\n\n_({status_sentence(known, words)})_" if known is not None else ""
 

@@ -274,6 +274,24 @@ async def test_the_outcome_is_reported_in_an_apology_too(empty_house: House, not
     assert lines(note) == 1
 
 
+async def test_a_use_that_ends_in_an_apology_counts_as_unknown_and_stays_so(
+    empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, use = empty_house, McpToolbox.use
+
+    async def breaks_behind_it(self: McpToolbox, name: str, arguments: dict[str, object], fingerprint: str) -> object:
+        await use(self, name, arguments, fingerprint)
+        raise RuntimeError("something inside broke")
+
+    ts = await _question(house, note)
+    monkeypatch.setattr(McpToolbox, "use", breaks_behind_it)
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    answer = said(await house.reply("D0ADA", "I'm sorry: "))
+    assert answer.endswith("it is not known whether it was done. It will not be tried again.)_")
+    assert [row["state"] for row in await house.rows("SELECT state FROM approvals")] == ["unknown"]
+    assert lines(note) == 1
+
+
 async def test_only_approvers_that_the_settings_name_may_approve(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general", approvers=("U0BEN",))

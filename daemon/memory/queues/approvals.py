@@ -329,6 +329,17 @@ class Approvals(WorkerStore):
             **self._worker.scope,
         )
 
+    async def end_cut_off_use(self, approval_id: str) -> None:
+        """Where a use was begun and cut off, it is not known how it ended: for the cycle that held it, at its end."""
+        await self._database.run(
+            """
+            UPDATE approvals SET state = 'unknown'
+            WHERE id = :id AND soul = :soul AND workspace = :workspace AND state = 'using'
+            """,
+            id=approval_id,
+            **self._worker.scope,
+        )
+
     async def status(self, approval_id: str) -> Approval | None:
         """The question with this id, in its current state, if there is one."""
         row = await self._database.one(
