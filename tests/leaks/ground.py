@@ -12,6 +12,7 @@ PEOPLE = (*MEMBERS, *GUESTS)
 """The users of a local workspace."""
 
 _SYLLABLES = ("ka", "ro", "mi", "tel", "bus", "dan", "pol", "vex", "ni", "gor", "lam", "zu")
+_REPORTED = 5_000  # above the numbers of what people say
 
 
 class Kind(StrEnum):
@@ -97,6 +98,8 @@ class Ground:
     shared: set[str] = field(default_factory=set)
     sayings: list[Remark] = field(default_factory=list)
     repeated: list[Remark] = field(default_factory=list)
+    reported: list[Remark] = field(default_factory=list)
+    """What a program told the soul in a room; nobody asks for it."""
     private: set[tuple[str, str]] = field(default_factory=set)
     """Words and rooms in which they stand, which not everybody in the workspace could always read."""
     opened: set[tuple[str, str]] = field(default_factory=set)
@@ -152,17 +155,27 @@ class Ground:
 
     def saying(self) -> Remark:
         """Somebody says something new."""
+        said = self._remark(f"canary{len(self.sayings):04d}")
+        self.sayings.append(said)
+        return said
+
+    def report(self) -> Remark:
+        """A program tells the soul something new, in a room where somebody speaks to it."""
+        told = self._remark(f"canary{_REPORTED + len(self.reported):04d}")
+        self.reported.append(told)
+        return told
+
+    def _remark(self, word: str) -> Remark:
         person, name = self.chance.choice(self.speakers())
         number = len(self.sayings)
         topic = "".join(self.chance.choices(_SYLLABLES, k=4)) + str(number)
-        said = Remark(name, person, topic, f"canary{number:04d}", number)
+        said = Remark(name, person, topic, word, number)
         self._stands(said)
-        self.sayings.append(said)
         return said
 
     def repeat(self, saying: Remark, room: str) -> None:
         """The soul says the words of another again, in a room where its users read them from now on."""
-        if all((one.word, one.room) != (saying.word, room) for one in (*self.sayings, *self.repeated)):
+        if all((one.word, one.room) != (saying.word, room) for one in self._stand):
             self.repeated.append(replace(saying, room=room))
             self._stands(self.repeated[-1])
         elif (saying.word, room) in self.private and self._is_public(room):
@@ -171,9 +184,11 @@ class Ground:
 
     def known(self, word: str, question: Probe) -> bool:
         """Whether all readers of the reply may be shown a word, wherever it stands."""
-        return any(
-            self.allowed(replace(question, saying=one)) for one in (*self.sayings, *self.repeated) if one.word == word
-        )
+        return any(self.allowed(replace(question, saying=one)) for one in self._stand if one.word == word)
+
+    @property
+    def _stand(self) -> tuple[Remark, ...]:
+        return (*self.sayings, *self.reported, *self.repeated)
 
     def _stands(self, said: Remark) -> None:
         if not self._is_public(said.room):
@@ -231,8 +246,7 @@ class Ground:
             case Change.LEAVE:
                 return replace(room, inside=room.inside - {turned.person})
             case Change.CONVERT:
-                stand = (*self.sayings, *self.repeated)
-                self.private |= {(one.word, one.room) for one in stand if one.room == room.name}
+                self.private |= {(one.word, one.room) for one in self._stand if one.room == room.name}
                 return replace(room, kind=Kind.PUBLIC if room.kind is Kind.PRIVATE else Kind.PRIVATE)
             case Change.ARCHIVE:
                 return replace(room, archived=not room.archived)

@@ -4,12 +4,14 @@ It notes, guesses, feels and sums up all that it reads as well, so that everythi
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from daemon.core.ports.models import Prompt
+from daemon.core.pushed_readings import NowhereToPerceive, PushedReading
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.events import archived_event, renamed_event
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel
@@ -18,6 +20,7 @@ from daemon.local_slack.workspace import Workspace
 from tests import template
 from tests.fakes import TurnableClock
 from tests.journeys.house import House, settings_for
+from tests.journeys.sensing import inside
 from tests.journeys.souls import write_soul
 from tests.kill.mind import ALONE
 from tests.leaks.ground import Change, Ground, Kind, Probe, Remark, Room, Turned
@@ -42,7 +45,8 @@ _QUESTIONS = 24  # of one world
 async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: None, *, thinks: bool = False) -> Count:
     """Ask so many questions of a daemon whose model says all that it reads; `alive` is called after each world.
 
-    One that `thinks` writes it into every field of whole thoughts, also of those that it thinks by itself.
+    One that `thinks` writes it into every field of whole thoughts, also of those that it thinks by itself; programs
+    report to it as well.
     """
     count = Count()
     while count.probes < probes:
@@ -56,7 +60,7 @@ async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: No
                     write_soul(Path(folder), _THINKS["name"], 'mind = "cycle"\n')
                     house.settings = house.settings.model_copy(update=_THINKS)
                 try:
-                    await _Town(house, ground).play(min(_QUESTIONS, probes - count.probes), count)
+                    await _Town(house, ground, reports=thinks).play(min(_QUESTIONS, probes - count.probes), count)
                 finally:
                     await house.close()
         alive()
@@ -66,8 +70,9 @@ async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: No
 class _Town:
     """One workspace with one daemon."""
 
-    def __init__(self, house: House, ground: Ground) -> None:
+    def __init__(self, house: House, ground: Ground, *, reports: bool) -> None:
         self._house, self._ground, self._slack = house, ground, house.workspace.workspace
+        self._reports = reports
         self._ids: dict[str, str] = {}
         self._meanwhile: Turned | None = None
 
@@ -88,11 +93,34 @@ class _Town:
             await self._happen(ground.turn())
             if ground.chance.random() < 0.2:  # now and then
                 await self._say(ground.saying(), count)
+            if self._reports and ground.chance.random() < 0.2:
+                await self._report(ground.report())
             await self._ask(ground.question(), count)
 
     async def _say(self, saying: Remark, count: Count) -> None:
         read = await self._answered(saying.person, saying.room, saying.text)
         self._judge(Probe(saying.person, saying.room, saying), read, count)
+
+    async def _report(self, told: Remark) -> None:
+        """A program tells of it in the conversation that the soul had last in a room, if there is one."""
+        channel = await self._channel(told.person, told.room)
+        had = await self._house.rows(
+            "SELECT soul, workspace, thread FROM conversations WHERE channel = ? ORDER BY last_ms DESC LIMIT 1", channel
+        )
+        if not had:
+            return
+        room = user_id(told.person) if self._ground.rooms[told.room].kind is Kind.DM else channel
+        reading = PushedReading(
+            had[0]["soul"], had[0]["workspace"], told.word, told.word, "ci", told.text, room, had[0]["thread"]
+        )
+        built = inside(self._house)
+        with suppress(NowhereToPerceive):  # nobody said anything there yet
+            await built.store.senses.push(reading)
+        built.dispatcher.look_again()
+        await self._house.idle()
+
+    async def _channel(self, person: str, room: str) -> str:
+        return self._ids.get(room) or await self._house.people.open_dm(person)
 
     async def _ask(self, question: Probe, count: Count) -> None:
         count.probes += 1
@@ -109,7 +137,7 @@ class _Town:
 
     def _judge(self, question: Probe, read: str, count: Count) -> None:
         count.judge(self._ground, question, read)
-        for one in self._ground.sayings:
+        for one in (*self._ground.sayings, *self._ground.reported):
             if one.word in read:
                 self._ground.repeat(one, question.room)
 

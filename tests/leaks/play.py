@@ -63,7 +63,7 @@ class Count:
             self.useful += 1
             self.recalled += question.saying.word in shown
         text = shown + reached
-        for one in ground.sayings:
+        for one in (*ground.sayings, *ground.reported):
             if one.word in text and not ground.known(one.word, question):
                 self.leaks.append(f"{one} was shown to {question.person} in {question.room}")
 
