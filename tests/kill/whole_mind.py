@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +46,7 @@ _PLACES: Final = ("general", "general", "dm")
 _LEASE_S: Final = 10.0
 _PATIENCE_S: Final = 60.0  # without any change
 _HOURS: Final = 40  # that may pass in the end, until all is thought about
-_FRESH: Final = 0.5  # of them at a point at which none has died so far
+_FRESH: Final = 0.7  # of them at a point at which none has died so far
 _EACH_HOUR: Final = 12  # kills
 _LAST: Final = 2.5  # seconds that a daemon lives at most
 _ARMED: Final = 0.7  # of the daemons die at a point, the others at any moment
@@ -94,12 +94,13 @@ transcript = 600
 class WholeMind:
     """The figure: at how many of the `known` points daemons died, how much went on, and what went wrong.
 
-    `met` says how often the budget was used up, `writes` how often the tool wrote.
+    At those in `passed_by` none died. `met` says how often the budget was used up, `writes` how often the tool wrote.
     """
 
     kills: int
     points: int
     known: int
+    passed_by: Sequence[str]
     events: int
     thoughts: Mapping[str, int]
     met: int
@@ -129,6 +130,7 @@ class MindPlay:
         self.crowd = Crowd(workspace, seed)
         self.kills = 0
         self.hit = set[str]()
+        self._tried = Counter[str]()
         self.effects = Counter[str]()
         self.settings: dict[str, object] = {}
         self.living: list[_Living] = []
@@ -156,10 +158,15 @@ class MindPlay:
             self.living.append(_Living(pid, place))
 
     def _drawn(self) -> str:
-        """A point to die at, one at which none has died so far every other time; empty where none is known."""
+        """A point to die at, mostly one at which none has died so far; empty where none is known."""
         places = self.places
         fresh = [one for one in places if one not in self.hit]
-        return self._dice.choice(fresh if fresh and self._dice.random() < _FRESH else places) if places else ""
+        if fresh and self._dice.random() < _FRESH:
+            seldom = min(self._tried[one] for one in fresh)
+            places = [one for one in fresh if self._tried[one] == seldom]
+        drawn = self._dice.choice(places) if places else ""
+        self._tried[drawn] += 1
+        return drawn
 
     @property
     def places(self) -> list[str]:
@@ -347,6 +354,7 @@ async def run(home: Path, *, kills: int, seed: int, daemons: int = 1) -> WholeMi
             kills=killed,
             points=len(played.hit),
             known=len(played.places),
+            passed_by=[one for one in played.places if one not in played.hit],
             events=len(played.crowd.said),
             thoughts={
                 "thoughts": count(home, "SELECT count(*) FROM thoughts"),
@@ -373,7 +381,7 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="kill-mind-"))
     print(f"seed={given.seed} daemons={given.daemons} home={home}", flush=True)
     found = asyncio.run(run(home, kills=given.kills, seed=given.seed, daemons=given.daemons))
-    print(*found.faults.all, found, sep="\n")
+    print(*found.faults.all, f"passed_by: {' '.join(found.passed_by)}", found, sep="\n")
     sys.exit(bool(found.faults.all))
 
 

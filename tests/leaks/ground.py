@@ -99,7 +99,7 @@ class Ground:
     sayings: list[Remark] = field(default_factory=list)
     repeated: list[Remark] = field(default_factory=list)
     reported: list[Remark] = field(default_factory=list)
-    """What a program told the soul in a room; nobody asks for it."""
+    """What a program reported to the soul in a room; nobody asks for it."""
     private: set[tuple[str, str]] = field(default_factory=set)
     """Words and rooms in which they stand, which not everybody in the workspace could always read."""
     opened: set[tuple[str, str]] = field(default_factory=set)
@@ -160,10 +160,10 @@ class Ground:
         return said
 
     def report(self) -> Remark:
-        """A program tells the soul something new, in a room where somebody speaks to it."""
-        told = self._remark(f"canary{_REPORTED + len(self.reported):04d}")
-        self.reported.append(told)
-        return told
+        """A program reports something new, in a room where somebody speaks to it."""
+        remark = self._remark(f"canary{_REPORTED + len(self.reported):04d}")
+        self.reported.append(remark)
+        return remark
 
     def _remark(self, word: str) -> Remark:
         person, name = self.chance.choice(self.speakers())

@@ -101,17 +101,17 @@ class _Town:
         read = await self._answered(saying.person, saying.room, saying.text)
         self._judge(Probe(saying.person, saying.room, saying), read, count)
 
-    async def _report(self, told: Remark) -> None:
-        """A program tells of it in the conversation that the soul had last in a room, if there is one."""
-        channel = await self._channel(told.person, told.room)
+    async def _report(self, report: Remark) -> None:
+        """A program reports it in the conversation that the soul had last in a room, if there is one."""
+        channel = await self._channel(report.person, report.room)
         had = await self._house.rows(
             "SELECT soul, workspace, thread FROM conversations WHERE channel = ? ORDER BY last_ms DESC LIMIT 1", channel
         )
         if not had:
             return
-        room = user_id(told.person) if self._ground.rooms[told.room].kind is Kind.DM else channel
+        room = user_id(report.person) if self._ground.rooms[report.room].kind is Kind.DM else channel
         reading = PushedReading(
-            had[0]["soul"], had[0]["workspace"], told.word, told.word, "ci", told.text, room, had[0]["thread"]
+            had[0]["soul"], had[0]["workspace"], report.word, report.word, "ci", report.text, room, had[0]["thread"]
         )
         built = inside(self._house)
         with suppress(NowhereToPerceive):  # nobody said anything there yet
