@@ -59,7 +59,8 @@ class Readers:
     `apart`: they may know what was said in this very conversation and what the workspace knows, and nothing else that
     was said to the audience; so it is in a session, whose words are kept for a DM, and which hears none of that DM.
 
-    `unproven`: the platform can't be asked just now, and `members_only` is false for want of knowledge.
+    `unproven`: the platform can't be asked just now, and `members_only` is false for want of knowledge. With
+    `rooms_unproven` it can't be asked for the rooms, and there are none for that reason.
     """
 
     audience: Audience
@@ -67,6 +68,7 @@ class Readers:
     rooms: frozenset[str] = frozenset()
     apart: bool = False
     unproven: bool = False
+    rooms_unproven: bool = False
 
     def __post_init__(self) -> None:
         """Refuse rooms where not one full member alone reads."""

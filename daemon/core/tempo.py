@@ -43,7 +43,7 @@ STALE_AFTER_MS: Final = 14 * 86_400_000
 FIRST_PAUSE_MS: Final = 3_600_000
 LONGEST_PAUSE_MS: Final = 86_400_000
 LASTS_MS: Final = 86_400_000
-"""For how long the end of a visit, or a decision on what was proposed, is worth a thought."""
+"""For how long the end of a visit, a surprise, or a decision on what was proposed, is worth a thought."""
 
 AGAIN_MS: Final = 1_800_000
 """After which a soul without anything left to spend looks whether it may think again."""

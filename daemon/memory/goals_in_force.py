@@ -1,4 +1,4 @@
-"""Which goals count: they are open, and not stale."""
+"""Which goals count: they are open, and not stale, or promised."""
 
 from typing import Final
 
@@ -6,3 +6,16 @@ from daemon.core.tempo import STALE_AFTER_MS
 
 IN_FORCE: Final = f"state = 'open' AND max(touched_ms, coalesce(due_ms, 0)) + {STALE_AFTER_MS} > :now"
 """A condition in SQL: the goal is open, and not stale at the moment `now`. One that falls due later waits for it."""
+
+PROMISED: Final = """
+    state = 'open' AND follow_up = 1 AND kept_ms IS NULL
+    AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = said_in
+                    AND (o.withdrawn = 1 OR o.state NOT IN ('sent', 'pending', 'sending')))
+    """
+"""A condition in SQL: the goal is a promise that is open, also while no post speaks of it yet.
+
+It is none whose post came to nothing or was taken back.
+"""
+
+OWED: Final = f"{PROMISED} AND said_in <> ''"
+"""A condition in SQL: the goal is a promise of which its person was to read, and no words have ended it."""

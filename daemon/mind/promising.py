@@ -1,5 +1,6 @@
 """What a soul may say unasked: what it promised to come back to, and where it is invited to."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from daemon.core.initiative import EARLY, PROMISED
@@ -10,6 +11,7 @@ from daemon.core.text import one_line, shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.goals import Goal
+from daemon.memory.queues.promises import OpenPromise
 from daemon.mind.answer_filter import words_aloud
 from daemon.soul_engine.perceiving import NOTE
 
@@ -32,6 +34,12 @@ sentences; leave it empty unless they would want to know it now.)"""
 _INVITED_HERE: Final = """\
 (You may write in this thread unasked. What you write in external_speech is posted here now, for all who read here, in \
 a few sentences; leave it empty unless they would want to know it now.)"""
+
+
+def owed_by_now(perception: Perception, at_hand: AtHand) -> tuple[OpenPromise, ...]:
+    """All about which words are owed now, also where those who read may not know of the goals any more."""
+    ids = _ids(perception, PROMISED)
+    return tuple(one for one in at_hand.owed if one.id in ids)
 
 
 def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
@@ -62,9 +70,9 @@ def with_early(memory: WorkingMemory, early: tuple[Goal, ...]) -> WorkingMemory:
     return with_promises(memory, early, _EARLY)
 
 
-def said_for_it(words: Words, promised: tuple[Goal, ...]) -> str:
+def said_for_it(words: Words, owed: Iterable[OpenPromise]) -> str:
     """What the house says where the soul says nothing about what it promised; empty where nothing was."""
-    return "\n".join(words.say("promise_kept", what=in_short(one.goal)) for one in promised)
+    return "\n".join(words.say("promise_kept", what=in_short(one.goal)) for one in owed)
 
 
 def in_short(goal: str) -> str:
@@ -73,6 +81,10 @@ def in_short(goal: str) -> str:
 
 
 def _named(perception: Perception, param: str, at_hand: AtHand) -> tuple[Goal, ...]:
-    names = perception.params.get(param)
-    ids = {str(one) for one in names} if isinstance(names, list) else frozenset()
+    ids = _ids(perception, param).intersection(one.id for one in at_hand.owed)
     return tuple(one for one in at_hand.goals if one.id in ids)
+
+
+def _ids(perception: Perception, param: str) -> frozenset[str]:
+    names = perception.params.get(param)
+    return frozenset(map(str, names)) if isinstance(names, list) else frozenset()

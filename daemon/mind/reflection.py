@@ -1,17 +1,22 @@
 """A whole thought that is unasked (seed 002): it is silent whatever it says, but for what was promised or invited."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
 from daemon.core.authority import Function, Level
 from daemon.core.errors import MalformedReply
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.mind.goals import Goal
+from daemon.memory.queues.promises import OpenPromise
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
+from daemon.mind.motor import Motor
 from daemon.mind.passing_time import with_passing_time
 from daemon.mind.promising import (
     due_early,
+    owed_by_now,
     promised_by_now,
     said_for_it,
     with_early,
@@ -36,10 +41,12 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     """Think, and look something up `MOST_LOOKS` times at most; gives the memory, to which nothing was added.
 
     An answer that can't be read leaves a degraded thought, which changes nothing. Where words were promised by now,
-    what it says is said, and else the house says a sentence. Raises ModelError.
+    what it says is said, and else the house says a sentence; so it does of what those who read may not know any more,
+    of which the model isn't shown. Raises ModelError.
     """
     context.motor.keep_silence(Silence.UNSEEN)
     context = replace(context, memory=with_occasion(context.memory, context.perception))
+    owed = owed_by_now(context.perception, context.cycle.at_hand)
     promised = promised_by_now(context.perception, context.cycle.at_hand)
     early = due_early(context.perception, context.cycle.at_hand)
     why_not = "" if promised or early else _why_silent(context)
@@ -68,9 +75,16 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
         if look == MOST_LOOKS or thought.reply or not thought.looks:
             break
         context = replace(context, memory=await look_again(context, thought, used))
-    if promised and not context.motor.reply:
-        context.motor.settle(said_for_it(context.motor.words, promised))
+    _say_what_is_owed(context.motor, owed, promised)
     return context.memory
+
+
+def _say_what_is_owed(motor: Motor, owed: Sequence[OpenPromise], shown: Sequence[Goal]) -> None:
+    """Have the house speak of all that is owed where the soul says nothing, and else of what it was not shown."""
+    if owed and not motor.reply:
+        motor.settle(said_for_it(motor.words, owed))
+    elif unshown := said_for_it(motor.words, (one for one in owed if all(one.id != goal.id for goal in shown))):
+        motor.show_below(unshown)
 
 
 def _why_silent(context: ProcessContext) -> Reason | Literal[""]:

@@ -185,8 +185,11 @@ class Cycle:
     async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:
         """Add the messages that arrived meanwhile and pass the gate.
 
-        Returns the memory with the new perceptions. Raises LostLease, and ReadersChanged as `require_same_readers`.
+        Returns the memory with the new perceptions; to an unasked thought nothing is added, as it answers no one and is
+        cut by words. Raises LostLease, and ReadersChanged as `require_same_readers`.
         """
+        if self.is_tick:
+            return memory
         self.interrupt.clear()
         known = {one.id for one in self.claim.messages}
         self.claim = await self.services.conversations.absorb_new_messages(self.claim)

@@ -13,6 +13,7 @@ from daemon.memory.records import Dismissal, Speaks
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.motor import Motor
 from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.reader_doubts import ReadersUnknown
 
 _ASKS_FOR_MS = 14 * 24 * 60 * MINUTE_MS
 
@@ -38,6 +39,23 @@ async def waits_for_the_day(cycle: Cycle) -> bool:
         return False
     cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("quiet") for one in cycle.messages}}
     return True
+
+
+def waits_for_rooms(cycle: Cycle) -> bool:
+    """Whether an unasked thought has to wait since it can't be found out just now in which private rooms its person is.
+
+    Without them it would know less than was known when it was promised. It is thought a minute later where it was.
+    """
+    if not cycle.is_tick:
+        return False
+    services, where = cycle.services, str(cycle.claim.conversation)
+    try:
+        services.doubts.require_rooms(where, cycle.readers)
+    except ReadersUnknown as unknown:
+        services.emit("tick.skipped", trace=cycle.trace_id, why="breaker", reason=unknown.message)
+        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("breaker") for one in cycle.messages}}
+        return True
+    return False
 
 
 async def ask_for_invitation(cycle: Cycle, context: ProcessContext, motor: Motor) -> None:

@@ -10,7 +10,7 @@ from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.mind.motor import Motor
-from daemon.mind.promising import due_early, in_short, promised_by_now, said_for_it
+from daemon.mind.promising import due_early, in_short, owed_by_now, said_for_it
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
 
@@ -48,7 +48,7 @@ def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]
     """What is stored where these parts are words that were promised."""
     if not parts or not cycle.is_tick:
         return ()
-    due = promised_by_now(cycle.newest, cycle.at_hand)
+    due = owed_by_now(cycle.newest, cycle.at_hand)
     kept = due or due_early(cycle.newest, cycle.at_hand)
     spoke = SpokeUnasked(cycle.claim.key(0), tuple(one.id for one in cycle.messages), promised=bool(kept))
     return (PromisesKept(tuple(one.id for one in kept), early=not due), spoke) if kept else (spoke,)
@@ -62,7 +62,7 @@ async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
     if not cycle.is_tick or PROMISED not in cycle.newest.params:
         return "", ()
     cycle.at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
-    say, soul = said_for_it(cycle.words, promised_by_now(cycle.newest, cycle.at_hand)), cycle.services.soul()
+    say, soul = said_for_it(cycle.words, owed_by_now(cycle.newest, cycle.at_hand)), cycle.services.soul()
     said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, kind=TurnKind.APOLOGY)
     return say, (said,) if say else ()
 

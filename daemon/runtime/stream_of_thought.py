@@ -39,9 +39,9 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
 
 
 def stale_goals_shown(cycle: Cycle) -> tuple[StaleShown, ...]:
-    """What is to be noted where words were answered by a prompt that showed goals that were long untouched."""
+    """What is to be noted where a thought or an answer had a prompt that showed goals that were long untouched."""
     stale = tuple(one.id for one in cycle.at_hand.goals if one.stale)
-    answered = stale and cycle.newest.modality is Modality.WORDS
+    answered = stale and (cycle.is_tick or cycle.newest.modality is Modality.WORDS)
     return (StaleShown(cycle.claim.conversation.soul, stale),) if answered else ()
 
 

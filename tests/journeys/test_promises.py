@@ -8,12 +8,13 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from tests.given import shown
 from tests.journeys.house import House
+from tests.journeys.promising import HOUR, posts, promised, promising, quiet_after, said_after
 from tests.journeys.souls import write_soul
-from tests.journeys.thinking import adding, thought
+from tests.journeys.thinking import thought
 from tests.journeys.ticking import NEVER_QUIET
 from tests.models import after as until
 
-HOUR, DAY = 3_600, 86_400
+DAY = 86_400
 
 
 @pytest.fixture
@@ -22,36 +23,6 @@ async def thinker(empty_house: House) -> House:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(**NEVER_QUIET)
     return empty_house
-
-
-def promising(goal: str, due: str = "in 2h") -> dict[str, object]:
-    """A goal about which words are promised, as a model writes it."""
-    return adding(goal, due=due, follow_up=True)
-
-
-async def promised(house: House, goal: str, due: str = "in 2h", *, room: str = "dm", person: str = "Ada") -> str:
-    """Say something that the soul answers with a promise; gives the reply."""
-    house.model.replies.append(thought("I will look.", goal_updates=[promising(goal, due)]))
-    return await house.answered(person, room, f"the {goal}, please")
-
-
-async def said_after(house: House, seconds: float, containing: str, room: str = "D0ADA") -> None:
-    """Let time pass until words are posted."""
-    house.clock.turn(seconds)
-    await house.reply(room, containing)
-
-
-async def posts(house: House) -> int:
-    """How many calls put words into the workspace."""
-    return len(await house.posting_calls())
-
-
-async def quiet_after(house: House, seconds: float) -> None:
-    """Let time pass in which nothing is posted."""
-    before = await posts(house)
-    house.clock.turn(seconds)
-    await house.idle()
-    assert await posts(house) == before
 
 
 async def test_a_promise_stands_below_the_reply_and_kept_once_when_it_is_due(thinker: House) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -9,13 +10,16 @@ from typing import Final
 import pytest
 
 from daemon.core.config import load_settings
-from daemon.core.ports.models import Effort
+from daemon.core.ports.models import Effort, Prompt
 from daemon.llm.prices import most_tokens_of
+from daemon.memory.records import Delivery
+from daemon.runtime import conversation
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
 from tests.journeys.ticking import ALONE, after, counted, spoken_to
+from tests.models import Reply
 from tests.models import after as until
 
 ROOT: Final = Path(__file__).parents[2]
@@ -179,6 +183,31 @@ async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker:
     assert "Nobody has said anything just now" not in prompt
     assert "due since" in prompt
     assert await counted(thinker) == {"words": 1}
+
+
+async def test_words_that_come_while_it_looks_something_up_are_answered_though_nothing_cut_it(
+    thinker: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+
+    async def uncut(_: object, running: Awaitable[Delivery | None]) -> Delivery | None:
+        return await running
+
+    async def looks(_: Prompt) -> Reply:
+        await thinker.say("Ada", "dm", "are you there?")
+        await thinker.acknowledged()
+        return thought(None, memory_ops=[{"type": "retrieve", "query": "the import"}])
+
+    monkeypatch.setattr(conversation, "unless_words_come", uncut)
+    thinker.model.steps["think"] += [looks, thought(None, inner_speech="nothing found"), thought("I am here.")]
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.reply("D0ADA", "I am here.")
+    await thinker.idle()
+    assert [row["state"] for row in await thinker.rows("SELECT state FROM inbox WHERE modality = 'words'")] == [
+        "answered",
+        "answered",
+    ]
+    assert await counted(thinker) == {"": 1}
 
 
 async def test_a_phrase_that_the_house_answers_leaves_what_was_due_to_be_thought_about_after_it(thinker: House) -> None:

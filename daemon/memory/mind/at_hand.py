@@ -17,7 +17,7 @@ from daemon.memory.mind.intended import Intended, intended_now
 from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
 from daemon.memory.queues.initiatives import unwanted_here
 from daemon.memory.queues.invitations import Invitation, invitation_of
-from daemon.memory.queues.promises import OpenPromise, promised_here, promises_open, promises_to
+from daemon.memory.queues.promises import OpenPromise, owed_here, promised_here, promises_open, promises_to
 from daemon.memory.queues.unasked_words import must_be_silent
 from daemon.memory.senses.perceiving import NOTHING_SENSED, Sensed, sensed_in
 
@@ -26,6 +26,7 @@ from daemon.memory.senses.perceiving import NOTHING_SENSED, Sensed, sensed_in
 class AtHand:
     """What is in force in a conversation: goals and documents that its readers may know of, and what is expected.
 
+    `owed` is what was promised there and not kept, whoever reads there by now: its person has read of it.
     `intended` is what was meant to be done by now, and came back in no prompt yet; `sensed` what reached its
     senses and no thought has perceived.
     """
@@ -35,6 +36,7 @@ class AtHand:
     documents: Documents = NO_DOCUMENTS
     intended: tuple[Intended, ...] = ()
     sensed: Sensed = NOTHING_SENSED
+    owed: tuple[OpenPromise, ...] = ()
 
     @property
     def thoughts(self) -> tuple[str, ...]:
@@ -58,9 +60,9 @@ class Minds:
         found = partial(expectation_named, conversation=conversation, readers=readers, name=name)
         return await self._database.read(found)
 
-    async def goal(self, conversation: ConversationKey, readers: Readers, name: str) -> NamedGoal | None:
+    async def goal(self, conversation: ConversationKey, readers: Readers, person: str, name: str) -> NamedGoal | None:
         """What `goal_known` gives. Raises StoreError."""
-        found = partial(goal_known, conversation=conversation, readers=readers, name=name)
+        found = partial(goal_known, conversation=conversation, readers=readers, person=person, name=name)
         return await self._database.read(found)
 
     async def promises_to(self, soul: str, workspace: str, person: str) -> int:
@@ -107,9 +109,10 @@ class Minds:
             expected = await expected_at_hand(transaction, conversation, readers)
             meant = await intended_now(transaction, conversation, readers, now)
             sensed = await sensed_in(transaction, conversation)
+            owed = await owed_here(transaction, conversation)
             if speaking is None:
-                return AtHand(goals, expected, intended=meant, sensed=sensed)
+                return AtHand(goals, expected, intended=meant, sensed=sensed, owed=owed)
             held = await documents_at_hand(transaction, conversation, readers, speaking, now)
-            return AtHand(goals, expected, held, meant, sensed)
+            return AtHand(goals, expected, held, meant, sensed, owed)
 
         return await self._database.read(unit)

@@ -19,16 +19,23 @@ class NamedGoal:
 
 
 async def goal_known(
-    transaction: Transaction, conversation: ConversationKey, readers: Readers, name: str
+    transaction: Transaction, conversation: ConversationKey, readers: Readers, person: str, name: str
 ) -> NamedGoal | None:
-    """The goal of this id; None where there is none that these readers may know of."""
+    """The goal of this id; None where there is none that these readers may know of.
+
+    What was promised to the person (platform id) who names it they have read in that conversation, whoever reads there
+    by now.
+    """
     row = await transaction.one(
         "SELECT * FROM goals WHERE soul = :soul AND id = :id AND workspace = :workspace",
         soul=conversation.soul,
         id=name,
         workspace=conversation.workspace,
     )
-    if row is None or not came_before(row, conversation, readers):
+    if row is None:
+        return None
+    theirs = row["said_in"] and row["behalf"] == person and row["conversation"] == str(conversation)
+    if not (theirs or came_before(row, conversation, readers)):
         return None
     return NamedGoal(row["behalf"], is_open=row["state"] == "open")
 

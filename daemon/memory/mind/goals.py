@@ -46,7 +46,7 @@ async def goals_at_hand(
             f"""
             SELECT *, NOT ({IN_FORCE}) AS stale FROM goals
             WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND state = 'open'
-              AND stale_shown = 0 ORDER BY touched_ms DESC LIMIT :most
+              AND stale_shown = 0 AND goal <> '' ORDER BY touched_ms DESC LIMIT :most
             """,  # noqa: S608 - a constant
             soul=conversation.soul,
             workspace=conversation.workspace,

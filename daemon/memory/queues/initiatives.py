@@ -8,10 +8,10 @@ from daemon.core.initiative import QuietHours
 from daemon.core.perception import ConversationKey, Place
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.goals_in_force import OWED
 from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.invitations import heard_alone, invitation_of, pause, standing_in
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.promises import OWED
 from daemon.memory.records import as_json
 
 _OF_ONE: Final = "soul = :soul AND workspace = :workspace AND who = :who"

@@ -3,8 +3,8 @@
 from typing import Final
 
 from daemon.core.tempo import SURPRISING
+from daemon.memory.goals_in_force import OWED
 from daemon.memory.queues.occasions import RESULTS
-from daemon.memory.queues.promises import OWED
 from daemon.memory.queues.sense_ticks import WAKING
 
 SCOPE: Final = "soul = :soul AND workspace = :workspace"

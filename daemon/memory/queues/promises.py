@@ -12,13 +12,10 @@ from daemon.core.errors import LostLease
 from daemon.core.initiative import MOST_PROMISED, QuietHours
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
+from daemon.memory.goals_in_force import OWED, PROMISED
 from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import as_json
-
-_OPEN: Final = "state = 'open' AND follow_up = 1 AND kept_ms IS NULL"
-OWED: Final = f"{_OPEN} AND said_in <> ''"
-"""A condition in SQL: the goal is a promise of which its person was to read, and no words have ended it."""
 
 _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is still on its way
 
@@ -47,7 +44,7 @@ async def promises_to(transaction: Transaction, workspace: str, soul: str, perso
     row = await transaction.one(
         f"""
         SELECT count(*) AS n FROM goals
-        WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {_OPEN}
+        WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {PROMISED}
         """,  # noqa: S608 - a constant
         person=person,
         workspace=workspace,
@@ -73,8 +70,12 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
 
 @dataclass(frozen=True, slots=True)
 class OpenPromise:
-    """What a person was told that the soul comes back to, in the words of its goal, and when it is due (ms, UTC)."""
+    """What a person has read that the soul comes back to: the id and the words of its goal, and when it is due.
 
+    The words are empty where what they rest on is gone; `due_ms` is in ms, UTC.
+    """
+
+    id: str
     goal: str
     due_ms: int
 
@@ -83,14 +84,23 @@ async def promises_open(transaction: Transaction, workspace: str, soul: str, per
     """What is promised to a person (platform id), wherever that was, and is still owed; by when it is due."""
     rows = await transaction.rows(
         f"""
-        SELECT goal, due_ms FROM goals WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {OWED}
+        SELECT id, goal, due_ms FROM goals WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {OWED}
         ORDER BY due_ms, seq
         """,  # noqa: S608 - a constant
         person=person,
         workspace=workspace,
         soul=soul,
     )
-    return [OpenPromise(row["goal"], row["due_ms"]) for row in rows]
+    return [OpenPromise(row["id"], row["goal"], row["due_ms"]) for row in rows]
+
+
+async def owed_here(transaction: Transaction, conversation: ConversationKey) -> tuple[OpenPromise, ...]:
+    """What was promised in a conversation and is still owed, to whomever; by when it is due."""
+    rows = await transaction.rows(
+        f"SELECT id, goal, due_ms FROM goals WHERE conversation = :conversation AND {OWED} ORDER BY due_ms, seq",  # noqa: S608 - a constant
+        conversation=str(conversation),
+    )
+    return tuple(OpenPromise(row["id"], row["goal"], row["due_ms"]) for row in rows)
 
 
 async def promises_due(
@@ -103,13 +113,11 @@ async def promises_due(
     """
     rows = await transaction.rows(
         f"""
-        SELECT goals.id, goals.behalf, goals.workspace, due_ms <= :now AS is_due,
-          coalesce(outbox.state, 'sent') AS posted FROM goals
-        LEFT JOIN outbox ON outbox.id = goals.said_in
-        WHERE goals.conversation = :conversation AND goals.{OWED}
-          AND (due_ms <= :now OR goals.id IN (SELECT value FROM json_each(:early)))
-          AND coalesce(outbox.state, 'sent') IN ('sent', 'pending', 'sending')
-        ORDER BY due_ms, goals.seq
+        SELECT id, behalf, workspace, due_ms <= :now AS is_due,
+          coalesce((SELECT o.state FROM outbox o WHERE o.id = said_in), 'sent') AS posted FROM goals
+        WHERE conversation = :conversation AND {OWED}
+          AND (due_ms <= :now OR id IN (SELECT value FROM json_each(:early)))
+        ORDER BY due_ms, seq
         """,  # noqa: S608 - a constant
         conversation=conversation,
         now=now,
@@ -165,7 +173,7 @@ class PromisesTold:
         await transaction.run(
             f"""
             UPDATE goals SET said_in = :post
-            WHERE conversation = :conversation AND {_OPEN} AND said_in = '' AND touched_ms = :now
+            WHERE conversation = :conversation AND {PROMISED} AND said_in = '' AND touched_ms = :now
             """,  # noqa: S608 - a constant
             post=self.post,
             conversation=str(asker.conversation),
@@ -191,6 +199,7 @@ class PromisesKept:
             goals=as_json(list(self.goals)),
             **asker.scope,
         )
+        await _end_wordless(transaction, asker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +217,12 @@ class PromisesDeclined:
             conversation=str(asker.conversation),
             person=asker.person,
         )
+        await _end_wordless(transaction, asker)
+
+
+async def _end_wordless(transaction: Transaction, asker: Asker) -> None:
+    """Let go of goals that lost their words and were kept for their promise alone, where that has ended."""
+    await transaction.run(
+        f"DELETE FROM goals WHERE conversation = :conversation AND state = 'open' AND goal = '' AND NOT ({OWED})",  # noqa: S608 - a constant
+        conversation=str(asker.conversation),
+    )

@@ -7,16 +7,18 @@ and none while anything else waits to be answered.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, get_args
 
 from daemon.core.initiative import EARLY, PROMISED, QuietHours
 from daemon.core.inner_room import is_inner
-from daemon.core.perception import ConversationKey, Modality
+from daemon.core.perception import ConversationKey, Modality, Readers
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
     AGAIN_MS,
     KINDS,
+    LASTS_MS,
     OCCASION,
     REFLECTING,
     RESULTS,
@@ -26,6 +28,7 @@ from daemon.core.tempo import (
 )
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.goals_in_force import IN_FORCE, OWED
 from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.initiatives import quiet_to_speak
@@ -40,15 +43,19 @@ from daemon.memory.queues.next_tick import (
     when_next,
 )
 from daemon.memory.queues.occasions import drop_what_is_over, note_results, note_tick
-from daemon.memory.queues.promises import OWED, Due, is_promised, promises_due
+from daemon.memory.queues.promises import Due, is_promised, promises_due
 from daemon.memory.queues.sense_ticks import STILL_WAITS, note_readings
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
+from daemon.memory.thought_readability import came_before
 from daemon.memory.worker_store import WorkerStore
 
 NO_LONGER_IDLE: Final = "no longer idle"
 """Why a silence or a tick is dismissed where something else came first."""
 
 _AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
+_STILL_DUE: Final = f"due_ms <= :now AND (({OWED}) OR ({IN_FORCE}))"
+"""A condition, of `goals`: it is worth a thought at the moment `now`; one that is stale leaves the prompts as well."""
+
 _AT_ONCE: Final = 100  # noted in one transaction, which has to be short
 
 
@@ -120,31 +127,35 @@ class Ticks(WorkerStore):
         await note_readings(transaction, scope, now, _AT_ONCE)
         surprises = await transaction.rows(
             f"""
-            SELECT seq, conversation, {ONE_LEADS_TO_THE_NEXT} AS again FROM predictions WHERE {SURPRISES}
-            ORDER BY scored_ms LIMIT :most
+            SELECT seq, conversation, {ONE_LEADS_TO_THE_NEXT} OR scored_ms <= :over AS past FROM predictions
+            WHERE {SURPRISES} ORDER BY scored_ms LIMIT :most
             """,  # noqa: S608 - constants
+            over=now - LASTS_MS,
             most=_AT_ONCE,
             **scope,
         )
         for row in surprises:
             await transaction.run("UPDATE predictions SET woken = 1 WHERE seq = :seq", seq=row["seq"])
-            if not row["again"]:
+            if not row["past"]:
                 await note_tick(transaction, ConversationKey.parse(row["conversation"]), "surprise", now)
         await note_results(transaction, scope, now)
 
 
-async def settle_ticks(
-    transaction: Transaction,
-    claimed: Sequence[InboxMessage],
-    dismissed: Mapping[str, Dismissal],
-    now: int,
-    *,
-    silenced: bool = False,
-) -> None:
-    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again.
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a cycle ended for its ticks: which messages were dismissed, and before whom it thought, if it did.
 
     `silenced`: words about them were ready that may not be said by now.
     """
+
+    dismissed: Mapping[str, Dismissal]
+    readers: Readers | None = None
+    silenced: bool = False
+
+
+async def settle_ticks(transaction: Transaction, claimed: Sequence[InboxMessage], settled: Settled, now: int) -> None:
+    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
+    dismissed, readers = settled.dismissed, settled.readers
     for message in claimed:
         if message.perception.process != REFLECTING:
             continue
@@ -154,8 +165,8 @@ async def settle_ticks(
         held = await _digest(transaction, message)
         said = "" if skipped else held
         for row in rows:
-            pause = await _owed_after(transaction, row, message, "words" if silenced else skipped, now)
-            if pause is None:
+            pause = await _owed_after(transaction, row, message, "words" if settled.silenced else skipped, now)
+            if pause is None and not await _is_hidden(transaction, row, readers):
                 pause = await _pause(transaction, row, skipped, said, now, unseen=not held)
             if (again := await settle_awakening(transaction, row, skipped, now)) is not None:
                 pause = again
@@ -202,8 +213,8 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         f"""
         UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now
           AND (kind <> 'wake' OR due_ms > :now - 86400000) -- an old wish of a soul whose inner life was off meanwhile
-          AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about
-                                          AND g.state = 'open' AND g.due_ms <= :now))
+          AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals WHERE goals.soul = ticks.soul AND goals.id = about
+                                          AND {_STILL_DUE}))
           AND (kind <> 'sense' OR {STILL_WAITS})
         RETURNING seq, kind, about
         """,  # noqa: S608 - constants
@@ -270,6 +281,16 @@ async def _owed_after(
     return after if after is not None and await is_promised(transaction, row["soul"], row["about"], now) else None
 
 
+async def _is_hidden(transaction: Transaction, row: sqlite3.Row, readers: Readers | None) -> bool:
+    """Whether a thought before these readers wasn't shown the goal that a tick is about, nor will the next one be."""
+    if readers is None or row["kind"] != "due":
+        return False
+    goal = await transaction.one(
+        "SELECT * FROM goals WHERE soul = :soul AND id = :id", soul=row["soul"], id=row["about"]
+    )
+    return goal is not None and not came_before(goal, ConversationKey.parse(row["conversation"]), readers)
+
+
 async def _pause(
     transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int, *, unseen: bool
 ) -> int | None:
@@ -279,7 +300,7 @@ async def _pause(
     if skipped in {"budget", "quiet"}:
         return AGAIN_MS if skipped == "budget" else 0
     goal = await transaction.one(
-        "SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND state = 'open' AND due_ms <= :now",
+        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND {_STILL_DUE}",  # noqa: S608 - a constant
         soul=row["soul"],
         id=row["about"],
         now=now,

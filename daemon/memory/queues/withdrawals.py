@@ -47,6 +47,7 @@ async def withdraw_reply(transaction: Transaction, asked: Withdrawal, now: int) 
     reply = {"conversation": row["conversation"], "whole": str(row["id"]).rpartition("#")[0]}
     if await _asks_permission(transaction, reply):
         return Acceptance.IGNORED, "it asks for permission, which can be refused"
+    await _promise_nothing(transaction, reply)
     await _take_out_of_memory(transaction, reply, now)
     await _take_posts_back(transaction, reply, now)
     return Acceptance.ACCEPTED, TAKEN_BACK
@@ -66,6 +67,17 @@ async def _asks_permission(transaction: Transaction, reply: dict[str, str]) -> b
         **reply,
     )
     return waiting is not None
+
+
+async def _promise_nothing(transaction: Transaction, reply: dict[str, str]) -> None:
+    """What the reply promised to come back to is promised no more, since no one reads of it."""
+    await transaction.run(
+        f"""
+        UPDATE goals SET follow_up = 0
+        WHERE conversation = :conversation AND said_in IN (SELECT id FROM outbox WHERE {_PARTS})
+        """,  # noqa: S608 - a constant of this module
+        **reply,
+    )
 
 
 async def _take_posts_back(transaction: Transaction, reply: dict[str, str], now: int) -> None:

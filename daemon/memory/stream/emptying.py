@@ -2,7 +2,7 @@
 
 Numbers stay, so that the chain of thoughts is whole. A thought saw what its conversation had said by then, what stood
 in its prompt from elsewhere, and the thoughts before it. Its private words stand with its reply as well, and go there.
-What a thought made, as its goals, intentions and notes, goes with its words.
+What a thought made, as its goals, intentions and notes, goes with its words; a promise that is owed stays without any.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from daemon.memory.database import Transaction
+from daemon.memory.goals_in_force import OWED
 from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.stream.changed_words import note_changed
 
@@ -44,7 +45,11 @@ _MADE: Final = (
     DELETE FROM intentions WHERE rowid IN (SELECT i.rowid FROM json_each(:ids) t
       CROSS JOIN intentions i ON i.id > t.value || '-i' AND i.id < t.value || '-j')
     """,
-    "DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids))",
+    f"""
+    UPDATE goals SET goal = '', same_words = '', why = '', changed_by = ''
+    WHERE thought IN (SELECT value FROM json_each(:ids)) AND {OWED}
+    """,  # noqa: S608 - a constant; its person has read that words will come
+    f"DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids)) AND NOT ({OWED})",  # noqa: S608 - a constant
     "UPDATE goals SET why = '', changed_by = '' WHERE changed_by IN (SELECT value FROM json_each(:ids))",
     "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids)) AND audience <> ''",
 )  # what a thought made, and the words that it left with what another one made

@@ -16,7 +16,7 @@ async def drop_goal(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     name, words, newest = f"G{phrase.number}", cycle.words, cycle.newest
     if key_of(newest.author) is not None or newest.bot:
         return await say(cycle, words.say("goal_none", id=name))
-    found = await cycle.services.minds.goal(cycle.claim.conversation, cycle.readers, name)
+    found = await cycle.services.minds.goal(cycle.claim.conversation, cycle.readers, newest.author, name)
     if found is None:
         return await say(cycle, words.say("goal_none", id=name))
     if found.behalf != newest.author:

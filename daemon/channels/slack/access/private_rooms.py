@@ -13,7 +13,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_pages
 from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
-from daemon.core.errors import ChannelError, NotDelivered
+from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered
 from daemon.core.perception import Place
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.intake import PersonRooms, RoomListKey
@@ -42,12 +42,16 @@ class PrivateRooms:
         self._reader = reader
         self._slots = Window(clock, _LISTS_A_MINUTE)
         self._rests_until = 0.0
+        self._refused = False  # the last list that was asked for; the next one will hardly be given
         self._private = set[str]()  # channels whose words are surely kept for their members alone
         self._heard_all_since = clock.now_ms()
         self.store: PersonRooms | None = None
 
-    async def of(self, person: str, soul: str) -> frozenset[str]:
-        """The ids of the private channels that a full member is in and the soul spoke in. Raises StoreError."""
+    async def of(self, person: str, soul: str) -> frozenset[str] | None:
+        """The ids of the private channels that a full member is in and the soul spoke in. Raises StoreError.
+
+        None where Slack can't be asked just now, and may be soon.
+        """
         reader, store = self._reader(), self.store
         if store is None or reader is None:
             return frozenset()
@@ -61,8 +65,10 @@ class PrivateRooms:
             except ChannelError as error:
                 if not isinstance(error, _Resting):
                     self._rests_until = self._clock.monotonic() + (getattr(error, "retry_after", 0.0) or _REST)
+                    self._refused = isinstance(error, ChannelRefused)
                     self._emit("slack.rooms_unknown", person=person, reason=error.message, hint=error.hint)
-                return frozenset()
+                return frozenset() if self._refused else None
+            self._refused = False
         known = await store.known(key, soul, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
         return known or frozenset()
 

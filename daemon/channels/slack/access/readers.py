@@ -90,7 +90,10 @@ class RoomReaders:
             self._emit("slack.readers_unknown", channel=room.id, reason=error.message)
             return Readers(audience, members_only=False, unproven=True)
         if only and room.place is Place.DM and perception.author not in {reader.identity.user, reader.identity.bot}:
-            rooms = await self._private.of(perception.author, where.soul)
+            known = await self._private.of(perception.author, where.soul)
+            if known is None:
+                return Readers(audience, members_only=True, rooms_unproven=True)
+            rooms = known
         return Readers(audience, members_only=only, rooms=rooms)
 
     async def may_quote(self, room: SlackRoom, perception: Perception, readers: Readers) -> bool:
