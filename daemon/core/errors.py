@@ -128,7 +128,14 @@ class CapMet(ModelError):
 
 
 class TickBudgetMet(CapMet):
-    """The model was not asked, since an unasked thought might take more than is left for such."""
+    """The model was not asked, since an unasked thought might take more than is left for such.
+
+    `alone`: it might take more than all that there is for such, which says nothing of others.
+    """
+
+    def __init__(self, message: str, *, hint: str, usd: float, until_ms: int, alone: bool) -> None:
+        super().__init__(message, hint=hint, paid_by="soul", usd=usd, until_ms=until_ms)
+        self.alone = alone
 
 
 class WrongOpening(MalformedReply):

@@ -56,6 +56,7 @@ class Step(Generic[T]):
     word is shown: a value ends the call there, None lets it go on.
     `opening` takes the attributes of the reply's opening tag before a word is shown: where it gives what is wrong with
     them, the call ends and the step is asked once more with that said. It doesn't judge the second answer.
+    With `unasked` no message is answered: the newest one counts as an earlier one, and is shown as long.
     A gate has `last_turns`: it is shown so many of the newest turns, and no personality. A step that `sees` is shown
     the pictures at hand; one that `needs_eyes` is not answered by a model without them.
 
@@ -84,6 +85,7 @@ class Step(Generic[T]):
     last_turns: int = 0
     sees: bool = False
     needs_eyes: bool = False
+    unasked: bool = False
 
     def __post_init__(self) -> None:
         private = self.form is AnswerForm.THOUGHT

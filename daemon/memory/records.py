@@ -136,10 +136,11 @@ class InboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """Why a message gets no reply; `stale`: it is too old for one."""
+    """Why a message gets no reply; `stale`: it is too old for one; `alone`: the reason holds for no other message."""
 
     reason: str
     stale: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

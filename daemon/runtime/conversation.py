@@ -13,6 +13,7 @@ from daemon.core.errors import (
     NotDelivered,
     StoreBusy,
     StoreError,
+    TickBudgetMet,
 )
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
@@ -207,7 +208,8 @@ class ConversationHandler:
         """End an unasked thought that could not be thought."""
         fields = {"kind": type(error).__name__, **_as_fields(error)}
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, **fields)
-        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(why) for one in cycle.messages}}
+        dismissal = Dismissal(why, alone=isinstance(error, TickBudgetMet) and error.alone)
+        cycle.dismissed = {**cycle.dismissed, **{one.id: dismissal for one in cycle.messages}}
         return await self._commit_words(cycle, *await words_for_promises(cycle))
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:

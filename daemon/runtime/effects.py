@@ -101,7 +101,7 @@ def effect_of_cycle(
             *motor.acts,
             *((InformedOfMemory(),) if cycle.tells else ()),
             *said_to_souls(cycle, parts),
-            *(stale_goals_shown(cycle) if parts else ()),
+            *(stale_goals_shown(cycle) if parts or motor.thoughts else ()),
             *(intentions_come_back(cycle) if parts or motor.thoughts else ()),
             *(readings_perceived(cycle) if parts or motor.thoughts else ()),
             *acts_of_promises(cycle, motor, parts),

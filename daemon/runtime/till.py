@@ -14,7 +14,7 @@ from daemon.core.errors import CapMet, StoreError, TickBudgetMet
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, Cost, Prompt
 from daemon.core.ports.telemetry import Emit, LLMCall
-from daemon.core.spending import Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
+from daemon.core.spending import NO_TICKS, Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
 from daemon.memory.spending.reservations import (
     BudgetReached,
     CapReached,
@@ -98,13 +98,7 @@ class Till:
             if reached is None:
                 return wanted.id
             if isinstance(reached, BudgetReached):
-                raise TickBudgetMet(
-                    "the budget for unasked thoughts is used up",
-                    hint="it thinks by itself again later, or raise SOUL_CYCLE_TOKENS_HOUR, _DAY or SOUL_CYCLE_USD_DAY",
-                    paid_by=str(PaidBy.SOUL),
-                    usd=wanted.tick.usd_day if wanted.tick else 0.0,
-                    until_ms=self._clock.now_ms() + _AGAIN_MS,
-                )
+                raise _tick_budget_met(wanted, self._clock.now_ms() + _AGAIN_MS)
             if not reached.may_fit or self._clock.monotonic() >= until:
                 raise self._met(reached, caps[reached.paid_by], charge)
             await self._clock.sleep(pause)
@@ -181,6 +175,21 @@ class Till:
             await self.settle()
         except StoreError as error:
             self._emit("store.failed", reason=error.message, hint=error.hint)
+
+
+def _tick_budget_met(wanted: WantedCall, until_ms: int) -> TickBudgetMet:
+    tick = wanted.tick or NO_TICKS
+    alone = wanted.tokens > min(tick.tokens_hour, tick.tokens_day) or wanted.nano > nano_of_cap(
+        tick.usd_day, background=False
+    )
+    what = "is too small for this one alone" if alone else "is used up"
+    return TickBudgetMet(
+        f"the budget for unasked thoughts {what}: it may take {wanted.tokens:,} tokens",
+        hint="it thinks by itself again later, or raise SOUL_CYCLE_TOKENS_HOUR, _DAY or SOUL_CYCLE_USD_DAY",
+        usd=tick.usd_day,
+        until_ms=until_ms,
+        alone=alone,
+    )
 
 
 VARIABLES: Final = {

@@ -14,7 +14,7 @@ from daemon.core.questions import is_news
 from daemon.core.tempo import REFLECTING
 from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.missed_messages import TAKEN_UP
-from daemon.memory.queues.ticks import NO_LONGER_IDLE
+from daemon.memory.queues.tick_ends import NO_LONGER_IDLE
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
 

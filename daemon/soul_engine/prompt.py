@@ -103,6 +103,7 @@ class _Chat:
         self._memory, self._budgets, self._nonce = memory, budgets, nonce
         self._own_turns: OwnTurns = step.own_turns
         self._last_turns = step.last_turns
+        self._newest = budgets.turn if step.unasked else budgets.message
 
     def messages(self, closing: str, standing: Sequence[str]) -> tuple[Message, ...]:
         """The talk with roles alternating, begun and ended by the user; the message being answered is always shown.
@@ -113,7 +114,7 @@ class _Chat:
         turns = self._memory.region(DEFAULT_REGION)
         by_users = [place for place, turn in enumerate(turns) if turn.role is Role.USER]
         current = by_users[-1] if by_users else len(turns)
-        now = [self._turn(turn, self._budgets.message) for turn in turns[current:]]
+        now = [self._turn(turn, self._newest) for turn in turns[current:]]
         shown = {region: self._titled(region) for region in self._shown() if region not in (*BEFORE_TALK, *GIVING_WAY)}
         fixed = [text for region, text in shown.items() if region in REGION_ORDER and region not in _LONG]
         long = (

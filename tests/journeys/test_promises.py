@@ -85,9 +85,9 @@ async def test_not_now_declines_it_without_a_call_and_is_talk_where_nothing_is_p
     await promised(thinker, "import")
     calls = len(thinker.prompts)
     assert "I won't come back to “import”" in await thinker.answered("Ada", "dm", "not now")
-    assert len(thinker.prompts) == calls
-    thinker.model.replies.append(thought(None))
     await quiet_after(thinker, DAY)
+    assert len(thinker.prompts) == calls
+    assert [row["state"] for row in await thinker.rows("SELECT state FROM goals")] == ["abandoned"]
     thinker.model.replies.append(thought("All right."))
     assert await thinker.answered("Ada", "dm", "not now") == "All right."
 

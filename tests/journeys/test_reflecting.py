@@ -126,6 +126,51 @@ async def test_without_a_budget_no_model_is_asked_and_the_reason_is_on_record(em
     assert not await empty_house.rows("SELECT 1 FROM reservations")
 
 
+async def test_one_talk_that_fits_no_budget_keeps_no_other_from_being_thought_about(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**ALONE | {"cycle_tokens_hour": 11_500})
+    for number in range(12):
+        await spoken_to(empty_house, f"{number} {'the import fails again ' * 20}")
+    await spoken_to(empty_house, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
+    empty_house.model.replies.append(thought("I see.", goal_updates=[adding("look at the roof", due="in 2h")]))
+    await empty_house.answered("Ben", "dm", "the roof, please")
+    empty_house.model.default = thought(None, goal_updates=[{"action": "complete", "goal_id": "G2", "why": "done"}])
+    await after(empty_house, 2 * HOUR + 1, 2)
+    assert await counted(empty_house) == {"budget": 1, "": 1}
+    (skipped,) = empty_house.events.named("tick.skipped")
+    assert "is too small for this one alone" in skipped["reason"]
+    assert await goal(empty_house) == "done"
+    row = await empty_house.one("SELECT due_ms, pause_ms FROM ticks WHERE about = 'G1'")
+    assert row["pause_ms"] == HOUR * 500
+    empty_house.clock.turn(HOUR / 2 + 1)
+    await after(empty_house, 0, 3)
+    assert (await empty_house.one("SELECT pause_ms FROM ticks WHERE about = 'G1'"))["pause_ms"] == HOUR * 1_000
+
+
+async def test_a_long_message_is_shown_to_an_unasked_thought_as_an_earlier_one(thinker: House) -> None:
+    long = "the minutes of the meeting " * 500
+    await spoken_to(thinker, long, goal_updates=[adding("read the minutes", due="in 2h")])
+    assert len(shown(thinker.prompts[-1])) > len(long)
+    thinker.model.replies.append(thought(None))
+    await after(thinker, 2 * HOUR + 1, 1)
+    assert max(len(message.text) for message in thinker.prompts[-1].messages) < len(long) / 2
+
+
+async def test_a_goal_that_stays_open_is_thought_about_until_it_is_stale_and_shown_once_more(thinker: House) -> None:
+    goals = [adding("look at the import", due="in 2h"), adding("look at the roof", due="in 16 days")]
+    await spoken_to(thinker, "the import and the roof, please", goal_updates=goals)
+    for day in range(1, 15):
+        thinker.model.default = thought(None, inner_speech=f"day {day}, still nothing")
+        await after(thinker, DAY, day)
+    assert not await thinker.rows("SELECT 1 FROM ticks WHERE due_ms <= ?", thinker.clock.now_ms() + DAY * 500)
+    thinker.clock.turn(DAY)
+    await thinker.idle()
+    assert await counted(thinker) == {"": 14}
+    await after(thinker, DAY + 1, 15)
+    assert "look at the import" in shown(thinker.prompts[-1])
+    assert [row["stale_shown"] for row in await thinker.rows("SELECT stale_shown FROM goals ORDER BY seq")] == [1, 0]
+
+
 async def test_a_model_that_keeps_no_form_leaves_a_degraded_thought_and_fails_nothing(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
     posts = len(await thinker.posting_calls())

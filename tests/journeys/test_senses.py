@@ -76,6 +76,17 @@ async def test_a_reading_that_shares_words_with_a_goal_wakes_a_silent_thought(th
     )
 
 
+async def test_after_not_now_a_reading_about_it_wakes_nothing_also_where_it_may_write(thinker: House) -> None:
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken_to(thinker, "please", goal_updates=[adding("see why the import fails", due="in 2h", follow_up=True)])
+    assert "I won't come back" in await thinker.answered("Ada", "dm", "not now")
+    calls = len(thinker.prompts)
+    assert (await sensed(thinker, "r1", RED, room=await thinker.person("Ada")))[0] == 202
+    await thinker.idle()
+    assert len(thinker.prompts) == calls
+    assert not await thinker.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL")
+
+
 async def test_a_reading_about_what_the_soul_looks_out_for_wakes_it(thinker: House) -> None:
     await spoken_to(thinker, "hello", attention={"focus_on": ["the import"], "deprioritize": []})
     thinker.model.replies.append(thought(None, inner_speech="there it is"))

@@ -154,3 +154,23 @@ async def test_an_answer_of_a_session_wakes_one_thought_unless_one_has_seen_it(
     await database.write(note)
     await Thinker(stores, 2).thinks("and now?", where, members("dm:D1"))
     assert not await woken(database, clock, stores), "the thought that answered has seen it"
+
+
+@pytest.mark.parametrize(("ago_ms", "wakes"), [(LASTS_MS - 1, True), (LASTS_MS, False), (200 * LASTS_MS, False)])
+async def test_what_surprised_it_days_ago_wakes_nothing_once_it_thinks_by_itself(
+    database: Database, stores: Stores, clock: FakeClock, ago_ms: int, *, wakes: bool
+) -> None:
+    thinker = Thinker(stores, 1)
+    await thinker.thinks("hello", DM, members("dm:D1"))
+    then = clock.now_ms() - ago_ms
+    await database.run(
+        """
+        INSERT INTO predictions (soul, id, workspace, conversation, audience, readers, thought, confidence, kind, goal,
+                                 made_ms, due_ms, state, scored_by, surprise, scored_ms, what, timeframe, awaited)
+        SELECT soul, 'P1', workspace, conversation, audience, '{}', id, 0.9, 'reply', '', :then, :then, 'miss', 'rule',
+               0.9, :then, 'they answer', '', '{"kind":"reply"}' FROM thoughts
+        """,
+        then=then,
+    )
+    assert await woken(database, clock, stores) is wakes
+    assert [row["woken"] for row in await database.rows("SELECT woken FROM predictions")] == [1]

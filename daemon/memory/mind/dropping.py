@@ -6,7 +6,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.mind.goal_changes import close_goal
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.senses.moments import tell_of_goal
+from daemon.memory.senses.moments import DROPPED, tell_of_goal
 from daemon.memory.thought_readability import came_before
 
 
@@ -61,5 +61,4 @@ class GoalDropped:
         )
         if theirs is not None:
             await close_goal(transaction, soul, self.name, "abandoned", why="", changed_by="", now=now)
-            how = "given up by the person it was made for"
-            await tell_of_goal(transaction, theirs["conversation"], self.name, how, now)
+            await tell_of_goal(transaction, theirs["conversation"], self.name, DROPPED, now)

@@ -7,7 +7,7 @@ from daemon.core.calibration import Sums
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.memory.database import Transaction
 from daemon.memory.expectations.expected import sums_of
-from daemon.memory.queues.ticks import day_of
+from daemon.memory.queues.tick_ends import day_of
 
 
 @dataclass(frozen=True, slots=True)

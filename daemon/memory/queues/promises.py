@@ -16,6 +16,7 @@ from daemon.memory.goals_in_force import OWED, PROMISED
 from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import as_json
+from daemon.memory.senses.moments import DROPPED, tell_of_goal
 
 _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is still on its way
 
@@ -207,22 +208,24 @@ class PromisesDeclined:
     """Their person doesn't want to hear of what was promised to them in this conversation."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
-        await transaction.run(
+        """See `MemoryAct.perform`. The goals are given up, so that no reading and no time brings them up again."""
+        declined = await transaction.rows(
             f"""
-            UPDATE goals SET follow_up = 0, touched_ms = :now
-            WHERE conversation = :conversation AND behalf = :person AND {OWED}
+            UPDATE goals SET state = 'abandoned', closed_ms = :now, touched_ms = :now, why = '', changed_by = ''
+            WHERE conversation = :conversation AND behalf = :person AND {OWED} RETURNING id
             """,  # noqa: S608 - a constant
             now=now,
             conversation=str(asker.conversation),
             person=asker.person,
         )
+        for row in declined:
+            await tell_of_goal(transaction, str(asker.conversation), row["id"], DROPPED, now)
         await _end_wordless(transaction, asker)
 
 
 async def _end_wordless(transaction: Transaction, asker: Asker) -> None:
     """Let go of goals that lost their words and were kept for their promise alone, where that has ended."""
     await transaction.run(
-        f"DELETE FROM goals WHERE conversation = :conversation AND state = 'open' AND goal = '' AND NOT ({OWED})",  # noqa: S608 - a constant
+        f"DELETE FROM goals WHERE conversation = :conversation AND goal = '' AND NOT ({OWED})",  # noqa: S608 - a constant
         conversation=str(asker.conversation),
     )

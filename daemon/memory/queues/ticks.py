@@ -5,31 +5,22 @@ others. Nothing of it is posted but words that were promised. One is under way a
 and none while anything else waits to be answered.
 """
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final, get_args
+from typing import Final
 
 from daemon.core.initiative import EARLY, PROMISED, QuietHours
 from daemon.core.inner_room import is_inner
-from daemon.core.perception import ConversationKey, Modality, Readers
+from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.clock import Clock
 from daemon.core.tempo import (
-    AGAIN_MS,
     KINDS,
     LASTS_MS,
     OCCASION,
     REFLECTING,
     RESULTS,
     STALE_AFTER_MS,
-    Skipped,
-    next_pause,
 )
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.goals_in_force import IN_FORCE, OWED
-from daemon.memory.queues.awakenings import settle_awakening
+from daemon.memory.goals_in_force import OWED, STILL_DUE
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.initiatives import quiet_to_speak
 from daemon.memory.queues.internal_events import store_internal_event
@@ -43,18 +34,11 @@ from daemon.memory.queues.next_tick import (
     when_next,
 )
 from daemon.memory.queues.occasions import drop_what_is_over, note_results, note_tick
-from daemon.memory.queues.promises import Due, is_promised, promises_due
+from daemon.memory.queues.promises import Due, promises_due
 from daemon.memory.queues.sense_ticks import STILL_WAITS, note_readings
-from daemon.memory.records import Claim, Dismissal, InboxMessage, Worker
-from daemon.memory.thought_readability import came_before
+from daemon.memory.queues.tick_ends import count_tick
+from daemon.memory.records import Claim, Worker
 from daemon.memory.worker_store import WorkerStore
-
-NO_LONGER_IDLE: Final = "no longer idle"
-"""Why a silence or a tick is dismissed where something else came first."""
-
-_AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
-_STILL_DUE: Final = f"due_ms <= :now AND (({OWED}) OR ({IN_FORCE}))"
-"""A condition, of `goals`: it is worth a thought at the moment `now`; one that is stale leaves the prompts as well."""
 
 _AT_ONCE: Final = 100  # noted in one transaction, which has to be short
 
@@ -141,53 +125,6 @@ class Ticks(WorkerStore):
         await note_results(transaction, scope, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """How a cycle ended for its ticks: which messages were dismissed, and before whom it thought, if it did.
-
-    `silenced`: words about them were ready that may not be said by now.
-    """
-
-    dismissed: Mapping[str, Dismissal]
-    readers: Readers | None = None
-    silenced: bool = False
-
-
-async def settle_ticks(transaction: Transaction, claimed: Sequence[InboxMessage], settled: Settled, now: int) -> None:
-    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
-    dismissed, readers = settled.dismissed, settled.readers
-    for message in claimed:
-        if message.perception.process != REFLECTING:
-            continue
-        where = message.perception.conversation
-        rows = await transaction.rows("SELECT * FROM ticks WHERE inbox = :id AND inbox <> ''", id=message.id)
-        skipped = _why_skipped(dismissed[message.id]) if message.id in dismissed else ""
-        held = await _digest(transaction, message)
-        said = "" if skipped else held
-        for row in rows:
-            pause = await _owed_after(transaction, row, message, "words" if settled.silenced else skipped, now)
-            if pause is None and not await _is_hidden(transaction, row, readers):
-                pause = await _pause(transaction, row, skipped, said, now, unseen=not held)
-            if (again := await settle_awakening(transaction, row, skipped, now)) is not None:
-                pause = again
-            await transaction.run(
-                "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
-                due=None if pause is None else now + pause,
-                pause=row["pause_ms"] if skipped in {"budget", "quiet"} else pause or 0,
-                said=said or row["said"],
-                seq=row["seq"],
-            )
-        if skipped == "budget":  # nothing else fits either: one look suffices for all but what the house can speak for
-            await transaction.run(
-                f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later AND NOT ({OWED_ALONE})",  # noqa: S608 - constants
-                later=now + AGAIN_MS,
-                soul=where.soul,
-                workspace=where.workspace,
-            )
-        if skipped != "quiet":  # it is put off, and counted, by the next look
-            await _count(transaction, where, skipped, now)
-
-
 async def _put_into_inbox(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> bool:
     """Make one perception of all that is due in a conversation; False where there is no person to think with.
 
@@ -214,7 +151,7 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
         UPDATE ticks SET due_ms = NULL WHERE conversation = :id AND due_ms <= :now
           AND (kind <> 'wake' OR due_ms > :now - 86400000) -- an old wish of a soul whose inner life was off meanwhile
           AND (kind <> 'due' OR EXISTS (SELECT 1 FROM goals WHERE goals.soul = ticks.soul AND goals.id = about
-                                          AND {_STILL_DUE}))
+                                          AND {STILL_DUE}))
           AND (kind <> 'sense' OR {STILL_WAITS})
         RETURNING seq, kind, about
         """,  # noqa: S608 - constants
@@ -268,76 +205,4 @@ async def _put_off(transaction: Transaction, conversation: str, promised: Due, n
         now=now,
     )
     if promised.why:
-        await _count(transaction, ConversationKey.parse(conversation), promised.why, now)
-
-
-async def _owed_after(
-    transaction: Transaction, row: sqlite3.Row, message: InboxMessage, skipped: str, now: int
-) -> int | None:
-    """After how long words are thought about that were promised and are still owed; None where none are."""
-    asked = message.perception.params.get(PROMISED)
-    to_another = not skipped and isinstance(asked, list) and row["about"] not in asked
-    after = 0 if to_another else _AGAIN_AFTER_MS.get(skipped)
-    return after if after is not None and await is_promised(transaction, row["soul"], row["about"], now) else None
-
-
-async def _is_hidden(transaction: Transaction, row: sqlite3.Row, readers: Readers | None) -> bool:
-    """Whether a thought before these readers wasn't shown the goal that a tick is about, nor will the next one be."""
-    if readers is None or row["kind"] != "due":
-        return False
-    goal = await transaction.one(
-        "SELECT * FROM goals WHERE soul = :soul AND id = :id", soul=row["soul"], id=row["about"]
-    )
-    return goal is not None and not came_before(goal, ConversationKey.parse(row["conversation"]), readers)
-
-
-async def _pause(
-    transaction: Transaction, row: sqlite3.Row, skipped: str, said: str, now: int, *, unseen: bool
-) -> int | None:
-    """After how long (ms) it is thought about again, None for never; `unseen`: no thought has answered the words."""
-    if skipped == "words":  # the thought that answers them was given it; where the house does, nothing was
-        return 0 if unseen or row["kind"] == "sense" else None
-    if skipped in {"budget", "quiet"}:
-        return AGAIN_MS if skipped == "budget" else 0
-    goal = await transaction.one(
-        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND {_STILL_DUE}",  # noqa: S608 - a constant
-        soul=row["soul"],
-        id=row["about"],
-        now=now,
-    )
-    return next_pause(row["kind"], row["pause_ms"], open_=goal is not None, said=said, said_before=row["said"])
-
-
-async def _digest(transaction: Transaction, message: InboxMessage) -> str:
-    """What the tick's last thought held, as a digest; empty where it stored none."""
-    row = await transaction.one(
-        "SELECT output, at_ms FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1",
-        id=str(message.perception.conversation),
-    )
-    if row is None or row["at_ms"] < message.received_ms:
-        return ""
-    return hashlib.sha256(row["output"].encode()).hexdigest()[:16]
-
-
-def _why_skipped(dismissal: Dismissal) -> Skipped:
-    """The reason on record; whom the gate turns away is not thought with."""
-    reasons: tuple[Skipped, ...] = get_args(Skipped)
-    if dismissal.reason == NO_LONGER_IDLE:
-        return "words"
-    return next((one for one in reasons if one == dismissal.reason), "breaker" if dismissal.stale else "not_invited")
-
-
-async def _count(transaction: Transaction, key: ConversationKey, reason: str, now: int) -> None:
-    await transaction.insert(
-        "tick_counts",
-        "ON CONFLICT (soul, day, reason) DO UPDATE SET n = n + 1",
-        soul=key.soul,
-        day=day_of(now),
-        reason=reason,
-        n=1,
-    )
-
-
-def day_of(now_ms: int) -> str:
-    """The day (UTC) of a moment, under which ticks are counted."""
-    return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
+        await count_tick(transaction, ConversationKey.parse(conversation), promised.why, now)

@@ -12,6 +12,9 @@ from daemon.core.timetable import minute_in
 from daemon.memory.database import Transaction
 from daemon.memory.senses.readings import NewReading, keep_reading, take_reading_back
 
+DROPPED: Final = "given up by the person it was made for"
+"""How a goal was closed that its person has given up."""
+
 _FOUND: Final = {"good": "good", "bad": "no good"}
 
 

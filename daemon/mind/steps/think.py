@@ -178,6 +178,7 @@ def think(
         read_cut=lambda answer: replace(_considered(soul, read_thought_cut(answer), answer), cut=True),
         sees=True,
         lead=lead,
+        unasked=alone,
     )
 
 

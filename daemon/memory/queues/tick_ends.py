@@ -1,0 +1,168 @@
+"""How a thought of the soul's own ends: when what it was about is thought about again, and what is counted of it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, get_args
+
+from daemon.core.initiative import PROMISED
+from daemon.core.perception import ConversationKey, Readers
+from daemon.core.tempo import AGAIN_MS, LONGEST_PAUSE_MS, REFLECTING, Skipped, next_pause
+from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.goals_in_force import STILL_DUE
+from daemon.memory.queues.awakenings import settle_awakening
+from daemon.memory.queues.next_tick import OWED_ALONE, SCOPE
+from daemon.memory.queues.promises import is_promised
+from daemon.memory.records import Dismissal, InboxMessage
+from daemon.memory.thought_readability import came_before
+
+NO_LONGER_IDLE: Final = "no longer idle"
+"""Why a silence or a tick is dismissed where something else came first."""
+
+_AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a cycle ended for its ticks: which messages were dismissed, and before whom it thought, if it did.
+
+    `silenced`: words about them were ready that may not be said by now.
+    """
+
+    dismissed: Mapping[str, Dismissal]
+    readers: Readers | None = None
+    silenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How one perception of ticks ended: why it was skipped, '' if it was thought; and a digest of the thought, if any.
+
+    `too_large`: the thought might have taken more than all that there is for such.
+    """
+
+    message: InboxMessage
+    skipped: Skipped | str
+    thought: str
+    too_large: bool
+
+
+async def settle_ticks(transaction: Transaction, claimed: Sequence[InboxMessage], settled: Settled, now: int) -> None:
+    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
+    for message in claimed:
+        if message.perception.process != REFLECTING:
+            continue
+        dismissal = settled.dismissed.get(message.id)
+        skipped = "" if dismissal is None else _why_skipped(dismissal)
+        too_large = dismissal is not None and dismissal.alone
+        end = _End(message, skipped, await _digest(transaction, message), too_large)
+        for row in await transaction.rows("SELECT * FROM ticks WHERE inbox = :id AND inbox <> ''", id=message.id):
+            await _settle(transaction, row, end, settled, now)
+        where = message.perception.conversation
+        if skipped == "budget" and not too_large:
+            await _put_off_all(transaction, where, now)
+        if skipped != "quiet":  # it is put off, and counted, by the next look
+            await count_tick(transaction, where, skipped, now)
+
+
+async def _settle(transaction: Transaction, row: sqlite3.Row, end: _End, settled: Settled, now: int) -> None:
+    """Store when one tick is due again."""
+    pause = await _owed_after(transaction, row, end.message, "words" if settled.silenced else end.skipped, now)
+    if pause is None and not await _is_hidden(transaction, row, settled.readers):
+        pause = await _pause(transaction, row, end, now)
+    if (again := await settle_awakening(transaction, row, end.skipped, now)) is not None:
+        pause = again
+    kept = end.skipped in {"budget", "quiet"} and not end.too_large
+    await transaction.run(
+        "UPDATE ticks SET inbox = '', due_ms = :due, pause_ms = :pause, said = :said WHERE seq = :seq",
+        due=None if pause is None else now + pause,
+        pause=row["pause_ms"] if kept else pause or 0,
+        said=row["said"] if end.skipped else end.thought or row["said"],
+        seq=row["seq"],
+    )
+
+
+async def _put_off_all(transaction: Transaction, where: ConversationKey, now: int) -> None:
+    """Nothing else fits into the budget either: one look suffices for all but what the house can speak for."""
+    await transaction.run(
+        f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later AND NOT ({OWED_ALONE})",  # noqa: S608 - constants
+        later=now + AGAIN_MS,
+        soul=where.soul,
+        workspace=where.workspace,
+    )
+
+
+async def _owed_after(
+    transaction: Transaction, row: sqlite3.Row, message: InboxMessage, skipped: str, now: int
+) -> int | None:
+    """After how long words are thought about that were promised and are still owed; None where none are."""
+    asked = message.perception.params.get(PROMISED)
+    to_another = not skipped and isinstance(asked, list) and row["about"] not in asked
+    after = 0 if to_another else _AGAIN_AFTER_MS.get(skipped)
+    return after if after is not None and await is_promised(transaction, row["soul"], row["about"], now) else None
+
+
+async def _is_hidden(transaction: Transaction, row: sqlite3.Row, readers: Readers | None) -> bool:
+    """Whether a thought before these readers wasn't shown the goal that a tick is about, nor will the next one be."""
+    if readers is None or row["kind"] != "due":
+        return False
+    goal = await transaction.one(
+        "SELECT * FROM goals WHERE soul = :soul AND id = :id", soul=row["soul"], id=row["about"]
+    )
+    return goal is not None and not came_before(goal, ConversationKey.parse(row["conversation"]), readers)
+
+
+async def _pause(transaction: Transaction, row: sqlite3.Row, end: _End, now: int) -> int | None:
+    """After how long (ms) it is thought about again, None for never."""
+    if end.skipped == "words":  # the thought that answers them was given it; where the house does, nothing was
+        return 0 if not end.thought or row["kind"] == "sense" else None
+    if end.too_large:  # time alone won't change that
+        return min(LONGEST_PAUSE_MS, max(AGAIN_MS, 2 * int(row["pause_ms"])))
+    if end.skipped in {"budget", "quiet"}:
+        return AGAIN_MS if end.skipped == "budget" else 0
+    goal = await transaction.one(
+        f"SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND {STILL_DUE}",  # noqa: S608 - a constant
+        soul=row["soul"],
+        id=row["about"],
+        now=now,
+    )
+    said = "" if end.skipped else end.thought
+    return next_pause(row["kind"], row["pause_ms"], open_=goal is not None, said=said, said_before=row["said"])
+
+
+async def _digest(transaction: Transaction, message: InboxMessage) -> str:
+    """What the tick's last thought held, as a digest; empty where it stored none."""
+    row = await transaction.one(
+        "SELECT output, at_ms FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1",
+        id=str(message.perception.conversation),
+    )
+    if row is None or row["at_ms"] < message.received_ms:
+        return ""
+    return hashlib.sha256(row["output"].encode()).hexdigest()[:16]
+
+
+def _why_skipped(dismissal: Dismissal) -> Skipped:
+    """The reason on record; whom the gate turns away is not thought with."""
+    reasons: tuple[Skipped, ...] = get_args(Skipped)
+    if dismissal.reason == NO_LONGER_IDLE:
+        return "words"
+    return next((one for one in reasons if one == dismissal.reason), "breaker" if dismissal.stale else "not_invited")
+
+
+async def count_tick(transaction: Transaction, key: ConversationKey, reason: str, now: int) -> None:
+    """Count a tick of a soul, which was thought where the reason is empty."""
+    await transaction.insert(
+        "tick_counts",
+        "ON CONFLICT (soul, day, reason) DO UPDATE SET n = n + 1",
+        soul=key.soul,
+        day=day_of(now),
+        reason=reason,
+        n=1,
+    )
+
+
+def day_of(now_ms: int) -> str:
+    """The day (UTC) of a moment, under which ticks are counted."""
+    return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
