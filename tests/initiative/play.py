@@ -1,6 +1,7 @@
 """People who invite a soul, decline, answer or leave it alone at random, while time jumps and daemons die.
 
-The model says something in every thought of its own, as if it were always wanted.
+The model says something in every thought of its own, as if it were always wanted. People come into private rooms and
+leave them, too, so that the soul may not think before them any more of what it promised; then its house speaks.
 """
 
 import random
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from daemon.core.ports.models import PROMISED_HERE, THOUGHT_ALONE, Prompt
 from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.model import Json
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
 from tests.initiative.judge import DAY, HOUR, Did, InitiativeVerdict, Person, SaidUnasked, judged
@@ -32,12 +34,13 @@ _SETTINGS: Final[dict[str, Any]] = {
     "cycle_tokens_day": 100_000_000,
     "cycle_usd_day": 10_000.0,
 }
-_STEPS: Final = {"words": 6, "on": 4, "off": 1, "not now": 1, "bad": 1, "time": 8, "life": 1, "outage": 1}
+_STEPS: Final = {"words": 6, "on": 4, "off": 1, "not now": 1, "bad": 1, "time": 8, "life": 1, "outage": 1, "room": 2}
 """What happens, and how often."""
 _TELLS: Final = 100  # steps from one line to the next
 _LABEL: Final = re.compile(r"(?:kept|unasked) \d+\b")
 _MATTER: Final = re.compile(r"matter \d+\b")
 _PROMISED: Final = re.compile(r"I'll come back to “(matter \d+)”")
+_BY_HOUSE: Final = re.compile(r"I said that I'd come back to “(matter \d+)”")
 _LEFT: Final = """
     SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
       + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending') AND not_before <= :now)
@@ -55,7 +58,7 @@ class UnaskedTown:
     """The workspace with its people, and what they did.
 
     `due` is by when each matter is, `kept` of which matters each thought spoke that kept a promise. A promise could be
-    kept in the stretches `able` and since `able_since`.
+    kept in the stretches `able` and since `able_since`. Each person is `inside` a private room of theirs, or `outside`.
     """
 
     house: House
@@ -69,6 +72,8 @@ class UnaskedTown:
     kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
     able: list[tuple[float, float]] = field(default_factory=list)
     able_since: float = float("inf")
+    inside: dict[str, str] = field(default_factory=dict)
+    outside: dict[str, str] = field(default_factory=dict)
     daemons: list[SlackDaemon] = field(default_factory=list)
 
     async def think(self, prompt: Prompt) -> Reply:
@@ -98,11 +103,17 @@ class UnaskedTown:
         await self.house.when(still)
         for name, person in self.people.items():
             for post in await self.house.people.posts_by_bot(self.rooms[name]):
-                found = _LABEL.search(said(post))
-                if found is not None and post["ts"] not in self.posts:
-                    at, matters = float(post["ts"]), self.kept[found[0]]
-                    self.posts[post["ts"]] = SaidUnasked(at, found[0], matters)
-                    person.posted.append(self.posts[post["ts"]])
+                for one in self._unasked_in(post) if post["ts"] not in self.posts else ():
+                    self.posts[post["ts"]] = one
+                    person.posted.append(one)
+
+    def _unasked_in(self, post: Json) -> Iterator[SaidUnasked]:
+        """What a post says unasked, of the soul or of its house."""
+        at, text = float(post["ts"]), said(post)
+        if spoken := tuple(_BY_HOUSE.findall(text)):
+            yield SaidUnasked(at, f"kept {spoken}", spoken)
+        if found := _LABEL.search(text):
+            yield SaidUnasked(at, found[0], self.kept[found[0]])
 
     async def does(self, name: str) -> None:
         """One person does something, or a daemon dies, or all do for a while, or time passes."""
@@ -115,6 +126,8 @@ class UnaskedTown:
                     await self._live(self.dice.uniform(0.2, 20) * HOUR if step == "outage" else 0.0)
             case "bad":
                 await self._mark(name)
+            case "room":
+                await self._come_or_go(name)
             case _:
                 await self._write(name, step)
         await self.settle()
@@ -144,6 +157,26 @@ class UnaskedTown:
             reply = await self.house.answered(name, "dm", text)
         person.promised |= {matter: self.due[matter] for matter in _PROMISED.findall(reply)}
         person.did.append(Did(now, "wrote" if step == "words" else step))  # type: ignore[arg-type]  # one of the steps
+
+    async def furnish(self) -> None:
+        """Have each person speak with the soul in a private room of theirs."""
+        for number, name in enumerate(self.people):
+            room = await self.house.people.add_channel(f"room{number}", kind="group", members=[name, "Ada"])
+            self.house.model.replies.append(thought("Hello."))
+            await self.house.answered(name, str(room["id"]), "@soul hello")
+            self.inside[name] = str(room["id"])
+
+    async def _come_or_go(self, name: str) -> None:
+        """The person leaves their private room, or comes back."""
+        people = self.house.people
+        with self._unable():
+            if name in self.inside:
+                self.outside[name] = self.inside.pop(name)
+                await people.leave(name, self.outside[name])
+            else:
+                self.inside[name] = self.outside.pop(name)
+                await people.join(name, self.inside[name], inviter="Ada")
+            await self.house.acknowledged()
 
     async def _mark(self, name: str) -> None:
         """The person calls the newest thing bad that was said to them unasked, once."""
@@ -189,6 +222,7 @@ async def play(home: Path, steps: int, seed: int, tell: Callable[[str], None] = 
             town.people[name] = Person(name, zone, able=town.able)
         for _ in range(2):
             await town.start()
+        await town.furnish()
         town.pass_time(0)
         for step in range(steps):
             if step and step % _TELLS == 0:

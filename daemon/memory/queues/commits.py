@@ -26,7 +26,7 @@ from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
-from daemon.memory.queues.tick_ends import Settled, settle_ticks
+from daemon.memory.queues.tick_ends import CycleEnded, settle_ticks
 from daemon.memory.queues.unasked_words import as_may_be_said, quiet_of_posts
 from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
@@ -83,7 +83,7 @@ class Commits(WorkerStore):
                 for act in effect.acts:
                     await act.perform(transaction, effect.asker, now)
             thought_before = effect.thoughts.readers if effect.thoughts is not None else None
-            settled = Settled(effect.dismissed, thought_before, silenced=effect is not whole)
+            settled = CycleEnded(effect.dismissed, thought_before, silenced=effect is not whole)
             await settle_ticks(transaction, effect.claim.messages, settled, now)
             ended = await _note_visit(transaction, effect, now)
             for kind in (*effect.jobs, *(effect.visit_note.then if ended else ())):

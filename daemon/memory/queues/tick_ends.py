@@ -25,7 +25,7 @@ _AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class CycleEnded:
     """How a cycle ended for its ticks: which messages were dismissed, and before whom it thought, if it did.
 
     `silenced`: words about them were ready that may not be said by now.
@@ -49,7 +49,9 @@ class _End:
     too_large: bool
 
 
-async def settle_ticks(transaction: Transaction, claimed: Sequence[InboxMessage], settled: Settled, now: int) -> None:
+async def settle_ticks(
+    transaction: Transaction, claimed: Sequence[InboxMessage], settled: CycleEnded, now: int
+) -> None:
     """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
     for message in claimed:
         if message.perception.process != REFLECTING:
@@ -67,7 +69,7 @@ async def settle_ticks(transaction: Transaction, claimed: Sequence[InboxMessage]
             await count_tick(transaction, where, skipped, now)
 
 
-async def _settle(transaction: Transaction, row: sqlite3.Row, end: _End, settled: Settled, now: int) -> None:
+async def _settle(transaction: Transaction, row: sqlite3.Row, end: _End, settled: CycleEnded, now: int) -> None:
     """Store when one tick is due again."""
     pause = await _owed_after(transaction, row, end.message, "words" if settled.silenced else end.skipped, now)
     if pause is None and not await _is_hidden(transaction, row, settled.readers):
