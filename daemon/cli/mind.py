@@ -55,7 +55,7 @@ def schema(form: str) -> None:
 def check(form: str, file: Path, as_json: bool) -> None:
     """Check what a thought is given, or one thought, in FILE (- is the standard input), by its form alone.
 
-    Exit code 1 unless all of it can be read. Of what is no thought at all the field is empty, or the one that is missing.
+    Exit code 1 unless all of it can be read. Of what is no thought at all the field is empty, or the missing one.
 
     \b
     JSON keys: valid, refused [field, reason].
