@@ -15,8 +15,8 @@ class MindFields(SettingsFields):
     cycle_enabled: bool = Field(
         False,
         description='Whether souls with mind = "cycle" think unasked about what is due (docs/MIND.md); '
-        "soul.toml can override it. Of such thoughts only what was promised is posted, and what is said to people, or in "
-        "channels, that the soul was invited to write to unasked.",
+        "soul.toml can override it. Of such thoughts only what was promised is posted, and what is said to people or "
+        "in channels where the soul is invited to write unasked.",
     )
     cycle_tokens_hour: int = Field(
         20_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts within an hour."
