@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_database
 from daemon.cli.options import json_option, since_when
 from daemon.cli.output import facts, say, say_json, table
 from daemon.cli.thoughts import require_soul
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.memory.database import Database
 from daemon.memory.expectations.listing import calibration
@@ -27,8 +27,8 @@ def command(*, since: str, soul: str, as_json: bool) -> None:
     bins [{from, to, n, confidence, hits}], by_check {kind: {scored, hits, brier, base_rate, brier_base, skill}},
     unresolved, open, judged. null where nothing was scored.
     """
-    since_ms = since_when(since, SystemClock().now_ms()) if since else 0
     settings = load_settings()
+    since_ms = since_when(since, daemons_clock(settings).now_ms()) if since else 0
 
     async def look(database: Database) -> Mapping[str, Any]:
         await require_soul(settings, database, soul)

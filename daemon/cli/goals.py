@@ -7,12 +7,12 @@ from typing import Any, Final, Literal
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
 from daemon.cli.options import SHARE, json_option, limit_option, state_option
 from daemon.cli.output import say, say_json, table
 from daemon.cli.thoughts import require_soul, soul_and_conversation
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, when
 from daemon.memory.admin.goal_admin import AdminsGoals, NewGoal
@@ -91,11 +91,12 @@ def list_(look: _Look) -> None:
 
 def _list(look: _Look) -> None:
     settings = load_settings()
+    now = daemons_clock(settings).now_ms()
 
     async def read(database: Database) -> None:
         soul, where = await soul_and_conversation(settings, database, look.soul, look.conversation)
         which = Which(soul, where, look.state or "", look.limit)
-        found = await list_goals(database, which, SystemClock().now_ms())
+        found = await list_goals(database, which, now)
         shown = await _words(database, look.wanted, found)
         if look.as_json:
             say_json([_plain(one, shown) for one in found])
@@ -124,7 +125,8 @@ def add(*, conversation: str, text: str, priority: float, due: str, behalf: str,
 
     CONVERSATION is an id, or any part of it that is unique. Everybody who reads there may come to know the goal.
     """
-    clock = SystemClock()
+    settings = load_settings()
+    clock = daemons_clock(settings)
     due_ms = _due(due, clock.now_ms())
 
     async def work(database: Database) -> ListedGoal:
@@ -132,7 +134,7 @@ def add(*, conversation: str, text: str, priority: float, due: str, behalf: str,
         new = NewGoal(text, priority, due_ms, behalf, why)
         return await AdminsGoals(database, clock, os_user()).add(where, new)
 
-    made = with_database(load_settings(), work)
+    made = with_database(settings, work)
     if as_json:
         names = frozenset({made.words_of, made.reason_of})
         say_json(_plain(made, WordsShown(names, private=0, other=0)))
@@ -149,12 +151,11 @@ def _closing(name: str, state: Literal["done", "abandoned"], help_: str) -> clic
     @click.option("--why", default="", help="The reason.")
     def close(names: tuple[str, ...], soul: str, why: str) -> None:
         settings = load_settings()
+        clock = daemons_clock(settings)
 
         async def work(database: Database) -> None:
             await require_soul(settings, database, soul)
-            closed = await AdminsGoals(database, SystemClock(), os_user()).close(
-                soul or settings.name, names, state, why
-            )
+            closed = await AdminsGoals(database, clock, os_user()).close(soul or settings.name, names, state, why)
             for one in closed:
                 say(f"{one.id} of {one.soul} is {state}.")
 

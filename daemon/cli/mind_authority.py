@@ -4,12 +4,12 @@ from typing import Final
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
 from daemon.cli.options import json_option, limit_option
 from daemon.cli.output import say, say_json, table
 from daemon.cli.thoughts import require_soul
 from daemon.core.authority import Function, Level
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment
 from daemon.memory.admin.authority_admin import AuthorityChanges
@@ -62,11 +62,11 @@ def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
 def set_(function: str, level: int, why: str, soul: str) -> None:
     """Give a function a level. A soul never rises by itself."""
     settings, name, asked = load_settings(), Function(function), Level(level)
-    whose = soul or settings.name
+    clock, whose = daemons_clock(settings), soul or settings.name
 
     async def work(database: Database) -> Level:
         await require_soul(settings, database, soul)
-        return await AuthorityChanges(database, SystemClock(), os_user()).set(whose, name, asked, why)
+        return await AuthorityChanges(database, clock, os_user()).set(whose, name, asked, why)
 
     before = with_database(settings, work)
     say(f"{function} of {whose} is on level {_MEANS[asked]}; before: {_MEANS[before]}.")
