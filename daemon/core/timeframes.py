@@ -75,6 +75,7 @@ _ALONE: Final = re.compile(
 _CLOCK: Final = re.compile(r"[0-9]{1,2}(?::[0-9]{2}(?: ?(?:am|pm|uhr))?|(?:\.[0-9]{2})? ?(?:am|pm|uhr))")
 _THIS: Final = re.compile(r"\bthis (?=(?:morning|afternoon|evening)$)")
 _NOON_MARKS: Final = re.compile(r"\b([ap])\.m\b\.?")
+_MIDNIGHT: Final = ("midnight", "mitternacht", "24 uhr", "24:00", "24:00 uhr")
 _HALF: Final = re.compile(r"(?:(?:a )?half(?: an)?|½|1/2|(?:eine[rn]? )?halben?) (?:hour|stunde)")
 _AND_HALF: Final = re.compile(
     r"(?P<a>\S+) and a half hours?|(?P<b>\S+) hours? and a half|(?P<c>[a-zäöüß]{3,6}?)(?:und)?einhalb stunden?"
@@ -178,7 +179,7 @@ def _next_on_clock(words: str, now_ms: int, zone: str) -> int | None:
     """A time or a part of a day alone, today if it is still to come, else tomorrow; None for anything else."""
     if (found := _ALONE.fullmatch(words)) is None:
         return None
-    rest = found["time"]
+    rest = "0:00" if found["time"] in _MIDNIGHT else found["time"]
     part = _PARTS_OF_DAY.get(rest) or (time_of_day(rest) if _CLOCK.fullmatch(rest) else None)
     return None if part is None else when(f"{part[0]:02}:{part[1]:02}", now_ms, zone or "UTC")
 

@@ -71,6 +71,8 @@ def test_a_day_may_be_named_with_a_time_or_alone(said: str, due: str) -> None:
         ("spätestens um 15:31 Uhr", "26 14:31"),
         ("um 15:30", "27 14:30"),
         ("by noon", "27 11:00"),
+        ("by midnight", "26 23:00"),
+        ("bis 24 Uhr", "26 23:00"),
         ("gegen Mittag", "27 11:00"),
         ("in the evening", "26 17:00"),
         ("this evening", "26 17:00"),
