@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
@@ -19,6 +19,7 @@ from daemon.local_slack.clock import WorkspaceClock
 
 _ANSWERS_S: Final = 5.0
 _AGAIN_S: Final = 0.5  # real seconds between two tries to reach the workspace
+_NO_TIME: Final = (ClientError, TimeoutError, ValueError, KeyError, TypeError, StopAsyncIteration)
 
 
 @asynccontextmanager
@@ -38,11 +39,9 @@ async def clock_of(settings: Settings) -> AsyncIterator[Clock]:
             hint="unset SOUL_REHEARSAL_CLOCK, or let SLACK_API_URL name a local workspace",
         )
     clock, known = WorkspaceClock(SystemClock()), asyncio.Event()
-    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
-    headers = {"Authorization": f"Bearer {token}"}
     forever = ClientTimeout(total=None, sock_connect=_ANSWERS_S)
     async with (
-        ClientSession(headers=headers, timeout=forever) as session,
+        ClientSession(headers=_headers(settings), timeout=forever) as session,
         alongside(clock.run(), _follow(session, url.with_path("/clock"), clock, known)),
     ):
         try:
@@ -56,14 +55,40 @@ async def clock_of(settings: Settings) -> AsyncIterator[Clock]:
         yield clock
 
 
+async def clock_at_hand(settings: Settings) -> Clock | None:
+    """The clock of `clock_of` for what ends soon, moved to the time of now; None where no local workspace says it."""
+    url, clock = URL(settings.slack_api_url), WorkspaceClock(SystemClock())
+    if is_loopback(url.host or ""):
+        with suppress(*_NO_TIME):
+            once = ClientTimeout(total=_ANSWERS_S)
+            async with (
+                ClientSession(headers=_headers(settings), timeout=once) as session,
+                aclosing(_times(session, url.with_path("/clock"))) as times,
+            ):
+                clock.advance(max(0.0, await anext(times) - clock.now()))
+                return clock
+    return None
+
+
+def _headers(settings: Settings) -> dict[str, str]:
+    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def _times(session: ClientSession, url: URL) -> AsyncGenerator[float, None]:
+    """The time of the workspace (seconds since the epoch), at once and whenever it was moved. Raises `_NO_TIME`."""
+    async with session.get(url) as response:
+        response.raise_for_status()
+        async for line in response.content:
+            if line.startswith(b"data: "):
+                yield float(json.loads(line[6:])["now"])
+
+
 async def _follow(session: ClientSession, url: URL, clock: WorkspaceClock, known: asyncio.Event) -> None:
     """Move the clock forward whenever the workspace's is ahead of it; a connection that ends is made again."""
     while True:
-        with suppress(ClientError, TimeoutError, ValueError, KeyError, TypeError):
-            async with session.get(url) as response:
-                response.raise_for_status()
-                async for line in response.content:
-                    if line.startswith(b"data: "):
-                        clock.advance(max(0.0, float(json.loads(line[6:])["now"]) - clock.now()))
-                        known.set()
+        with suppress(*_NO_TIME):
+            async for now in _times(session, url):
+                clock.advance(max(0.0, now - clock.now()))
+                known.set()
         await SystemClock().sleep(_AGAIN_S)

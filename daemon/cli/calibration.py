@@ -5,13 +5,12 @@ from typing import Any
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
+from daemon.cli.options import json_option, since_when
 from daemon.cli.output import facts, say, say_json, table
 from daemon.cli.thoughts import require_soul
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
-from daemon.core.timetable import span_ms
 from daemon.memory.database import Database
 from daemon.memory.expectations.listing import calibration
 
@@ -28,8 +27,8 @@ def command(*, since: str, soul: str, as_json: bool) -> None:
     bins [{from, to, n, confidence, hits}], by_check {kind: {scored, hits, brier, base_rate, brier_base, skill}},
     unresolved, open, judged. null where nothing was scored.
     """
-    since_ms = _since(since)
     settings = load_settings()
+    since_ms = since_when(since, daemons_clock(settings).now_ms()) if since else 0
 
     async def look(database: Database) -> Mapping[str, Any]:
         await require_soul(settings, database, soul)
@@ -45,16 +44,6 @@ def command(*, since: str, soul: str, as_json: bool) -> None:
     facts({key: _shown(found[key]) for key in found if key not in ("bins", "by_check")})
     header = ("SURE", "SCORED", "CAME TRUE")
     table(header, [(f"{one['from']:.0%}-{one['to']:.0%}", str(one["n"]), str(one["hits"])) for one in found["bins"]])
-
-
-def _since(text: str) -> int:
-    """The moment (ms, UTC) from which on it counts. Raises click.BadParameter."""
-    if not text:
-        return 0
-    try:
-        return SystemClock().now_ms() - span_ms(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--since") from error
 
 
 def _shown(value: object) -> object:

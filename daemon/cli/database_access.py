@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.core.bell_sockets import FOLDER, STATE, WORK, bells_in, ring_all
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
+from daemon.core.ports.clock import Clock
 from daemon.core.settings_place import settings_place
 from daemon.memory.admin.job_admin import JobAdmin
 from daemon.memory.admin.queue_admin import Admin
@@ -57,9 +59,11 @@ def with_jobs(work: Callable[[JobAdmin], Awaitable[T]]) -> T:
     return with_database(load_settings(), lambda database: work(JobAdmin(database, SystemClock(), os_user())))
 
 
-def with_agenda(work: Callable[[Agenda], Awaitable[T]]) -> T:
-    """Read or change schedules, approvals and conversations. Raises StoreError."""
-    return with_database(load_settings(), lambda database: work(Agenda(database, SystemClock(), os_user())))
+def with_agenda(work: Callable[[Agenda], Awaitable[T]], clock: Clock | None = None) -> T:
+    """Read or change schedules, approvals and conversations, by the daemon's clock. Raises StoreError."""
+    settings = load_settings()
+    by = clock or daemons_clock(settings)
+    return with_database(settings, lambda database: work(Agenda(database, by, os_user())))
 
 
 def os_user() -> str:

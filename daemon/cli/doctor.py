@@ -10,6 +10,7 @@ from daemon.cli.checks.machine import data_folder, http_api, python_version
 from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls, step_models
 from daemon.cli.checks.money import money
+from daemon.cli.checks.rehearsal import rehearsal
 from daemon.cli.checks.service import whose_settings
 from daemon.cli.checks.slack import slack
 from daemon.cli.checks.tools import tools
@@ -82,6 +83,7 @@ def examine(*, offline: bool) -> list[Finding]:
         *research(settings),
         *tools(settings),
         *channels(settings),
+        *rehearsal(settings),
     ]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)

@@ -7,12 +7,12 @@ from typing import Any, Final, Literal
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.options import SHARE, json_option, limit_option, state_option
 from daemon.cli.output import say, say_json, table
-from daemon.cli.thoughts import conversation_of, require_soul
+from daemon.cli.thoughts import require_soul, soul_and_conversation
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, when
 from daemon.memory.admin.goal_admin import AdminsGoals, NewGoal
@@ -50,7 +50,9 @@ def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
         words_options,
         limit_option("of the newest goals, oldest first"),
         state_option("goals", STATES),
-        click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME."),
+        click.option(
+            "--soul", "soul", default="", help="Of which soul; default: the conversation's, else the one of SOUL_NAME."
+        ),
         click.option(
             "--conversation", default="", metavar="C", help="Only of this one: its id, or a unique part of it."
         ),
@@ -89,12 +91,12 @@ def list_(look: _Look) -> None:
 
 def _list(look: _Look) -> None:
     settings = load_settings()
+    now = daemons_clock(settings).now_ms()
 
     async def read(database: Database) -> None:
-        where = await conversation_of(database, look.conversation)
-        await require_soul(settings, database, look.soul)
-        which = Which(look.soul or settings.name, where, look.state or "", look.limit)
-        found = await list_goals(database, which, SystemClock().now_ms())
+        soul, where = await soul_and_conversation(settings, database, look.soul, look.conversation)
+        which = Which(soul, where, look.state or "", look.limit)
+        found = await list_goals(database, which, now)
         shown = await _words(database, look.wanted, found)
         if look.as_json:
             say_json([_plain(one, shown) for one in found])
@@ -107,9 +109,15 @@ def _list(look: _Look) -> None:
 @command.command("add")
 @click.argument("conversation", metavar="CONVERSATION")
 @click.argument("text", metavar="GOAL")
-@click.option("--priority", type=click.FloatRange(0, 1), default=USUAL_PRIORITY, show_default=True, help="From 0 to 1.")
+@click.option("--priority", type=SHARE, default=USUAL_PRIORITY, show_default=True, help="From 0 to 1.")
 @click.option("--due", default="", metavar="TIME", help="When it falls due: 20m, 3 days, 17:30 (UTC) or an ISO time.")
-@click.option("--on-behalf", "behalf", default="", metavar="USER", help="For whom it is: a Slack id; default: no one.")
+@click.option(
+    "--on-behalf",
+    "behalf",
+    default="",
+    metavar="USER",
+    help="For whom it is: a Slack user id, such as U0123ABC; default: no one.",
+)
 @click.option("--why", default="", help="The reason, which the soul reads.")
 @json_option
 def add(*, conversation: str, text: str, priority: float, due: str, behalf: str, why: str, as_json: bool) -> None:
@@ -117,7 +125,8 @@ def add(*, conversation: str, text: str, priority: float, due: str, behalf: str,
 
     CONVERSATION is an id, or any part of it that is unique. Everybody who reads there may come to know the goal.
     """
-    clock = SystemClock()
+    settings = load_settings()
+    clock = daemons_clock(settings)
     due_ms = _due(due, clock.now_ms())
 
     async def work(database: Database) -> ListedGoal:
@@ -125,7 +134,7 @@ def add(*, conversation: str, text: str, priority: float, due: str, behalf: str,
         new = NewGoal(text, priority, due_ms, behalf, why)
         return await AdminsGoals(database, clock, os_user()).add(where, new)
 
-    made = with_database(load_settings(), work)
+    made = with_database(settings, work)
     if as_json:
         names = frozenset({made.words_of, made.reason_of})
         say_json(_plain(made, WordsShown(names, private=0, other=0)))
@@ -142,13 +151,13 @@ def _closing(name: str, state: Literal["done", "abandoned"], help_: str) -> clic
     @click.option("--why", default="", help="The reason.")
     def close(names: tuple[str, ...], soul: str, why: str) -> None:
         settings = load_settings()
+        clock = daemons_clock(settings)
 
         async def work(database: Database) -> None:
             await require_soul(settings, database, soul)
-            changes = AdminsGoals(database, SystemClock(), os_user())
-            for one in names:
-                before = await changes.close(soul or settings.name, one, state, why)
-                say(f"{before.id} of {before.soul} is {state}.")
+            closed = await AdminsGoals(database, clock, os_user()).close(soul or settings.name, names, state, why)
+            for one in closed:
+                say(f"{one.id} of {one.soul} is {state}.")
 
         with_database(settings, work)
 

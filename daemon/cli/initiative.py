@@ -4,11 +4,11 @@ from typing import Final
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
 from daemon.cli.options import json_option, limit_option
 from daemon.cli.output import say, say_json, table
 from daemon.cli.thoughts import require_soul
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.initiative import QuietHours
 from daemon.core.timetable import moment
@@ -58,11 +58,12 @@ def list_(*, soul: str, as_json: bool) -> None:
 
 def _list(soul: str, *, as_json: bool) -> None:
     settings = load_settings()
+    now = daemons_clock(settings).now_ms()
 
     async def read(database: Database) -> tuple[ListedInvitation, ...]:
         await require_soul(settings, database, soul)
         quiet = QuietHours.parse(settings.quiet_hours)
-        return await list_invitations(database, soul or settings.name, SystemClock().now_ms(), quiet)
+        return await list_invitations(database, soul or settings.name, now, quiet)
 
     found = with_database(settings, read)
     if as_json:
@@ -81,11 +82,11 @@ def _deciding(name: str, help_: str, *, allows: bool) -> click.Command:
     @_soul_option
     def decide(*, who: str, soul: str) -> None:
         settings = load_settings()
-        whose = soul or settings.name
+        clock, whose = daemons_clock(settings), soul or settings.name
 
         async def work(database: Database) -> None:
             await require_soul(settings, database, soul)
-            changes = InvitationChanges(database, SystemClock(), os_user())
+            changes = InvitationChanges(database, clock, os_user())
             await (changes.allow(whose, who) if allows else changes.deny(whose, who))
 
         with_database(settings, work)

@@ -9,13 +9,12 @@ import click
 from daemon.cli.database_access import with_database
 from daemon.cli.installed.journal import LogEntry, journal_of
 from daemon.cli.installed.search import service_here
-from daemon.cli.options import limit_option
+from daemon.cli.options import limit_option, since_when
 from daemon.cli.output import say
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, StoreError
 from daemon.core.telemetry.redaction import Redactor
-from daemon.core.timetable import span_ms
 from daemon.memory.admin.traces import WorkForPerson, people_named, work_for
 
 _SHORTEST_TRACE = 6
@@ -35,10 +34,7 @@ def command(trace: str, person: str, since: str, limit: int, follow: bool) -> No
 
     Outside systemd the log goes to standard error: the terminal, or the log of the container. Secrets are removed.
     """
-    try:
-        since_ms = SystemClock().now_ms() - span_ms(since)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--since") from error
+    since_ms = since_when(since, SystemClock().now_ms())
     if trace and len(trace) < _SHORTEST_TRACE:
         raise click.BadParameter(f"give at least {_SHORTEST_TRACE} letters of it", param_hint="--trace")
     unit = service_here()

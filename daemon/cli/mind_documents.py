@@ -7,12 +7,12 @@ from typing import Final
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_database
 from daemon.cli.options import audience_in, json_option, limit_option
 from daemon.cli.output import say, say_json, table
 from daemon.cli.thoughts import require_soul
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import SoulError
 from daemon.core.timetable import moment
@@ -50,7 +50,7 @@ def show(*, audience: str, soul: str, wanted: WordsWanted, as_json: bool) -> Non
     that not the whole workspace may know without --private.
     """
     which = _audience(audience)
-    now = SystemClock().now_ms()
+    now = daemons_clock(load_settings()).now_ms()
     _list(soul, wanted, "mind show", lambda database, name: document_parts(database, name, which, now), as_json=as_json)
 
 

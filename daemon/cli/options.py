@@ -1,8 +1,9 @@
 """Options that several commands share."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 import click
 
@@ -15,6 +16,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Name = TypeVar("Name", str, int)
 
 _MOST_AT_ONCE = 10_000
+
+
+class _Share(click.FloatRange):
+    """A number from 0 to 1; click lets `nan` into every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
+        """See `click.ParamType.convert`."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
+SHARE: Final = _Share(0, 1)
+"""The type of an option that is a number from 0 to 1."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -47,6 +63,14 @@ def audience_in(text: str) -> Audience:
         ) from error
 
 
+def since_when(span: str, now_ms: int) -> int:
+    """The moment (ms, UTC) that `--since` means; 0 for one before all time. Raises click.BadParameter."""
+    try:
+        return max(0, now_ms - span_ms(span))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--since") from error
+
+
 def many_options(states: Sequence[str]) -> Callable[[Function], Function]:
     """`--state` and `--since`, which choose many rows at once instead of naming them."""
 
@@ -73,10 +97,7 @@ class Selection(Generic[Name]):
             raise click.UsageError("give the rows to retry, or both --state and --since SPAN")
         if since is None:
             return cls(names)
-        try:
-            return cls((), state, SystemClock().now_ms() - span_ms(since))
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint="--since") from error
+        return cls((), state, since_when(since, SystemClock().now_ms()))
 
     @property
     def query(self) -> tuple[str | None, int, int]:

@@ -9,7 +9,7 @@ import click
 from daemon.cli.database_access import with_database
 from daemon.cli.options import json_option, limit_option, state_option
 from daemon.cli.output import say, say_json, table
-from daemon.cli.thoughts import conversation_of, require_soul
+from daemon.cli.thoughts import soul_and_conversation
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment
@@ -22,7 +22,9 @@ _WORDS: Final = ("what", "timeframe")
 
 @click.command("predictions")
 @click.option("--conversation", default="", metavar="C", help="Only of this one: its id, or any unique part of it.")
-@click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
+@click.option(
+    "--soul", "soul", default="", help="Of which soul; default: the conversation's, else the one of SOUL_NAME."
+)
 @state_option("expectations", STATES)
 @limit_option("of the newest expectations, oldest first")
 @words_options
@@ -40,9 +42,8 @@ def command(*, conversation: str, soul: str, state: str | None, limit: int, want
     settings = load_settings()
 
     async def look(database: Database) -> None:
-        where = await conversation_of(database, conversation)
-        await require_soul(settings, database, soul)
-        found = await list_predictions(database, soul or settings.name, where, state or "", limit)
+        of, where = await soul_and_conversation(settings, database, soul, conversation)
+        found = await list_predictions(database, of, where, state or "", limit)
         shown = await words_of(database, wanted, "predictions", [one.thought for one in found])
         if as_json:
             say_json([plain(one, shown) for one in found])

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_agenda
 from daemon.cli.options import json_option, limit_option, state_option
 from daemon.cli.output import say, say_json, show_rows
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
@@ -85,13 +85,13 @@ def add(
     """
     if not text.strip():
         raise click.BadParameter("the event needs a text", param_hint="TEXT")
-    clock = SystemClock()
+    settings = load_settings()
+    clock = daemons_clock(settings)
     due = _due(span, time, every, clock.now_ms())
     if process:
         _require_process(process)
     if slot == IDLE or slot.startswith(IN_MIND):
         raise click.BadParameter(f"{IDLE} and {IN_MIND}… are reserved for the soul itself", param_hint="--slot")
-    settings = load_settings()
 
     async def work(agenda: Agenda) -> Intention:
         new = NewIntention(
@@ -104,7 +104,7 @@ def add(
         )
         return await agenda.schedule(await agenda.conversation(name), new, settings.schedule_max)
 
-    made = with_agenda(work)
+    made = with_agenda(work, clock)
     if as_json:
         say_json(made)
     else:

@@ -8,11 +8,11 @@ import click
 
 from daemon.app.money import caps_of
 from daemon.cli.checks.mind import souls_of
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_database
 from daemon.cli.mind_status import minds
 from daemon.cli.output import age, facts, say, say_json
 from daemon.core.alarms import sentence_of
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import SoulError
 from daemon.core.settings_place import settings_place
@@ -53,7 +53,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     goals_open, predictions_open, dropped_percepts, calibration {scored, brier, skill}}].
     """
     settings = load_settings()
-    now = SystemClock().now_ms()
+    now = daemons_clock(settings).now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now - now % _DAY_MS))
     if healthy:
         works = any(one.alive for one in seen.daemons)

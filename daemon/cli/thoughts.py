@@ -29,7 +29,9 @@ _HEADER: Final = ("WHEN", "ID", "OCCASION", "PROCESS", "CONVERSATION", "SPOKE", 
 
 @click.group("thoughts", invoke_without_command=True)
 @click.option("--conversation", default="", metavar="C", help="Only of this one: its id, or any unique part of it.")
-@click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
+@click.option(
+    "--soul", "soul", default="", help="Of which soul; default: the conversation's, else the one of SOUL_NAME."
+)
 @limit_option("of the newest thoughts, oldest first")
 @words_options
 @click.option("-f", "--follow", is_flag=True, help="Go on with new thoughts until Ctrl-C.")
@@ -59,10 +61,7 @@ def command(
     settings = load_settings()
 
     async def look(database: Database) -> None:
-        where = await conversation_of(database, conversation)
-        if not where:
-            await require_soul(settings, database, soul)
-        which = (soul or settings.name, where)
+        which = await soul_and_conversation(settings, database, soul, conversation)
         if follow:
             async for one in followed(database, SystemClock(), *which, limit):
                 _say_each((one,), await words_of(database, wanted, "thoughts", [one.id]), as_json=as_json)
@@ -163,11 +162,18 @@ def _say_words(one: ListedThought, shown: WordsShown) -> None:
             say(f"    {name}: {output[key]}")
 
 
-async def conversation_of(database: Database, name: str) -> str:
-    """The id of the conversation that an option names, empty where it names none. Raises StoreError."""
-    if not name:
-        return ""
-    return str(await database.read(lambda transaction: find_conversation(transaction, name)))
+async def soul_and_conversation(
+    settings: Settings, database: Database, soul: str, conversation: str
+) -> tuple[str, str]:
+    """The soul and the conversation's id that two options name; empty is the id where the option is.
+
+    Without a soul it is the one of the conversation, else the one of SOUL_NAME. Raises StoreError.
+    """
+    await require_soul(settings, database, soul)
+    if not conversation:
+        return soul or settings.name, ""
+    where = await database.read(lambda transaction: find_conversation(transaction, conversation))
+    return soul or where.soul, str(where)
 
 
 async def require_soul(settings: Settings, database: Database, name: str) -> None:

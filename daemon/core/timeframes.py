@@ -68,7 +68,20 @@ _NAMES: Final = "|".join(sorted({*_NEAR, *_WEEKDAYS} - {"day", "tages"}, key=len
 _DAY_FIRST: Final = re.compile(rf"(?P<day>{_NAMES})(?: (?P<time>.+))?")
 _TIME_FIRST: Final = re.compile(rf"(?P<time>.+?) (?:on |am )?(?P<day>{_NAMES})")
 _NO_TIME: Final = (12, 0)  # of a day that is named alone
-_OF_DAY: Final = re.compile(r"(?:at|in the|in|by|um|am|gegen|,) ")
+_OF_DAY: Final = re.compile(r"(?:at|in the|in|by|before|until|till|around|about|um|am|gegen|bis|vor|,) ")
+_ALONE: Final = re.compile(
+    r"(?:(?:at|by|before|until|till|around|about|in the|um|gegen|bis|zum|am|vor|ab|spätestens) )*(?P<time>.+)"
+)
+_CLOCK: Final = re.compile(r"[0-9]{1,2}(?::[0-9]{2}(?: ?(?:am|pm|uhr))?|(?:\.[0-9]{2})? ?(?:am|pm|uhr))")
+_THIS: Final = re.compile(r"\bthis (?=(?:morning|afternoon|evening)$)")
+_NOON_MARKS: Final = re.compile(r"\b([ap])\.m\b\.?")
+_MIDNIGHT: Final = ("midnight", "mitternacht", "24 uhr", "24:00", "24:00 uhr")
+_HALF: Final = re.compile(r"(?:(?:a )?half(?: an)?|½|1/2|(?:eine[rn]? )?halben?) (?:hour|stunde)")
+_AND_HALF: Final = re.compile(
+    r"(?P<a>\S+) and a half hours?|(?P<b>\S+) hours? and a half|(?P<c>[a-zäöüß]{3,6}?)(?:und)?einhalb stunden?"
+    r"|(?P<d>[0-9]{1,4})(?:[.,]5|½| ½| 1/2) ?(?:h|hrs?|hours?|stunden?)|(?P<one>anderthalb stunden?)"
+)
+_COMMA_IN_HOURS: Final = re.compile(r"(?<=[0-9]),(?=5 ?(?:h|stunden?)\b)")  # as Germans write it
 _SOON: Final = ("soon", "shortly", "immediately", "right away", "bald", "gleich", "sofort")
 _SOON_MS: Final = 60 * MINUTE_MS
 
@@ -86,7 +99,7 @@ def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
 
     A day ends at midnight in `zone`, an IANA name, or in UTC. What can't be read means a day from now.
     """
-    words = " ".join(text.casefold().strip(" .!").split())
+    words = _NOON_MARKS.sub(r"\1m", " ".join(text.casefold().strip(" .!").split()))
     if (number := _exchanges(words)) is not None:
         return Timeframe(now_ms + EXCHANGES_LAST_MS, number)
     found = _read(words, now_ms, zone)
@@ -97,17 +110,21 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
     """The time (ms, UTC) for which something is to be done, such as "in 2h", "tomorrow 9:00" or "Friday afternoon".
 
     Besides what `when` reads, a day may be named, in `zone` or UTC: alone it means noon, or an hour from now once that
-    is over today. Raises ValueError, InThePast and TooFarAhead as `when` does.
+    is over today. A time or a part of a day alone ("by 5pm", "gegen Mittag") is the next one to come. Raises
+    ValueError, InThePast and TooFarAhead as `when` does.
     """
-    words = " ".join(text.casefold().replace(",", " ").strip(" .!").split())
+    spoken = _COMMA_IN_HOURS.sub(".", text.casefold()).replace(",", " ").strip(" .!")
+    words = _THIS.sub("today ", _NOON_MARKS.sub(r"\1m", " ".join(spoken.split())))
     bare = words
     while bare:
-        for read in (_soon, _time_on_day, _span):
+        for read in (_soon, _half_hours, _time_on_day, _span):
             if (found := read(bare, now_ms, zone)) is not None:
                 return found
         if not _LEADING.match(bare):
             break
         bare = _LEADING.sub("", bare, count=1)
+    if (found := _next_on_clock(words, now_ms, zone)) is not None:
+        return found
     return when(words.removeprefix("by "), now_ms, zone or "UTC")
 
 
@@ -127,8 +144,9 @@ def _number(word: str) -> int | None:
 
 def _read(words: str, now_ms: int, zone: str) -> int | None:
     """The moment that is meant, tried with fewer and fewer of the words that lead to it."""
+    whole = words
     while words:
-        for read in (_soon, _day, _span):
+        for read in (_soon, _half_hours, _day, _span):
             if (found := read(words, now_ms, zone)) is not None:
                 return found
         try:
@@ -136,11 +154,34 @@ def _read(words: str, now_ms: int, zone: str) -> int | None:
         except ValueError:
             pass
         words = _LEADING.sub("", words, count=1) if _LEADING.match(words) else ""
-    return None
+    return _next_on_clock(whole, now_ms, zone)
 
 
 def _soon(words: str, now_ms: int, _zone: str) -> int | None:
     return now_ms + _SOON_MS if words in _SOON else None
+
+
+def _half_hours(words: str, now_ms: int, _zone: str) -> int | None:
+    """Half an hour, or hours and a half, such as "an hour and a half" or "anderthalb stunden"."""
+    if _HALF.fullmatch(words):
+        return now_ms + 30 * MINUTE_MS
+    if (found := _AND_HALF.fullmatch(words)) is None:
+        return None
+    said = found["a"] or found["b"] or found["c"] or found["d"]
+    hours = 1 if found["one"] else _number(said)
+    try:
+        return None if hours is None else when(f"{hours}h30m", now_ms)
+    except ValueError:
+        return None
+
+
+def _next_on_clock(words: str, now_ms: int, zone: str) -> int | None:
+    """A time or a part of a day alone, today if it is still to come, else tomorrow; None for anything else."""
+    if (found := _ALONE.fullmatch(words)) is None:
+        return None
+    rest = "0:00" if found["time"] in _MIDNIGHT else found["time"]
+    part = _PARTS_OF_DAY.get(rest) or (time_of_day(rest) if _CLOCK.fullmatch(rest) else None)
+    return None if part is None else when(f"{part[0]:02}:{part[1]:02}", now_ms, zone or "UTC")
 
 
 def _span(words: str, now_ms: int, _zone: str) -> int | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, THOUGHT_ALONE, Prompt
+from daemon.core.timetable import span_ms
 from daemon.llm.placeholder import newest_messages, placeholder_answer, quoted
 
 _SURE: Final = 0.7  # of what is expected, where the line doesn't say
@@ -187,7 +188,11 @@ def _by(rest: str) -> tuple[str, str]:
 
 def _from_now(when: str) -> str:
     """A span as a time from now; anything else as it stands."""
-    return f"in {when}" if when[:1].isdigit() else when
+    try:
+        span_ms(when)
+    except ValueError:
+        return when
+    return f"in {when}"
 
 
 LINES: Final[Mapping[str, Callable[[Rehearsed, str], bool]]] = {

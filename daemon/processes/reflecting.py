@@ -1,4 +1,4 @@
-"""The soul thinks by itself, about what is due or came otherwise than expected; only what was promised is said."""
+"""The soul thinks by itself, about what is due or came otherwise; only what was promised or invited is said."""
 
 from daemon.mind.awakening import awakening_of
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from daemon.cli.installed.unit import ServiceUnit
+from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database.migrate import migrate
 from tests.systemd.conftest import REPOSITORY
@@ -50,3 +51,13 @@ def workspace(**given: object) -> Iterator[WorkspaceServer]:
         loop.call_soon_threadsafe(end.set)
         thread.join(30)
         loop.close()
+
+
+def move(server: WorkspaceServer, seconds: float) -> None:
+    """Move the time of a workspace forward, from outside as people do."""
+
+    async def forward() -> None:
+        async with WorkspaceClient(server.page_url) as people:
+            await people.advance(seconds)
+
+    asyncio.run(forward())

@@ -42,6 +42,17 @@ def aim(path: Path, number: int, **more: object) -> None:
         )
 
 
+def converse(path: Path, soul: str) -> str:
+    """Direct messages of another soul; gives their id."""
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES (?, ?, 'T1', 'D2', '', 'dm', 'dm:D2', ?)",
+            (f"{soul}/T1/D2/", soul, NOW),
+        )
+    return f"{soul}/T1/D2/"
+
+
 def expect(path: Path, number: int, **more: object) -> None:
     thought = add(path, number, audience="workspace:T1" if number % 2 else "dm:D1")
     values = {

@@ -17,13 +17,14 @@ from daemon.cli.checks.slack import scopes
 from daemon.cli.doctor import examine
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
+from daemon.core.timetable import moment
 from daemon.llm.model_id import Vendor
 from daemon.llm.nearby import ModelServer, NearbyModel
 from daemon.local_slack.server import SCOPES, WorkspaceServer
 from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
 from tests.cli.conftest import call
-from tests.cli.services import workspace
+from tests.cli.services import move, workspace
 from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
 
 
@@ -358,6 +359,42 @@ def test_a_workspace_that_accepts_both_tokens(monkeypatch: pytest.MonkeyPatch) -
         assert server.bot_token not in result.output
         assert server.app_token not in result.output
         assert only("slack").verdict is Verdict.SKIP
+
+
+def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found("rehearsal") == []
+    with workspace() as server:
+        use(monkeypatch, server, SOUL_REHEARSAL_CLOCK="true")
+        move(server, 3 * 86_400)
+        earliest = moment(SystemClock().now_ms() + 3 * 86_400_000)
+        result = only("rehearsal")
+        latest = moment(SystemClock().now_ms() + 3 * 86_400_000)
+    assert (result.verdict, result.fix) == (Verdict.OK, "")
+    assert earliest <= result.found.rpartition(", ")[2].removesuffix(" UTC") <= latest
+
+
+def test_a_rehearsal_that_a_daemon_would_refuse_is_a_failure_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
+    with workspace() as server:
+        use(monkeypatch, server, SOUL_REHEARSAL_CLOCK="true", SLACK_BOT_TOKEN="xoxb-of-another")
+        foreign = only("rehearsal")
+    gone = only("rehearsal")
+    monkeypatch.setenv("SLACK_API_URL", "https://slack.com/api/")
+    real = only("rehearsal")
+    assert {one.verdict for one in (foreign, gone, real)} == {Verdict.FAIL}
+    assert "no local workspace says its time at" in foreign.found
+    assert "no local workspace says its time at" in gone.found
+    assert "start it before the daemon" in gone.fix
+    assert "slack.com is not on this machine" in real.found
+    assert "unset SOUL_REHEARSAL_CLOCK" in real.fix
+    assert call("doctor", "--offline").exit_code == 1
+
+
+def test_a_daemon_with_a_workspace_of_its_own_needs_no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
+    result = only("rehearsal")
+    assert result.verdict is Verdict.WARN
+    assert "unset SOUL_REHEARSAL_CLOCK" in result.fix
 
 
 def test_missing_scopes_are_named_with_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:

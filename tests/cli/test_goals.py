@@ -8,7 +8,7 @@ import pytest
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
-from tests.cli.stored_mind import aim
+from tests.cli.stored_mind import aim, converse
 
 KEYS = (
     *("id", "soul", "conversation", "audience", "behalf", "goal", "priority", "state", "follow_up", "due_ms"),
@@ -110,6 +110,12 @@ def test_an_admin_adds_a_goal_and_closes_it_on_record(path: Path) -> None:
         (("add", CONVERSATION, "a goal", "--due", "yesterday"), "--due"),
         (("add", CONVERSATION, "a goal", "--due", "2020-01-01T09:00Z"), "is not in the future"),
         (("add", CONVERSATION, "a goal", "--priority", "2"), "--priority"),
+        (("add", CONVERSATION, "a goal", "--priority", "nan"), "nan is not in the range 0<=x<=1"),
+        (("add", CONVERSATION, "a goal", "--on-behalf", "banana !!"), "name a Slack user id, such as U0123ABC"),
+        (("add", CONVERSATION, "a goal", "--on-behalf", "u0123abc"), "name a Slack user id, such as U0123ABC"),
+        (("add", "", "a goal"), "there is no conversation"),
+        (("done", "G1", "G99"), "minoan has no goal 'G99'"),
+        (("drop", "G1", "G2", "G4"), "G4 is done already"),
         (("list", "--private"), "give --words, too"),
         (("--soul", "nemo"), "no soul 'nemo' is known here"),
         (("--state", "gone"), "gone"),
@@ -120,8 +126,21 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing(path: Path, wrong: 
     before = rows(path, "SELECT * FROM goals ORDER BY seq")
     result = call("goals", *wrong)
     assert result.exit_code != 0
-    assert says in result.output
+    assert says in " ".join(result.output.split())
+    assert "is abandoned." not in result.output
+    assert "unexpected error" not in result.output
     assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
+
+
+def test_a_goal_may_be_for_one_who_wrote_there_by_any_id(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE turns SET author = 'ben', speaker = 'person'")
+    made = json.loads(printed("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben", "--json"))
+    assert made["behalf"] == "ben"
+
+
+def test_a_goal_that_is_named_twice_is_closed_once() -> None:
+    assert printed("goals", "done", "G1", "g1", "G2") == "G1 of minoan is done.\nG2 of minoan is done.\n"
 
 
 def test_no_more_goals_are_added_than_may_be_open_for_an_audience(path: Path) -> None:
@@ -129,6 +148,15 @@ def test_no_more_goals_are_added_than_may_be_open_for_an_audience(path: Path) ->
         printed("goals", "add", CONVERSATION, f"goal number {number}")
     assert "12 goals are open for dm:D1, and no more fit" in call("goals", "add", CONVERSATION, "one more").output
     assert one(path, "SELECT count(*) FROM goals") == 15
+
+
+def test_a_conversation_of_another_soul_shows_the_goals_of_that_one(path: Path) -> None:
+    there = converse(path, "cleo")
+    assert json.loads(printed("goals", "add", there, "find the key", "--json"))["soul"] == "cleo"
+    assert [(each["soul"], each["conversation"]) for each in listed("--conversation", there)] == [("cleo", there)]
+    assert "G1" in printed("goals", "--conversation", there)
+    assert {each["soul"] for each in listed()} == {"minoan"}
+    assert listed("--conversation", there, "--soul", "minoan") == []
 
 
 def test_a_soul_without_goals_says_so(path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from daemon.core.clock import SystemClock
+from daemon.memory.admin.queue_admin import OUTBOX_STATES
 from tests.cli.conftest import call
-from tests.cli.stocked import opened, stock
+from tests.cli.stocked import CONVERSATION, opened, stock
 
 KEYS = ("who", "state", "how", "granted_by", "until_ms", "day_limit", "sent_today", "next_ms")
 LOGGED = ("at_ms", "who", "person", "conversation", "promised", "unwanted")
@@ -38,12 +39,12 @@ def invited(path: Path, who: str, state: str = "invited", until_ms: int = 0) -> 
         )
 
 
-def said(path: Path, who: str, at_ms: int, *, promised: int = 0) -> None:
+def said(path: Path, who: str, at_ms: int, *, promised: int = 0, post: str = "") -> None:
     with opened(path) as connection:
         connection.execute(
-            "INSERT INTO initiatives (soul, workspace, conversation, who, person, promised, at_ms)"
-            " VALUES ('minoan', 'T1', 'minoan/T1/D1/', ?, 'U1', ?, ?)",
-            (who, promised, at_ms),
+            "INSERT INTO initiatives (soul, workspace, conversation, who, person, promised, post, at_ms)"
+            " VALUES ('minoan', 'T1', 'minoan/T1/D1/', ?, 'U1', ?, ?, ?)",
+            (who, promised, post, at_ms),
         )
 
 
@@ -89,6 +90,14 @@ def test_what_was_said_counts_for_a_day_but_for_promises_and_waits_for_an_answer
     assert [each["promised"] for each in log] == [False, False, True]
     assert "promised" in printed("log")
     assert len(json.loads(printed("log", "--limit", "1", "--json"))) == 1
+
+
+def test_what_never_arrived_does_not_count_as_for_the_limit(path: Path) -> None:
+    now = SystemClock().now_ms()
+    invited(path, "U1")
+    for state in ("dropped", "dead", "expired", "sent", "unknown"):
+        said(path, "U1", now - 1_000, post=f"{CONVERSATION}@{OUTBOX_STATES.index(state)}#0")
+    assert listed()[0]["sent_today"] == 2
 
 
 def test_an_admin_allows_a_channel_and_denies_it_again_and_both_are_on_record(path: Path) -> None:

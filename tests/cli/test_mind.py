@@ -35,7 +35,8 @@ def test_what_is_left_out_of_a_thought_is_named_with_its_reason(tmp_path: Path) 
         "valid": False,
         "refused": [{"field": "confidence", "reason": "out_of_range"}, {"field": "", "reason": "unknown"}],
     }
-    assert "a part with no known name: unknown" in call("mind", "check", "output", str(file)).output
+    plain = call("mind", "check", "output", str(file))
+    assert plain.stdout == "valid: no\nconfidence: out_of_range\na part with no known name: unknown\n"
 
 
 def test_what_a_thought_is_given_is_checked_too() -> None:
@@ -49,21 +50,48 @@ def test_what_a_thought_is_given_is_checked_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("form", "words", "said", "refused"),
     [
-        (b"Hello.", "it is no JSON object"),
-        (b"\xff\xfe", "can't be read"),
-        (b'{"inner_speech": 1}', "is not words"),
-        (b" " * ((1 << 20) + 1), "is larger than a thought can be"),
+        ("output", b"Hello.", "it is no JSON object", ("", "unknown")),
+        ("output", b"[1]", "it is no JSON object", ("", "unknown")),
+        ("output", b" \n", "it is no JSON object", ("", "empty")),
+        ("output", b"\xff\xfe", "is no text in UTF-8", ("", "unknown")),
+        ("output", b'{"external_speech": "Hi"}', "is not words", ("inner_speech", "empty")),
+        ("output", b'{"inner_speech": null}', "is not words", ("inner_speech", "empty")),
+        ("output", b'{"inner_speech": 1}', "is not words", ("inner_speech", "unknown")),
+        ("output", b'{"inner_speech": "a", "external_speech": 1}', "is not words", ("external_speech", "unknown")),
+        ("output", b" " * ((1 << 20) + 1), "is larger than a thought can be", ("", "too_long")),
+        ("input", b"Hello.", "it is no JSON", ("", "unknown")),
+        ("input", b"", "it is no JSON", ("", "empty")),
+        ("input", b"\xff\xfe", "is no text in UTF-8", ("", "unknown")),
+        ("input", b" " * ((1 << 20) + 1), "is larger than a thought can be", ("", "too_long")),
     ],
 )
-def test_a_file_that_holds_no_thought_is_refused_in_one_sentence(tmp_path: Path, words: bytes, said: str) -> None:
-    file = tmp_path / "thought.json"
+def test_a_file_that_holds_no_thought_is_not_valid_and_one_sentence_says_why(
+    tmp_path: Path, form: str, words: bytes, said: str, refused: tuple[str, str]
+) -> None:
+    file, (field, reason) = tmp_path / "thought.json", refused
     file.write_bytes(words)
-    result = call("mind", "check", "output", str(file))
-    assert result.exit_code == 1
-    assert said in result.output
-    assert "Traceback" not in result.output
+    result = call("mind", "check", form, str(file), "--json")
+    assert json.loads(result.stdout) == {"valid": False, "refused": [{"field": field, "reason": reason}]}
+    (sentence,) = result.stderr.splitlines()
+    assert (result.exit_code, said in sentence) == (1, True), sentence
+    plain = call("mind", "check", form, str(file))
+    assert (plain.exit_code, plain.stderr) == (1, result.stderr)
+    assert plain.stdout == f"valid: no\n{field or 'the whole'}: {reason}\n"
+
+
+def test_a_list_is_nothing_that_a_thought_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "given.json"
+    file.write_text("[1]")
+    result = call("mind", "check", "input", str(file), "--json")
+    assert (result.exit_code, json.loads(result.stdout)["valid"]) == (1, False)
+
+
+@pytest.mark.parametrize("form", ["input", "output"])
+def test_without_json_the_first_line_says_whether_it_is_valid(form: str) -> None:
+    result = call("mind", "check", form, str(SAMPLES / f"cognitive_{form}.json"))
+    assert (result.exit_code, result.stdout) == (0, "valid: yes\n")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.authority import STARTS
+from daemon.cli.database_access import os_user, with_database
+from daemon.core.authority import STARTS, Function
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.perception import ConversationKey
+from daemon.memory.database import Database
+from daemon.memory.stream.authority import JUDGED, count_parts
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
 
@@ -54,6 +60,52 @@ def test_a_level_is_set_with_why_and_stays_on_record(path: Path) -> None:
     (goals,) = (row for row in json.loads(call("mind", "authority", "--json").stdout) if row["function"] == "goals")
     assert (goals["level"], goals["why"]) == (1, "let me look first")
     assert "let me look first" in call("mind", "authority").stdout
+
+
+def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_why(path: Path) -> None:
+    before = SystemClock().now_ms()
+    call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
+    call("mind", "authority", "set", "tools", "0", "--why", "none is needed")
+    call("mind", "authority", "set", "goals", "3", "--why", "it does well")
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
+            " ('cleo', 'goals', 2, 1, 'another soul', 'house', 1)"
+        )
+    found = json.loads(call("mind", "authority", "history", "--json").stdout)
+    assert [tuple(one) for one in found] == [("at_ms", "function", "before", "level", "by", "why")] * 3
+    assert [(one["function"], one["before"], one["level"], one["why"]) for one in found] == [
+        ("goals", 2, 1, "let me look first"),
+        ("tools", 2, 0, "none is needed"),
+        ("goals", 1, 3, "it does well"),
+    ]
+    assert {one["by"] for one in found} == {os_user()}
+    assert all(before <= one["at_ms"] <= SystemClock().now_ms() for one in found)
+    assert all(key in call("mind", "authority", "history", "--help").stdout for key in found[0])
+    (last,) = json.loads(call("mind", "authority", "history", "--limit", "1", "--json").stdout)
+    assert last["why"] == "it does well"
+    of_tools = json.loads(call("mind", "authority", "history", "--function", "tools", "--json").stdout)
+    assert [one["why"] for one in of_tools] == ["none is needed"]
+    shown = call("mind", "authority", "history").stdout
+    assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
+
+
+def test_a_fall_of_a_function_stands_in_the_history_with_the_house_as_its_cause(path: Path) -> None:
+    where = ConversationKey.parse(CONVERSATION)
+
+    async def fail(database: Database) -> None:
+        await database.write(lambda unit: count_parts(unit, where, {Function.TOOLS: (0, JUDGED)}, NOW))
+
+    with_database(load_settings(), fail)
+    (fall,) = json.loads(call("mind", "authority", "history", "--json").stdout)
+    assert (fall["at_ms"], fall["function"], fall["before"], fall["level"], fall["by"]) == (NOW, "tools", 2, 1, "house")
+    assert fall["why"] == "40 of its last 40 parts were refused"
+
+
+def test_where_no_level_was_changed_the_history_says_so(path: Path) -> None:
+    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
+    assert "No level was changed yet." in call("mind", "authority", "history").stdout
+    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
 
 
 @pytest.mark.parametrize(

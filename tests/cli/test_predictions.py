@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, stock
-from tests.cli.stored_mind import CHECK, expect, score
+from tests.cli.stored_mind import CHECK, converse, expect, score
 
 KEYS = (
     *("id", "soul", "conversation", "audience", "what", "confidence", "timeframe", "check", "made_ms", "due_ms"),
@@ -61,6 +61,15 @@ def test_words_are_shown_where_they_are_asked_for_and_each_look_is_recorded(path
     assert "P1: they answer 1" in printed("predictions", "--words")
 
 
+def test_a_conversation_of_another_soul_shows_what_that_one_expects(path: Path) -> None:
+    there = converse(path, "cleo")
+    expect(path, 6, soul="cleo", conversation=there)
+    found = json.loads(printed("predictions", "--json", "--conversation", there))
+    assert [(each["soul"], each["id"]) for each in found] == [("cleo", "P6")]
+    assert "P6" in printed("predictions", "--conversation", there)
+    assert len(json.loads(printed("predictions", "--json"))) == 5
+
+
 def test_calibration_has_the_fields_that_others_build_on(path: Path) -> None:
     found = json.loads(printed("calibration", "--json"))
     assert tuple(found) == ("soul", *FIGURES, "bins", "by_check", "unresolved", "open", "judged")
@@ -71,6 +80,11 @@ def test_calibration_has_the_fields_that_others_build_on(path: Path) -> None:
     assert found["by_check"] == {"reply": {key: found[key] for key in FIGURES}}
     assert (found["unresolved"], found["open"], found["judged"]) == (1, 2, 0)
     assert "70%-80%" in printed("calibration")
+
+
+def test_a_span_longer_than_all_time_means_everything(path: Path) -> None:
+    found = json.loads(printed("calibration", "--json", "--since", "999999999w" * 40))
+    assert found["scored"] == 2
 
 
 def test_where_nothing_was_scored_there_are_no_figures(stocked: Path) -> None:

@@ -58,6 +58,13 @@ def test_quiet_hours_can_be_set_to_none_where_an_empty_value_else_counts_as_unse
     assert load_settings().quiet_hours == ""
 
 
+@pytest.mark.parametrize("hours", ["24:00-08:00", "20:00", "20:00-8:00", "20:00-08:00 ", "20:00-08:00\n", "none", "-"])
+def test_what_are_no_quiet_hours_is_answered_with_their_form(monkeypatch: pytest.MonkeyPatch, hours: str) -> None:
+    monkeypatch.setenv("SOUL_QUIET_HOURS", hours)
+    with pytest.raises(ConfigError, match="must be two times of day, such as 20:00-08:00, or empty for none, not"):
+        load_settings()
+
+
 def test_a_dotenv_in_the_working_directory_is_read() -> None:
     _dotenv(f"SLACK_BOT_TOKEN={BOT}\nSOUL_MEMBERS=U1, U2,\n# a comment\nSOUL_LOG_LEVEL=Verbose\n")
     settings = load_settings()
@@ -122,6 +129,8 @@ def test_all_faults_are_reported_at_once_in_plain_words(monkeypatch: pytest.Monk
         "ISM_ENABLED": "half",
         "SOUL_LOG_LEVEL": "loud",
         "SOUL_NAME": "../etc",
+        "SOUL_QUIET_HOURS": "8pm-8am",
+        "SOUL_HTTP_PORT": "\udcff",
         "SOUL_HOME": "~nobody-of-that-name/soul",
         "OPENAI_BASE_URL": "api.openai.com",
         "SLACK_BOT_TOKEN_FILE": str(tmp_path / "absent"),
@@ -143,6 +152,8 @@ def test_all_faults_are_reported_at_once_in_plain_words(monkeypatch: pytest.Monk
         "ISM_ENABLED must be true or false, not 'half'",
         "SOUL_LOG_LEVEL must be minimal, standard, verbose or debug, not 'loud'",
         "SOUL_NAME must be the name of a folder",
+        "SOUL_QUIET_HOURS must be two times of day, such as 20:00-08:00, or empty for none, not '8pm-8am'",
+        "SOUL_HTTP_PORT must be text in UTF-8",
         "SOUL_HOME names the home folder of an unknown user",
         "OPENAI_BASE_URL must be an address that begins with https:// or http://",
         f"SLACK_BOT_TOKEN names the file {tmp_path}/absent, which can't be read: no such file or directory",
@@ -151,6 +162,7 @@ def test_all_faults_are_reported_at_once_in_plain_words(monkeypatch: pytest.Monk
     ):
         assert sentence in message
     assert "pydantic" not in str(caught.value)
+    assert "can't be used" not in message
     assert ".env.example" in caught.value.hint
 
 

@@ -1,6 +1,8 @@
 """Settings about a mind that goes on beside its replies."""
 
-from pydantic import Field
+import re
+
+from pydantic import Field, field_validator
 
 from daemon.core.config.fields import SettingsFields
 from daemon.core.initiative import QUIET_HOURS
@@ -13,7 +15,8 @@ class MindFields(SettingsFields):
     cycle_enabled: bool = Field(
         False,
         description='Whether souls with mind = "cycle" think unasked about what is due (docs/MIND.md); '
-        "soul.toml can override it. Of such thoughts only what was promised is posted.",
+        "soul.toml can override it. Of such thoughts only what was promised is posted, and what is said to people or "
+        "in channels where the soul is invited to write unasked.",
     )
     cycle_tokens_hour: int = Field(
         20_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts within an hour."
@@ -26,6 +29,12 @@ class MindFields(SettingsFields):
     )
     quiet_hours: str = Field(
         "20:00-08:00",
-        pattern=rf"^({QUIET_HOURS})$",
         description="When a soul says nothing unasked, on each person's own clock; empty: at no time.",
     )
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _hours(cls, value: str) -> str:
+        if not re.fullmatch(QUIET_HOURS, value):
+            raise ValueError("must be two times of day, such as 20:00-08:00, or empty for none")
+        return value

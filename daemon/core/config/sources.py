@@ -26,6 +26,7 @@ _SENTENCES = {
     "greater_than_equal": "must be at least {ge:g}",
     "less_than": "must be less than {lt:g}",
     "less_than_equal": "must be at most {le:g}",
+    "string_unicode": "must be text in UTF-8",
     "literal_error": "must be {expected}",
     "value_error": "{error}",
 }

@@ -1,10 +1,13 @@
 """An admin gives a soul a goal, or closes one."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.pushed_readings import PERSON
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
 from daemon.memory.mind.goal_changes import GoalChange, close_goal, has_room, store_goal, the_same_goals
@@ -40,6 +43,7 @@ class AdminsGoals(AuditedChanges):
         async def unit(transaction: Transaction) -> ListedGoal:
             room = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=str(conversation))
             assert room is not None  # conversations are never deleted
+            await _require_person(transaction, conversation, new.behalf)
             audience = Audience.parse(room["audience"])
             # the admin writes it for whoever reads there, guests as well
             readers = Readers(audience, members_only=False)
@@ -56,22 +60,36 @@ class AdminsGoals(AuditedChanges):
 
         return await self._database.write(unit)
 
-    async def close(self, soul: str, name: str, state: Literal["done", "abandoned"], why: str) -> ListedGoal:
-        """Close an open goal; returns it as it was. Raises StoreError where there is none."""
+    async def close(
+        self, soul: str, names: Sequence[str], state: Literal["done", "abandoned"], why: str
+    ) -> tuple[ListedGoal, ...]:
+        """Close open goals, all or none; returns them as they were. Raises StoreError where one of them is none."""
         _require_length("reason", why)
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> ListedGoal:
-            before = await goal_named(transaction, soul, name, now)
-            if before.state not in ("open", "stale"):
-                raise StoreError(f"{before.id} is {before.state} already", hint="nothing to do")
-            await close_goal(transaction, soul, before.id, state, why=why.strip(), changed_by="", now=now)
-            how = "completed by an admin" if state == "done" else "given up by an admin"
-            await tell_of_goal(transaction, before.conversation, before.id, how, now)
-            await self._record(transaction, f"goal.{state}", f"{soul} {before.id}")
-            return before
+        how = "completed by an admin" if state == "done" else "given up by an admin"
+
+        async def unit(transaction: Transaction) -> tuple[ListedGoal, ...]:
+            found = {one.id: one for one in [await goal_named(transaction, soul, name, now) for name in names]}
+            for before in found.values():
+                if before.state not in ("open", "stale"):
+                    raise StoreError(f"{before.id} is {before.state} already", hint="nothing to do")
+            for before in found.values():
+                await close_goal(transaction, soul, before.id, state, why=why.strip(), changed_by="", now=now)
+                await tell_of_goal(transaction, before.conversation, before.id, how, now)
+                await self._record(transaction, f"goal.{state}", f"{soul} {before.id}")
+            return tuple(found.values())
 
         return await self._database.write(unit)
+
+
+async def _require_person(transaction: Transaction, conversation: ConversationKey, who: str) -> None:
+    """Raises StoreError for one who can be no user of Slack, and wrote nothing there: elsewhere ids look otherwise."""
+    if not who or re.fullmatch(PERSON, who):
+        return
+    wrote = "SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'person' AND author = :who LIMIT 1"
+    if await transaction.one(wrote, id=str(conversation), who=who) is None:
+        raise StoreError(f"no person {who[:40]!r} is known there", hint="name a Slack user id, such as U0123ABC")
 
 
 def _require_text(what: str, text: str) -> None:

@@ -10,7 +10,7 @@ from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.zones import zone_in
-from daemon.memory.queues.invitations import decide_invitation, standing_of
+from daemon.memory.queues.invitations import ARRIVED, decide_invitation, standing_of
 
 _OF_PEOPLE: Final = "('dm', 'terminal')"
 _LISTED: Final = f"""
@@ -30,8 +30,8 @@ _LISTED: Final = f"""
 class ListedInvitation:
     """How it stands with one person, or with the threads of a channel; times in ms, UTC, None where there is none.
 
-    `sent_today` counts what was said unasked within a day, promises apart; `next_ms` is the first moment at which
-    something may be, None where time alone doesn't bring it.
+    `sent_today` counts what was said unasked within a day, but for promises and what never arrived; `next_ms` is the
+    first moment at which something may be, None where time alone doesn't bring it.
     """
 
     who: str
@@ -159,10 +159,10 @@ async def _listed(
     state, sent, next_ms = state_of(row["state"], row["until_ms"], now), 0, None
     if row["decided"]:
         said = await transaction.one(
-            """
-            SELECT count(*) AS n FROM initiatives WHERE soul = :soul AND workspace = :workspace AND who = :who
-              AND promised = 0 AND at_ms > :since
-            """,
+            f"""
+            SELECT count(*) AS n FROM initiatives i WHERE soul = :soul AND workspace = :workspace AND who = :who
+              AND promised = 0 AND at_ms > :since AND {ARRIVED}
+            """,  # noqa: S608 - a constant
             soul=soul,
             workspace=workspace,
             who=who,

@@ -161,6 +161,8 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
 
     So the id of a DM finds its timeline, although its threads contain the id too. Raises StoreError.
     """
+    if not name.strip():
+        raise StoreError("there is no conversation without a name", hint="see `soul inbox list --json` for their ids")
     pattern = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in name)
     if await transaction.one("SELECT 1 FROM conversations WHERE id = :name", name=name):
         return ConversationKey.parse(name)

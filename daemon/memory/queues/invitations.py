@@ -24,7 +24,9 @@ from daemon.memory.queues.memory_acts import Asker
 How = Literal["phrase", "click", "admin"]
 
 _ONE: Final = "soul = :soul AND workspace = :workspace AND who = :who"
-_ARRIVED: Final = "coalesce((SELECT state FROM outbox WHERE id = i.post), 'sent') NOT IN ('dropped', 'dead', 'expired')"
+ARRIVED: Final = "coalesce((SELECT state FROM outbox WHERE id = i.post), 'sent') NOT IN ('dropped', 'dead', 'expired')"
+"""Of a row `i` of `initiatives`: only what arrived counts, or may have."""
+
 _LOOKED_AT: Final = 200  # of a person's newest turns, for one that was said to the soul alone
 
 
@@ -89,7 +91,7 @@ async def standing_of(transaction: Transaction, where: ConversationKey, person: 
     thread = "" if person else str(where)
     rows = await transaction.rows(
         f"""
-        SELECT at_ms FROM initiatives i WHERE {_ONE} AND promised = 0 AND {_ARRIVED}
+        SELECT at_ms FROM initiatives i WHERE {_ONE} AND promised = 0 AND {ARRIVED}
           {"AND conversation = :thread" if thread else ""} ORDER BY seq DESC LIMIT {MOST_UNASKED}
         """,  # noqa: S608 - constants
         **scope,

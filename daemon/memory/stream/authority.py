@@ -39,6 +39,18 @@ class FunctionLevel:
     refused: int
 
 
+@dataclass(frozen=True, slots=True)
+class LevelChange:
+    """A function went from level `before` to `level` (ms, UTC); `by` is an admin, or the house where it fell."""
+
+    at_ms: int
+    function: str
+    before: int
+    level: int
+    by: str
+    why: str
+
+
 async def authority_of(transaction: Transaction, soul: str) -> Authority:
     """The levels of a soul's functions."""
     rows = await transaction.rows("SELECT function, level FROM mind_authority WHERE soul = :soul", soul=soul)
@@ -99,6 +111,23 @@ async def levels_in_words(database: Database, soul: str) -> tuple[FunctionLevel,
         return tuple(_listed(one, levels.level(one), known.get(one)) for one in Function)
 
     return await database.read(unit)
+
+
+async def level_changes(database: Database, soul: str, function: str, most: int) -> tuple[LevelChange, ...]:
+    """The newest changes of a soul's levels, oldest first, of one function where it is given. Raises StoreError."""
+    rows = await database.rows(
+        """
+        SELECT * FROM mind_authority_history WHERE soul = :soul AND :function IN ('', function)
+        ORDER BY seq DESC LIMIT :most
+        """,
+        soul=soul,
+        function=function,
+        most=most,
+    )
+    return tuple(
+        LevelChange(row["at_ms"], row["function"], row["level_before"], row["level"], row["decided_by"], row["why"])
+        for row in reversed(rows)
+    )
 
 
 def _listed(function: Function, level: Level, row: sqlite3.Row | None) -> FunctionLevel:

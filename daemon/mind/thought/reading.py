@@ -77,6 +77,14 @@ class Refused:
     reason: Reason
 
 
+class NoThought(MalformedReply):
+    """There is no thought in it: `refused` is what is not sound, of the field "" where it is the whole."""
+
+    def __init__(self, message: str, *, reply: str, hint: str, refused: Refused) -> None:
+        super().__init__(message, reply=reply, hint=hint)
+        self.refused = refused
+
+
 @dataclass(frozen=True, slots=True)
 class ThoughtRead:
     """A thought as it was read, and what of it was left out."""
@@ -88,14 +96,14 @@ class ThoughtRead:
 def read_thought(answer: str) -> ThoughtRead:
     """The thought in an answer, in the form of the wire or of the seed; a fence around it is ignored.
 
-    Raises MalformedReply where the answer is no JSON object, or its speech or inner speech is not sound.
+    Raises NoThought where the answer is no JSON object, or its speech or inner speech is not sound.
     """
     reader, answer = _Reader(), storable_answer(answer)
     try:
         found, _ = reader.decoder.raw_decode(answer, _begin(answer))
     except (ValueError, RecursionError) as error:  # its message would hold the model's words
         if (whole := _ended_behind_speech(answer)) is None:
-            raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT) from error
+            raise _no_object(answer) from error
         return _Reader().thought(whole, answer)
     return reader.thought(found, answer)
 
@@ -103,14 +111,15 @@ def read_thought(answer: str) -> ThoughtRead:
 def read_input(text: str) -> tuple[Refused, ...]:
     """What in a `CognitiveInput` in JSON has not its form; nothing where it can be read whole.
 
-    Raises MalformedReply where it is no JSON.
+    Raises NoThought where it is no JSON.
     """
     try:
         CognitiveInput.model_validate_json(text)
     except ValidationError as error:
         faults = error.errors(include_input=False, include_url=False)
         if faults[0]["type"] == "json_invalid":
-            raise MalformedReply("it is no JSON", reply=text, hint="write one JSON object") from error
+            hint = "write one JSON object"
+            raise NoThought("it is no JSON", reply=text, hint=hint, refused=_whole(text)) from error
         known = CognitiveInput.model_fields
         places = [(str(fault["loc"][0]) if fault["loc"] else "", _reason_of(fault["type"])) for fault in faults]
         return tuple(Refused(name if name in known else "", reason) for name, reason in places)
@@ -133,6 +142,21 @@ def read_thought_cut(answer: str) -> ThoughtRead:
         raise MalformedReply("it was cut off before its speech", reply=answer, hint="be much shorter")
     said = {name: spoken.get(name) for name in _SPOKEN}
     return _Reader().thought({**whole, **said}, answer)
+
+
+def _no_object(answer: str) -> NoThought:
+    return NoThought("it is no JSON object", reply=answer, hint=_HINT, refused=_whole(answer))
+
+
+def _whole(text: str) -> Refused:
+    return Refused("", "unknown" if text.strip() else "empty")
+
+
+def _no_words(inner: object) -> Refused:
+    """Which of the two that have to be words isn't, where one of them is not: the inner speech is looked at first."""
+    if isinstance(inner, str):
+        return Refused("external_speech", "unknown")
+    return Refused("inner_speech", "empty" if inner is None else "unknown")
 
 
 def _ended_behind_speech(answer: str) -> dict[str, object] | None:
@@ -175,10 +199,11 @@ class _Reader:
 
     def thought(self, found: object, answer: str) -> ThoughtRead:
         if not isinstance(found, dict):
-            raise MalformedReply("it is no JSON object", reply=answer, hint=_HINT)
+            raise _no_object(answer)
         inner, speech = found.get("inner_speech"), found.get("external_speech")
         if not isinstance(inner, str) or not isinstance(speech, str | None):
-            raise MalformedReply("its inner_speech or external_speech is not words", reply=answer, hint=_HINT)
+            said = "its inner_speech or external_speech is not words"
+            raise NoThought(said, reply=answer, hint=_HINT, refused=_no_words(inner))
         parts: dict[str, object] = {"inner_speech": _kept(inner), "external_speech": _kept(speech or "") or None}
         for name, value in found.items():
             if name in _SPOKEN:

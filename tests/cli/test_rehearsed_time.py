@@ -1,0 +1,104 @@
+"""In a rehearsal the commands of a mind live by the clock of the workspace, as the daemon does."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from daemon.core.clock import SystemClock
+from daemon.core.tempo import STALE_AFTER_MS
+from daemon.local_slack.server import WorkspaceServer
+from tests.cli.conftest import call
+from tests.cli.services import move, workspace
+from tests.cli.stocked import CONVERSATION, one, opened, stock
+from tests.cli.stored_mind import TODAY, aim, expect, score
+
+DAY_S = 86_400
+WEEK_MS = 7 * DAY_S * 1_000
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture(autouse=True)
+def path(home: Path) -> Path:
+    found = stock(home / "memory.db")
+    aim(found, 1, touched_ms=TODAY - STALE_AFTER_MS + WEEK_MS // 2)
+    return found
+
+
+@pytest.fixture
+def moved(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkspaceServer]:
+    """A workspace whose time is a week ahead of the machine's, with the settings of a daemon that lives by it."""
+    with workspace() as server:
+        move(server, 7 * DAY_S)
+        monkeypatch.setenv("SLACK_BOT_TOKEN", server.bot_token)
+        monkeypatch.setenv("SLACK_APP_TOKEN", server.app_token)
+        monkeypatch.setenv("SLACK_API_URL", server.api_url)
+        monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
+        yield server
+
+
+def printed(*arguments: str) -> str:
+    result = call(*arguments)
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    return result.stdout
+
+
+@pytest.mark.usefixtures("moved")
+def test_a_goal_is_due_and_stale_by_the_time_of_the_workspace(path: Path) -> None:
+    assert json.loads(printed("goals", "--json"))[0]["state"] == "stale"
+    made = json.loads(printed("goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--json"))
+    assert 2 * HOUR_MS - 60_000 < made["due_ms"] - made["created_ms"] <= 2 * HOUR_MS
+    assert made["created_ms"] > TODAY + WEEK_MS - HOUR_MS
+    printed("goals", "done", "G2")
+    closed = one(path, "SELECT closed_ms FROM goals WHERE id = 'G2'")
+    assert isinstance(closed, int)
+    assert closed >= made["created_ms"]
+
+
+@pytest.mark.usefixtures("moved")
+def test_a_span_ends_at_the_time_of_the_workspace(path: Path) -> None:
+    expect(path, 2)
+    score(path, 2, "hit", 0.25)
+    with opened(path) as connection:
+        connection.execute("UPDATE predictions SET scored_ms = ?", (SystemClock().now_ms(),))
+    assert json.loads(printed("calibration", "--json", "--since", "8 days"))["scored"] == 1
+    assert json.loads(printed("calibration", "--json", "--since", "2 days"))["scored"] == 0
+
+
+@pytest.mark.usefixtures("moved")
+def test_status_levels_and_invitations_are_those_of_the_time_of_the_workspace(path: Path) -> None:
+    least = TODAY + WEEK_MS - HOUR_MS
+    assert json.loads(printed("status", "--json"))["now_ms"] > least
+    printed("mind", "authority", "set", "goals", "1", "--why", "let me look first")
+    assert json.loads(printed("mind", "authority", "history", "--json"))[0]["at_ms"] > least
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES ('minoan/T1/C1/1.5', 'minoan', 'T1', 'C1', '1.5', 'public_channel', 'workspace:T1', 0)"
+        )
+    printed("initiative", "allow", "C1")
+    decided = one(path, "SELECT at_ms FROM invitations")
+    assert isinstance(decided, int)
+    assert decided > least
+    (channel,) = json.loads(printed("initiative", "--json"))
+    assert channel["next_ms"] > least
+    made = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
+    assert made["due_ms"] > least
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/api/", "https://slack.com/api/"])
+def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
+    monkeypatch.setenv("SLACK_API_URL", address)
+    result = call("goals", "--json")
+    assert (result.exit_code, json.loads(result.stdout)[0]["state"]) == (0, "open")
+    assert "no local workspace says its time" in result.stderr
+
+
+def test_without_the_setting_no_workspace_is_asked(moved: WorkspaceServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOUL_REHEARSAL_CLOCK")
+    assert json.loads(printed("goals", "--json"))[0]["state"] == "open"
+    assert json.loads(printed("status", "--json"))["now_ms"] < moved.clock.now_ms() - WEEK_MS + HOUR_MS
