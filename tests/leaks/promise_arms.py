@@ -7,7 +7,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges, close_goal
 from daemon.memory.mind.goals import goals_at_hand
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.promises import PromisesTold, promises_due
+from daemon.memory.queues.promises import OpenPromise, PromisesTold, promises_due
 from daemon.memory.stream.keeping import CycleThoughts, ThoughtPlace, store_thoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.promising import said_for_it
@@ -44,7 +44,10 @@ class Promises(Arm):
         await self.home.database.write(unit)
 
     async def shown(self, asked: AskedThere) -> str:
-        """What is said in that room once its time has come: by the house, in the words of the goals."""
+        """What is said in that room once its time has come, in the words of the goals.
+
+        What those who read may not think of any more the house alone names, in the words that it posted there before.
+        """
 
         async def unit(transaction: Transaction) -> str:
             rows = await transaction.rows(
@@ -63,7 +66,7 @@ class Promises(Arm):
         later = self.home.clock.now_ms() + 2
         due = await promises_due(transaction, str(where), later, NEVER_QUIET)
         known = await goals_at_hand(transaction, where, asked.readers, later)
-        owed = tuple(one for one in known if due is not None and one.id in due.goals)
+        owed = [OpenPromise(one.id, one.goal, one.due_ms) for one in known if due is not None and one.id in due.goals]
         return said_for_it(Words(), owed) + "".join(one.goal for one in owed)
 
 
