@@ -126,15 +126,6 @@ async def test_a_second_daemon_that_starts_while_it_awakens_leaves_it_to_the_fir
     assert len(await empty_house.rows(ROOM)) == 1
 
 
-async def test_of_two_daemons_that_start_at_the_same_moment_one_awakens_it(empty_house: House) -> None:
-    with_page(empty_house)
-    empty_house.model.steps["think"] += [thought(None, inner_speech=one) for one in ("one", "two")]
-    await asyncio.gather(empty_house.start(**ALONE), empty_house.start(**ALONE))
-    await awoken(empty_house)
-    assert len(empty_house.prompts) == len(await empty_house.rows(THOUGHTS)) == len(await empty_house.rows(ROOM)) == 1
-    assert await counted(empty_house) == {"": 1}
-
-
 async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_the_next_one(empty_house: House) -> None:
     with_page(empty_house)
     empty_house.model.steps["think"].append(until(asyncio.Event(), thought(None)))

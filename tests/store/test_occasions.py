@@ -11,6 +11,7 @@ from daemon.core.tempo import LASTS_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.visits import VisitNote
+from daemon.memory.queues.awakenings import Awakenings
 from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.occasions import SessionAnswered, note_end_of_visit, note_tick
@@ -174,3 +175,13 @@ async def test_what_surprised_it_days_ago_wakes_nothing_once_it_thinks_by_itself
     )
     assert await woken(database, clock, stores) is wakes
     assert [row["woken"] for row in await database.rows("SELECT woken FROM predictions")] == [1]
+
+
+async def test_of_two_daemons_that_start_at_the_same_moment_one_begins_its_first_thought(
+    database: Database, stores: Stores, clock: FakeClock
+) -> None:
+    both = [Awakenings(database, clock, one) for one in (WORKER, replace(WORKER, id="worker-2"))]
+    assert sorted(await asyncio.gather(*(one.begin() for one in both))) == [False, True]
+    assert [row["kind"] for row in await database.rows(TICKS)] == ["awakening"]
+    assert await woken(database, clock, stores)
+    assert not await woken(database, clock, stores)
