@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from daemon.core.house_senses import HouseSense
 from daemon.core.ports.models import Prompt
 from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
@@ -345,7 +346,7 @@ async def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(thinker: H
         {"room": ""},
         {"thread": "x"},
         {"sense": "Not A Name"},
-        {"sense": "daemon"},
+        *({"sense": name} for name in HouseSense),
         {"content": ""},
         {"content": " \n\x00 "},
         {"id": "a b"},
