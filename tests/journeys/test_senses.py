@@ -346,7 +346,7 @@ async def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(thinker: H
         {"room": ""},
         {"thread": "x"},
         {"sense": "Not A Name"},
-        *({"sense": name} for name in HouseSense),
+        *({"sense": str(name)} for name in HouseSense),
         {"content": ""},
         {"content": " \n\x00 "},
         {"id": "a b"},

@@ -203,7 +203,7 @@ async def test_an_edit_or_a_deletion_takes_the_goals_that_were_made_of_the_words
 async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(soul: Aiming) -> None:
     await soul.thinks(OPEN, EVERYBODY, add("the import"))
     (seen,) = await soul.at_hand(OPEN_TOO, EVERYBODY)
-    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.thought])
+    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.source])
     await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="closed after it was seen"))
     await soul.thinker.stores.inbox.accept(deleted("1.000001", conversation=OPEN))
     assert await soul.goals() == []
@@ -249,6 +249,26 @@ async def test_a_person_who_is_forgotten_takes_what_an_admin_gave_the_soul_to_do
     ]
 
 
+async def test_thoughts_that_were_shown_what_an_admin_gave_lose_their_words_when_it_is_taken_away(
+    soul: Aiming, path: Path
+) -> None:
+    thinker = soul.thinker
+    for where in (OPEN, OPEN_TOO):
+        await soul.thinks(where, EVERYBODY, author="U2")
+    await soul.admin_adds(OPEN, "ask <@U1> for the import")
+    await soul.admin_adds(OPEN, "write up the import")
+    writing, asking = await soul.at_hand(OPEN_TOO, EVERYBODY)
+    third, fourth = thread("3.0", "C3"), thread("4.0", "C3")
+    await thinker.thinks("asking", third, EVERYBODY, author="U2", sources=[asking.source])
+    await thinker.thinks("writing", fourth, EVERYBODY, author="U2", sources=[writing.source])
+    people = ForgettingPeople(thinker.database, soul.clock, Events(), path.parent, path.parent / "index")
+    await people.finish(await people.ask(TEAM, "U1"))
+    assert {"asking", "writing"} & set((await thinker.words()).values()) == {"writing"}
+    private = Audience.parse("channel:C1")
+    await thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
+    assert {"asking", "writing"} & set((await thinker.words()).values()) == set()
+
+
 async def test_the_export_holds_what_is_meant_to_be_done_for_its_person_and_in_their_direct_messages(
     soul: Aiming,
 ) -> None:
@@ -291,7 +311,7 @@ async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_
 async def test_goals_of_a_channel_that_is_made_private_are_for_its_members_and_shown_no_more(soul: Aiming) -> None:
     await soul.thinks(OPEN, EVERYBODY, add("theirs now"))
     (seen,) = await soul.at_hand(OPEN_TOO, EVERYBODY)
-    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.thought])
+    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.source])
     private = Audience.parse("channel:C1")
     await soul.thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
     assert [(row["goal"], row["audience"]) for row in await soul.rows()] == [("theirs now", "channel:C1")]
