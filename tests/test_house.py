@@ -45,6 +45,12 @@ ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known
     *(f"E1: {part}" for part in ("limit", "prose", "examples", "habits", "apologies", "stand-ins")),
     *(f"E2: {part}" for part in ("words", "forgery", "search", "documents", "authors")),
 )
+WITHOUT_PEOPLE = """
+    alarms awakenings consolidation_items consolidation_slots deliveries distrusted_indexes duties ended_intentions
+    erased_words heard_words index_sizes introductions loose_bytes marked_messages mirror_queue mirrors model_habits
+    narrowings passport_unfinished prediction_sums presence record_ids session_events session_siblings session_titles
+    tick_counts tools turn_places unread_places vector_queue watermarks
+"""  # they hold numbers, ids of messages, rooms and records, and what the house keeps of itself
 
 
 def test_no_module_outgrows_its_room() -> None:
@@ -182,12 +188,25 @@ def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
     assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
 
 
-def test_every_table_is_in_the_architecture() -> None:
+def _tables() -> set[str]:
+    """The tables of memory.db, without those that SQLite and the migrations keep for themselves."""
     with closing(sqlite3.connect(f"file:{ROOT / 'memory.db.example'}?mode=ro", uri=True)) as example:
         made = {name for (name,) in example.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     of_sqlite = re.compile(r"sqlite_|alembic_|.*_(?:data|idx|content|docsize|config)$")
+    return {name for name in made if not of_sqlite.match(name)}
+
+
+def test_every_table_is_in_the_architecture() -> None:
     named = set(re.findall(r"`(\w+)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
-    assert {name for name in made if not of_sqlite.match(name)} <= named
+    assert _tables() <= named
+
+
+def test_every_table_with_words_or_ids_of_people_is_on_the_page_about_privacy() -> None:
+    page = (ROOT / "docs" / "PRIVACY.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| [^|]+ \|$", page.partition("## See and delete")[0], re.MULTILINE)
+    named = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    assert _tables() - set(WITHOUT_PEOPLE.split()) <= named
+    assert not named & set(WITHOUT_PEOPLE.split())
 
 
 def test_every_cognitive_step_is_tested() -> None:

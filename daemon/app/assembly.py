@@ -19,6 +19,7 @@ from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
+from daemon.core.house_senses import HouseSense
 from daemon.core.initiative import QuietHours
 from daemon.core.limits import Limits
 from daemon.core.notes import NoteBudget
@@ -186,7 +187,7 @@ class _Shared:
 
 def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
     index = LibraryIndex(store.database, clock, meanings.meaning)
-    tell = partial(store.awakenings.perceive, "library")
+    tell = partial(store.awakenings.perceive, HouseSense.LIBRARY)
     return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
 
 

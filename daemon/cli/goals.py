@@ -73,7 +73,7 @@ def command(context: click.Context, /, look: _Look) -> None:
     JSON keys: id, soul, conversation, audience, behalf, goal, priority, state (open, done, abandoned, stale, proposed),
     follow_up, due_ms, created_ms, touched_ms, closed_ms, why, thought. `goal` and `why` are empty without --words, for
     what not the whole workspace may know without --private, and for what was erased. `thought` is empty where an admin
-    added it.
+    added it. A proposed goal has the id of its request, by which `soul approvals` settles it, and no time yet.
     """
     if context.invoked_subcommand is None:
         _list(look)
@@ -83,6 +83,8 @@ def command(context: click.Context, /, look: _Look) -> None:
 @_look_options
 def list_(look: _Look) -> None:
     """List the goals of a soul. One is stale that is open and was touched by nothing for 14 days.
+
+    A goal that a thought would add is proposed while its request waits for an admin.
 
     JSON keys: those of the group.
     """

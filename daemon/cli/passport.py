@@ -45,7 +45,8 @@ def command() -> None:
 def export(folder: Path, as_json: bool) -> None:
     """Write all memories into DIR: a new or empty folder, or an earlier passport, which is brought up to date.
 
-    The audit keeps who did it. Exit code 1 when a row of memory.db is no memory and was left out.
+    The audit keeps who did it. Exit code 1 when a row of memory.db is no memory and was left out. Whole thoughts stay
+    behind, and with them goals, expectations and what the soul holds of itself, its world and its values.
 
     \b
     JSON keys: records, written, removed, chain, failed [id].

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.house_senses import HouseSense
+
 QUIET_MS: Final = 600_000
 """An alarm that was not seen for so long has healed."""
 
 DISK: Final = "disk"
 OPS: Final = "ops"
 SLACK: Final = "slack"
-
-HOST: Final = "host"
-DAEMON: Final = "daemon"
-"""The senses that tell a soul of the machine, and of the program, in which it lives."""
 
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -95,9 +93,9 @@ def healed_line(names: Sequence[str], seconds: float) -> str:
     return f"✓ {healed_in_words(names, seconds)}"
 
 
-def sense_of(name: str) -> str:
+def sense_of(name: str) -> HouseSense:
     """The sense by which a soul perceives an alarm."""
-    return HOST if name.partition(":")[0] in _OF_HOST else DAEMON
+    return HouseSense.HOST if name.partition(":")[0] in _OF_HOST else HouseSense.DAEMON
 
 
 def healed_in_words(names: Sequence[str], seconds: float) -> str:

@@ -59,6 +59,11 @@ def question_id(workspace: str, channel: str) -> str:
     return f"SQ_{workspace}/{channel}"
 
 
+def goal_id(soul: str, name: str) -> str:
+    """What an admin gave a soul to do, by the goal's name; a goal of a thought goes with that thought."""
+    return f"GL_{soul}/{name}"
+
+
 def room_id(workspace: str, channel: str) -> str:
     """The name of a channel, where it is told elsewhere."""
     return f"CH_{workspace}/{channel}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import DaemonError
+from daemon.core.house_senses import ProgramSense
 
 CHANNEL: Final = r"[CG][A-Z0-9]{1,23}"
 PERSON: Final = r"[UW][A-Z0-9]{1,23}"
@@ -19,11 +20,6 @@ MOST_A_MINUTE: Final = 60
 MOST_THREADS: Final = 3
 """In how many threads of a channel one reading is perceived."""
 
-HOUSE_SENSES: Final = frozenset(
-    ("awakening", "daemon", "decision", "edit", "feedback", "host", "language", "library", "motor", "result", "time")
-)
-"""Names of what the house itself tells a soul, which no program may use."""
-
 
 @dataclass(frozen=True, slots=True)
 class PushedReading:
@@ -37,7 +33,7 @@ class PushedReading:
     workspace: str
     source: str
     id: str
-    sense: str
+    sense: ProgramSense
     words: str
     room: str
     thread: str = ""

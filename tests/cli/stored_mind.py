@@ -53,6 +53,35 @@ def converse(path: Path, soul: str) -> str:
     return f"{soul}/T1/D2/"
 
 
+def propose_goals(path: Path, number: int, *goals: object, audience: str = "workspace:T1", **more: object) -> str:
+    """A proposal of these changes of goals, as a commit leaves it on a thought that holds them; gives its id."""
+    thought = add(path, number, audience=audience)
+    values = {
+        "id": f"{thought}-goal_updates",
+        "conversation": CONVERSATION,
+        "soul": "minoan",
+        "workspace": "T1",
+        "turn": 0,
+        "tool": "mind.goals",
+        "arguments": json.dumps({"thought": thought, "field": "goal_updates"}),
+        "asked": "[]",
+        "audience": audience,
+        "state": "waiting",
+        "expires_ms": TODAY + 10**9,
+        "created_ms": NOW + number,
+        **more,
+    }
+    readers = {"audience": audience, "members_only": True}
+    with opened(path) as connection:
+        held = json.dumps({"inner_speech": "hm", "goal_updates": goals})
+        connection.execute(
+            "UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", (held, json.dumps(readers), thought)
+        )
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO approvals ({', '.join(values)}) VALUES ({marks})", values)
+    return str(values["id"])
+
+
 def expect(path: Path, number: int, **more: object) -> None:
     thought = add(path, number, audience="workspace:T1" if number % 2 else "dm:D1")
     values = {

@@ -8,7 +8,7 @@ import pytest
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
-from tests.cli.stored_mind import aim, converse
+from tests.cli.stored_mind import TODAY, aim, converse, propose_goals
 
 KEYS = (
     *("id", "soul", "conversation", "audience", "behalf", "goal", "priority", "state", "follow_up", "due_ms"),
@@ -71,6 +71,62 @@ def test_a_reason_in_words_of_a_private_thought_needs_more_than_its_goal(path: P
         connection.execute("UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
     found = listed("--words")[0]
     assert (found["goal"], found["why"]) == ("read log 1", "")
+
+
+WATER = {"action": "add", "goal": "water the plants", "priority": 0.9, "due": "2h", "why": "they are dry"}
+
+
+def test_what_a_thought_proposes_is_listed_as_a_proposed_goal_until_it_is_settled(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
+            " VALUES (?, 'person', 'U1', 'Ada', '1.4', 'water them', 'dm:D1', 'abc', ?)",
+            (CONVERSATION, NOW),
+        )
+    name = propose_goals(path, 5, WATER, {"action": "complete", "goal_id": "G4"}, {"action": "add", "goal": "rest"})
+    propose_goals(path, 6, WATER, state="refused")
+    propose_goals(path, 7, WATER, expires_ms=TODAY - 1)
+    found = listed("--state", "proposed")
+    assert [tuple(each) for each in found] == [KEYS] * 2
+    assert {each["id"] for each in found} == {name}
+    water, rest = found
+    assert (water["state"], water["priority"], water["behalf"]) == ("proposed", 0.9, "U1")
+    assert (water["due_ms"], water["closed_ms"], water["follow_up"]) == (None, None, False)
+    assert (water["thought"], water["created_ms"], water["audience"]) == ("TH_20261123_005", NOW + 5, "workspace:T1")
+    assert (water["goal"], water["why"], rest["priority"]) == ("", "", 0.5)
+    assert [each["id"] for each in listed()] == ["G1", "G2", "G3", "G4", name, name]
+    assert [each["id"] for each in listed("--limit", "1")] == [name]
+    assert [each["goal"] for each in listed("--state", "proposed", "--words")] == ["water the plants", "rest"]
+    assert listed("--state", "proposed", "--conversation", CONVERSATION) == found
+    assert f"{name}: water the plants (they are dry)" in printed("goals", "--words")
+    assert call("approvals", "approve", name).exit_code == 0
+    assert listed("--state", "proposed") == []
+    assert [each["id"] for each in listed("--state", "open")] == ["G1", "G2", "G5", "G6"]
+
+
+def test_what_is_proposed_before_few_needs_more_to_be_read_and_goes_with_its_words(path: Path) -> None:
+    propose_goals(path, 5, WATER, audience="dm:D1")
+    assert [each["goal"] for each in listed("--state", "proposed", "--words")] == [""]
+    assert [each["goal"] for each in listed("--state", "proposed", "--words", "--private")] == ["water the plants"]
+    with opened(path) as connection:
+        connection.execute("UPDATE thoughts SET output = '', emptied = 1 WHERE id = 'TH_20261123_005'")
+    assert listed("--state", "proposed") == []
+
+
+@pytest.mark.parametrize("held", ["none", [7], [{"action": "add"}], [{"action": "add", "goal": 3}], {"goal": "x"}])
+def test_a_proposal_that_can_not_be_read_is_no_goal(path: Path, held: object) -> None:
+    propose_goals(path, 5)
+    with opened(path) as connection:
+        output = json.dumps({"goal_updates": held})
+        connection.execute("UPDATE thoughts SET output = ? WHERE id = 'TH_20261123_005'", (output,))
+    assert listed("--state", "proposed") == []
+
+
+def test_what_is_only_proposed_is_settled_as_a_request(path: Path) -> None:
+    name = propose_goals(path, 5, WATER)
+    failed = call("goals", "done", name)
+    assert failed.exit_code != 0
+    assert "soul approvals" in failed.output
 
 
 def test_an_admin_adds_a_goal_and_closes_it_on_record(path: Path) -> None:

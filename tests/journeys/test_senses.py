@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from daemon.core.house_senses import HouseSense
 from daemon.core.ports.models import Prompt
 from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
@@ -339,6 +340,13 @@ async def test_what_is_looked_out_for_stands_first_and_what_is_not_cared_for_las
         "The lift is broken.",
         "The weather is fine.",
     ]
+
+
+async def test_no_program_speaks_by_the_name_of_a_sense_of_the_house(thinker: House) -> None:
+    ada = await thinker.person("Ada")
+    await spoken_to(thinker, "hello")
+    for name in HouseSense:
+        assert await sensed(thinker, f"r-{name}", RED, room=ada, sense=name) == (422, "invalid"), name
 
 
 async def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(thinker: House) -> None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from daemon.core.house_senses import ProgramSense
 from daemon.core.perception import ConversationKey
 from daemon.core.pushed_readings import PushedReading
 from daemon.memory.database.pruning import Retention, prune
@@ -49,7 +50,7 @@ async def test_a_reading_stored_by_a_daemon_that_dies_at_once_wakes_the_next_one
     [row] = await thinker.rows("SELECT id FROM conversations WHERE channel = 'D0ADA'")
     where, now = ConversationKey.parse(row["id"]), thinker.clock.now_ms()
     await built.store.database.write(  # as a door does that is killed before it rings a bell
-        lambda transaction: keep_reading(transaction, where, NewReading("ci", RED), now)
+        lambda transaction: keep_reading(transaction, where, NewReading(ProgramSense("ci"), RED), now)
     )
     assert thinker.daemon is not None
     await thinker.daemon.cut()
@@ -83,7 +84,9 @@ async def test_ten_thousand_readings_cost_no_call_and_leave_a_hundred(thinker: H
     workspace = (await thinker.one("SELECT workspace FROM conversations"))["workspace"]
 
     async def push(number: int) -> None:
-        reading = PushedReading("tess", workspace, f"s{number % 1_000}", f"r{number}", "ci", f"Disk {number}.", ada)
+        reading = PushedReading(
+            "tess", workspace, f"s{number % 1_000}", f"r{number}", ProgramSense("ci"), f"Disk {number}.", ada
+        )
         await built.store.senses.push(reading)
 
     for start in range(0, 10_000, 200):

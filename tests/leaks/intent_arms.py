@@ -72,7 +72,7 @@ class Goals(_Meant):
     async def held(self, transaction: Transaction, asked: AskedThere) -> _Held:
         """Open goals."""
         found = await goals_at_hand(transaction, asked.where, asked.readers, self.home.clock.now_ms())
-        return {one.id: (one.goal, one.thought) for one in found}
+        return {one.id: (one.goal, one.source) for one in found}
 
 
 class Expectations(_Meant):

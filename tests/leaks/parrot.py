@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from daemon.core.house_senses import ProgramSense
 from daemon.core.ports.models import Prompt
 from daemon.core.pushed_readings import NowhereToPerceive, PushedReading
 from daemon.local_slack.client import WorkspaceClient
@@ -110,9 +111,9 @@ class _Town:
         if not had:
             return
         room = user_id(report.person) if self._ground.rooms[report.room].kind is Kind.DM else channel
-        reading = PushedReading(
-            had[0]["soul"], had[0]["workspace"], report.word, report.word, "ci", report.text, room, had[0]["thread"]
-        )
+        soul, workspace, thread = (had[0][name] for name in ("soul", "workspace", "thread"))
+        ci = ProgramSense("ci")
+        reading = PushedReading(soul, workspace, report.word, report.word, ci, report.text, room, thread)
         built = inside(self._house)
         with suppress(NowhereToPerceive):  # nobody said anything there yet
             await built.store.senses.push(reading)

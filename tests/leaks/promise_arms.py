@@ -33,7 +33,7 @@ class Promises(Arm):
             await _make_room(transaction, where, said.person, now)
             thought = NewThought(
                 *("words", "engaged", "", "{}"),
-                saw_thoughts=tuple(one.thought for one in known),
+                saw_thoughts=tuple(one.source for one in known),
                 parts=(GoalChanges((promised,)),),
             )
             place = ThoughtPlace(where, said.readers.audience, f"thought {said.seq}", said.person)

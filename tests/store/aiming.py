@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.perception import ConversationKey, Readers
+from daemon.memory.admin.goal_admin import AdminsGoals, NewGoal
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges, StaleShown
+from daemon.memory.mind.goal_listing import ListedGoal
 from daemon.memory.mind.goals import Goal
 from daemon.memory.queues.memory_acts import Asker
 from tests.fakes import FakeClock
@@ -61,6 +63,10 @@ class Aiming:
             await act.perform(transaction, Asker("U1", where, readers.audience, "1.0"), self.clock.now_ms())
 
         await self.thinker.database.write(unit)
+
+    async def admin_adds(self, where: ConversationKey, goal: str, why: str = "") -> ListedGoal:
+        """An admin gives the soul a goal there, for no one by name."""
+        return await AdminsGoals(self.thinker.database, self.clock, "root").add(where, NewGoal(goal, 0.5, 0, "", why))
 
     async def rows(self) -> Sequence[sqlite3.Row]:
         """All goals, the oldest first."""

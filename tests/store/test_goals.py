@@ -1,23 +1,28 @@
 """The goals of a soul: what a thought may change of them, before whom they are shown, and when they go."""
 
 import asyncio
+import json
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.memory.admin.goal_admin import AdminsGoals
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.mind.goals import MOST_OPEN
 from daemon.memory.people.erasure import Spared, erase
+from daemon.memory.people.forgetting import ForgettingPeople
+from daemon.memory.people.known import KnownOfPerson
+from daemon.memory.people.residues import residues, texts_of
 from daemon.memory.people.retention import MemoryRetention, expire
 from daemon.memory.thought_parts import StoredThought
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, edited, thread
 from tests.store.aiming import Aiming, add, complete
-from tests.store.parts import Stores
+from tests.store.parts import WORKER, Stores
 from tests.store.thinking import Thinker, members, outsiders
 
 MINE, THEIRS, EVERYBODY = members("dm:D1"), members("dm:D2"), members(f"workspace:{TEAM}")
@@ -198,7 +203,7 @@ async def test_an_edit_or_a_deletion_takes_the_goals_that_were_made_of_the_words
 async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(soul: Aiming) -> None:
     await soul.thinks(OPEN, EVERYBODY, add("the import"))
     (seen,) = await soul.at_hand(OPEN_TOO, EVERYBODY)
-    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.thought])
+    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.source])
     await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="closed after it was seen"))
     await soul.thinker.stores.inbox.accept(deleted("1.000001", conversation=OPEN))
     assert await soul.goals() == []
@@ -219,6 +224,65 @@ async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_along(soul
     assert await soul.goals() == ["for you"]
 
 
+async def test_a_person_who_is_forgotten_takes_what_an_admin_gave_the_soul_to_do_there_or_by_their_id(
+    soul: Aiming, path: Path
+) -> None:
+    database = soul.thinker.database
+    await soul.thinks(DM, MINE)
+    await soul.thinks(OTHER_DM, THEIRS, author="U2")
+    await soul.thinks(OPEN, EVERYBODY, author="U2")
+    for where, goal, why in (
+        (DM, "read the import with them", ""),
+        (OTHER_DM, "read the import with the other one", "<@U1> can't"),
+        (OPEN, "ask <@U1> for the import", "it is late"),
+        (OPEN, "write up the import", "it is late"),
+    ):
+        await soul.admin_adds(where, goal, why)
+    texts = await texts_of(database, TEAM, "U1")
+    assert await residues(database, path.parent, TEAM, "U1", texts)
+    people = ForgettingPeople(database, soul.clock, Events(), path.parent, path.parent / "index")
+    await people.finish(await people.ask(TEAM, "U1"))
+    assert await residues(database, path.parent, TEAM, "U1", texts) == 0
+    assert [(row["goal"], row["why"]) for row in await soul.rows()] == [
+        ("read the import with the other one", ""),
+        ("write up the import", "it is late"),
+    ]
+
+
+async def test_thoughts_that_were_shown_what_an_admin_gave_lose_their_words_when_it_is_taken_away(
+    soul: Aiming, path: Path
+) -> None:
+    thinker = soul.thinker
+    for where in (OPEN, OPEN_TOO):
+        await soul.thinks(where, EVERYBODY, author="U2")
+    await soul.admin_adds(OPEN, "ask <@U1> for the import")
+    await soul.admin_adds(OPEN, "write up the import")
+    writing, asking = await soul.at_hand(OPEN_TOO, EVERYBODY)
+    third, fourth = thread("3.0", "C3"), thread("4.0", "C3")
+    await thinker.thinks("asking", third, EVERYBODY, author="U2", sources=[asking.source])
+    await thinker.thinks("writing", fourth, EVERYBODY, author="U2", sources=[writing.source])
+    people = ForgettingPeople(thinker.database, soul.clock, Events(), path.parent, path.parent / "index")
+    await people.finish(await people.ask(TEAM, "U1"))
+    assert {"asking", "writing"} & set((await thinker.words()).values()) == {"writing"}
+    private = Audience.parse("channel:C1")
+    await thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
+    assert {"asking", "writing"} & set((await thinker.words()).values()) == set()
+
+
+async def test_the_export_holds_what_is_meant_to_be_done_for_its_person_and_in_their_direct_messages(
+    soul: Aiming,
+) -> None:
+    await soul.thinks(DM, MINE, add("for me"))
+    await soul.thinks(OTHER_DM, THEIRS, add("for another"), author="U2")
+    await soul.thinks(OPEN, EVERYBODY)
+    for where, goal in ((DM, "by an admin"), (OTHER_DM, "by an admin there"), (OPEN, "by an admin before all")):
+        await soul.admin_adds(where, goal)
+    known = KnownOfPerson(soul.thinker.database, soul.clock, WORKER)
+    for readers, where, shown in ((MINE, DM, ["for me", "by an admin"]), (EVERYBODY, OPEN, [])):
+        found = json.loads(json.dumps((await known.export("U1", readers, where))["goals"]))
+        assert [one["text"] for one in found] == shown
+
+
 async def test_goals_are_kept_for_as_long_as_the_words_of_their_thoughts(soul: Aiming) -> None:
     await soul.thinks(DM, MINE, add("the import"))
     await soul.clock.sleep(7 * DAY)
@@ -228,10 +292,26 @@ async def test_goals_are_kept_for_as_long_as_the_words_of_their_thoughts(soul: A
     assert await soul.goals() == []
 
 
+async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_as_words(soul: Aiming) -> None:
+    database, kept = soul.thinker.database, MemoryRetention(turns=6)
+    await soul.thinks(DM, MINE)
+    for goal in ("open", "closed long ago", "closed lately"):
+        await soul.admin_adds(DM, goal)
+    admin = AdminsGoals(database, soul.clock, "root")
+    await admin.close(SOUL, "G2", "done", "it works")
+    await soul.clock.sleep(7 * DAY)
+    await admin.close(SOUL, "G3", "abandoned", "")
+    await expire(database, soul.clock, MemoryRetention(facts=6))
+    assert await soul.goals() == ["open", "closed long ago", "closed lately"]
+    await expire(database, soul.clock, kept)
+    assert await soul.goals() == ["open", "closed lately"]
+    assert (await soul.admin_adds(DM, "the next")).id == "G4", "a number is never given twice"
+
+
 async def test_goals_of_a_channel_that_is_made_private_are_for_its_members_and_shown_no_more(soul: Aiming) -> None:
     await soul.thinks(OPEN, EVERYBODY, add("theirs now"))
     (seen,) = await soul.at_hand(OPEN_TOO, EVERYBODY)
-    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.thought])
+    await soul.thinks(OPEN_TOO, EVERYBODY, add("made of it"), saw=[seen.source])
     private = Audience.parse("channel:C1")
     await soul.thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 5))
     assert [(row["goal"], row["audience"]) for row in await soul.rows()] == [("theirs now", "channel:C1")]

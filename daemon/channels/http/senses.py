@@ -9,9 +9,9 @@ from daemon.channels.http.events import LARGEST_EVENT, SourcesKnown, as_kept, no
 from daemon.channels.http.request_body import body_of, read_raw
 from daemon.channels.http.schemas import ReadingPerceived, SenseReading
 from daemon.core.event_sources import EventSource, SourceEnded
+from daemon.core.house_senses import HouseSense, ProgramSense
 from daemon.core.ports.clock import Clock
 from daemon.core.pushed_readings import (
-    HOUSE_SENSES,
     NowhereToPerceive,
     OtherReading,
     PushedReading,
@@ -78,11 +78,11 @@ class SensePages:
         )
 
 
-def _of_a_program(sense: str) -> str:
-    if sense in HOUSE_SENSES:
+def _of_a_program(sense: str) -> ProgramSense:
+    if sense in list(HouseSense):
         hint = "give your program's readings a name of their own, such as ci"
         raise Refusal(422, "invalid", f"sense: {sense} is a sense of the soul's own.", hint)
-    return sense
+    return ProgramSense(sense)
 
 
 def _refused(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.lineage import goal_id
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
@@ -19,8 +20,9 @@ _LOOKED_AT: Final = 100  # newest goals of an audience; beside those in force it
 class Goal:
     """A goal that is open before some readers.
 
-    `behalf` is the person (platform id) for whom it was made, `thought` the id of the thought that made it; `due_ms`
-    (ms, UTC) is 0 where it has no time. A `stale` one was untouched for so long that it is shown once more.
+    `behalf` is the person (platform id) for whom it was made; `source` is the id by which its words are followed: that
+    of the thought that made it, or its own (`goal_id`) where an admin did. `due_ms` (ms, UTC) is 0 where it has no
+    time. A `stale` one was untouched for so long that it is shown once more.
     """
 
     id: str
@@ -28,7 +30,7 @@ class Goal:
     priority: float
     behalf: str
     due_ms: int
-    thought: str
+    source: str
     stale: bool = False
 
 
@@ -62,4 +64,5 @@ async def goals_at_hand(
 
 def _read(row: sqlite3.Row) -> Goal:
     due = row["due_ms"] or 0
-    return Goal(row["id"], row["goal"], row["priority"], row["behalf"], due, row["thought"], stale=bool(row["stale"]))
+    source = row["thought"] or goal_id(row["soul"], row["id"])
+    return Goal(row["id"], row["goal"], row["priority"], row["behalf"], due, source, stale=bool(row["stale"]))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from daemon.core.sessions import DOOR
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.emptied_posts import end_emptied, posts_waiting
@@ -25,6 +24,7 @@ from daemon.memory.people.readings import forget_readings
 from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import EMPTIED, NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
 from daemon.memory.people.taken_back import empty_thoughts_of_person
+from daemon.memory.people.taking_part import PRIVATE, TAKES_PART
 from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.vector_queue import Order, enqueue
@@ -65,7 +65,7 @@ async def turns_of(transaction: Transaction, workspace: str, person: str) -> lis
         UNION SELECT t.seq FROM shared_messages m CROSS JOIN inbox i ON i.id = m.inbox
           CROSS JOIN turns t ON t.conversation = m.heard_in AND t.ts = i.ts AND t.speaker = 'soul'
           WHERE m.behalf = :person AND m.behalf <> '' AND m.workspace = :workspace
-        UNION SELECT t.seq FROM ({_PRIVATE}) p CROSS JOIN turns t ON t.conversation = p.id
+        UNION SELECT t.seq FROM ({PRIVATE}) p CROSS JOIN turns t ON t.conversation = p.id
         ORDER BY seq
         """,  # noqa: S608 - constants of this module
         person=person,
@@ -88,8 +88,8 @@ async def erase(  # noqa: PLR0917 - one of each
     Messages that wait and were sent after `said_ms`, by the platform's clock, are heard as those of a stranger.
     """
     who, waiting = {"person": person, "workspace": workspace}, await posts_waiting(transaction, workspace)
-    private = [row["id"] for row in await transaction.rows(_PRIVATE, **who)]
-    shared = [row["id"] for row in await transaction.rows(_TAKES_PART, **who)]
+    private = [row["id"] for row in await transaction.rows(PRIVATE, **who)]
+    shared = [row["id"] for row in await transaction.rows(TAKES_PART, **who)]
     theirs, repeated = await turns_of(transaction, workspace, person), repeats.turns
     repeated |= await repeats_since(transaction, workspace, repeats)
     shared = [one for one in {*shared, *await conversations_of(transaction, repeated)} if one not in private]
@@ -235,17 +235,6 @@ def _sliced(keys: Sequence[K]) -> Iterable[Sequence[K]]:
     return (keys[start : start + _MANY] for start in range(0, len(keys), _MANY))
 
 
-# A CROSS JOIN keeps its order: one person's rows are few, those of a workspace are not.
-_TAKES_PART: Final = f"""
-    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker <> 'soul'
-                      UNION SELECT conversation FROM inbox WHERE author IN ({NAMES_OF_PERSON})
-                      UNION SELECT heard_in FROM shared_messages WHERE behalf = :person AND behalf <> ''
-                      UNION SELECT id FROM conversations WHERE workspace = :workspace AND channel = '{DOOR}'
-                        AND thread GLOB :person || ':*') p -- a passport brings no keys
-    CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
-    """  # noqa: S608 - constants
-_PRIVATE: Final = f"{_TAKES_PART} AND c.audience LIKE 'dm:%'"
-
 _RECORDS: Final = """
     SELECT r.id FROM records r LEFT JOIN facts f ON f.id = r.id
     WHERE r.workspace = :workspace AND (r.person = :person OR f.claimed_by = :person OR f.subject = :person)
@@ -253,6 +242,7 @@ _RECORDS: Final = """
 
 _KEPT_THERE: Final = (
     *("working_memory", "mind_documents", "conversation_topics", "transitions", "approvals", "intentions", "readings"),
+    "goals",
 )
 _OF_PRIVATE: Final = (
     *(f"DELETE FROM {table} WHERE conversation = :id" for table in _KEPT_THERE),  # noqa: S608 - literals
@@ -309,6 +299,8 @@ _DELETED: Final = (
         """,
     ),
     ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
+    ("goals", "DELETE FROM goals WHERE instr(goal, :person) > 0 AND workspace = :workspace"),
+    ("goals", "UPDATE goals SET why = '', changed_by = '' WHERE instr(why, :person) > 0 AND workspace = :workspace"),
     *(
         (table, f"DELETE FROM {table} WHERE {column} = :person AND workspace = :workspace")  # noqa: S608 - literals
         for column, tables in (
@@ -349,7 +341,7 @@ _DELETED: Final = (
     (
         "transitions",
         f"""
-        DELETE FROM transitions WHERE conversation IN ({_TAKES_PART})
+        DELETE FROM transitions WHERE conversation IN ({TAKES_PART})
           AND trace_id NOT IN (SELECT trace_id FROM turns)
         """,  # noqa: S608 - a constant of this module
     ),
@@ -373,7 +365,7 @@ _BLANKED: Final = (
         DELETE FROM shared_files WHERE :now = :now AND seq IN (
           SELECT s.seq FROM inbox i CROSS JOIN shared_files s ON s.conversation = i.conversation AND s.ts = i.ts
           WHERE i.workspace = :workspace AND i.id <> :spared
-            AND (i.author = :person OR i.conversation IN ({_PRIVATE})) AND NOT ({_SAID_SINCE.format("i.")}))
+            AND (i.author = :person OR i.conversation IN ({PRIVATE})) AND NOT ({_SAID_SINCE.format("i.")}))
         """,  # noqa: S608 - constants of this module
     ),
     (
@@ -391,7 +383,7 @@ _BLANKED: Final = (
           message_id = '', revision = revision + 1, reason = 'its author asked to be forgotten',
           settled_ms = coalesce(settled_ms, :now),
           state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END
-        WHERE workspace = :workspace AND id <> :spared AND (author = :person OR conversation IN ({_PRIVATE}))
+        WHERE workspace = :workspace AND id <> :spared AND (author = :person OR conversation IN ({PRIVATE}))
           AND NOT ({_SAID_SINCE.format("")})
         """,  # noqa: S608 - a constant of this module
     ),

@@ -1,4 +1,4 @@
-"""Drops what documents of a mind hold no longer: beliefs that faded, and what is older than it may be kept for."""
+"""Drops what a mind holds no longer: beliefs that faded, and documents and goals older than they may be kept for."""
 
 from daemon.memory.database import Transaction
 
@@ -14,6 +14,22 @@ async def drop_old_parts(transaction: Transaction, before_ms: int, most: int) ->
     Values and its own text hold for good.
     """
     return await _drop(transaction, "audience <> '' AND at_ms < :until", before_ms, most)
+
+
+async def drop_old_goals(transaction: Transaction, before_ms: int, most: int) -> int:
+    """Drop the goals that an admin gave and that were closed before a moment; gives how many.
+
+    Those of thoughts go with the words of these, and an open one is still meant to be done.
+    """
+    rows = await transaction.rows(
+        """
+        DELETE FROM goals WHERE seq IN
+          (SELECT seq FROM goals WHERE thought = '' AND closed_ms < :before LIMIT :most) RETURNING seq
+        """,
+        before=before_ms,
+        most=most,
+    )
+    return len(rows)
 
 
 async def _drop(transaction: Transaction, which: str, until: int, most: int) -> int:

@@ -15,6 +15,7 @@ from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.beliefs import Belief, beliefs_about
 from daemon.memory.people.looked_at import LookedAtStore
+from daemon.memory.people.taking_part import PRIVATE
 from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -189,12 +190,13 @@ _INTENDED: Final = """
     WHERE i.behalf = :person AND i.soul = :soul AND i.workspace = :workspace AND i.content <> ''
       AND i.slot GLOB 'mind:*' AND {heard} ORDER BY i.due_ms, i.id
     """
-_GOALS: Final = """
+_GOALS: Final = f"""
     SELECT t.id, t.goal AS text, CASE t.changed_by WHEN t.thought THEN t.why ELSE '' END AS why, t.state, t.due_ms,
       t.created_ms, t.closed_ms FROM goals t
       JOIN conversations c ON c.id = t.conversation
-    WHERE t.behalf = :person AND t.soul = :soul AND t.workspace = :workspace AND {heard} ORDER BY t.seq
-    """  # the reason of a later change may be of a narrower talk
+    WHERE (t.behalf = :person OR t.conversation IN ({PRIVATE})) AND t.soul = :soul AND t.workspace = :workspace
+      AND {{heard}} ORDER BY t.seq
+    """  # noqa: S608 - a constant; the reason of a later change may be of a narrower talk
 _INVITATION: Final = """
     SELECT state, how, until_ms, asked_ms, at_ms FROM invitations
     WHERE who = :person AND soul = :soul AND workspace = :workspace

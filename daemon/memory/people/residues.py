@@ -9,6 +9,7 @@ from daemon.core.concurrency import in_background
 from daemon.memory.database import Database, Transaction
 from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.erasure import OF_THIS_WORKSPACE, turns_of
+from daemon.memory.people.taking_part import PRIVATE
 
 _MOST: Final = 200  # texts that are looked for
 _LEAST: Final = 12  # characters; a shorter text says nothing
@@ -24,6 +25,8 @@ _ROWS: Final = f"""
       + (SELECT count(*) FROM user_model_history WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM inbox WHERE author = :person AND workspace = :workspace AND body <> '')
       + (SELECT count(*) FROM intentions WHERE behalf = :person AND workspace = :workspace)
+      + (SELECT count(*) FROM goals WHERE workspace = :workspace
+         AND (behalf = :person OR instr(goal, :person) > 0 OR instr(why, :person) > 0))
       + (SELECT count(*) FROM shared_messages WHERE behalf = :person AND workspace = :workspace)
       + (SELECT count(*) FROM bound_threads WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM cues WHERE person = :person AND workspace = :workspace)
@@ -33,12 +36,14 @@ _ROWS: Final = f"""
       + (SELECT count(*) FROM sessions WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM keys WHERE {OF_THIS_WORKSPACE}) AS number
 """  # noqa: S608 - a constant
-_THEIRS: Final = """
+_THEIRS: Final = f"""
     SELECT text FROM (SELECT DISTINCT substr(body, 1, :longest) AS text FROM turns
     WHERE seq IN (SELECT value FROM json_each(:seqs)) AND length(body) >= :least AND instr(body, ' ') > 0
-    UNION SELECT text FROM records WHERE person = :person AND workspace = :workspace AND length(text) >= :least)
+    UNION SELECT text FROM records WHERE person = :person AND workspace = :workspace AND length(text) >= :least
+    UNION SELECT goal FROM goals g WHERE conversation IN ({PRIVATE}) AND thought = '' AND length(goal) >= :least
+      AND NOT EXISTS (SELECT 1 FROM goals o WHERE instr(o.goal, g.goal) > 0 AND o.conversation NOT IN ({PRIVATE})))
     ORDER BY length(text) DESC LIMIT :most
-"""
+"""  # noqa: S608 - a constant
 _SAID: Final = "SELECT seq, body FROM turns WHERE seq > :after ORDER BY seq LIMIT 500"  # a short read each
 
 

@@ -12,7 +12,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.memory.database import Database, Transaction, Unit
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.people.fading import drop_faded, drop_old_parts
+from daemon.memory.people.fading import drop_faded, drop_old_goals, drop_old_parts
 from daemon.memory.people.passing import erase_turns
 from daemon.memory.stream.emptying import empty_thoughts_before
 
@@ -43,6 +43,7 @@ async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int
         total += await _while_any(database, clock, partial(_old_turns, now=now, before=before))
         await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_AT_ONCE))
         await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_AT_ONCE))
+        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_AT_ONCE))
     for days, which in (
         (kept.facts, "kind = 'fact' AND id IN (SELECT id FROM facts WHERE valid_until_ms < :before)"),
         (kept.episodes, "kind IN ('episode', 'core', 'sphere') AND at_ms < :before"),

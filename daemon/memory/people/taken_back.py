@@ -2,14 +2,21 @@
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
-from daemon.core.lineage import author_id, message_id, model_id
+from daemon.core.lineage import author_id, goal_id, message_id, model_id
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.handed import handed_among
 from daemon.memory.people.authors import NAMES_OF_PERSON
+from daemon.memory.people.taking_part import PRIVATE
 from daemon.memory.stream.changed_words import forget_noted
 from daemon.memory.stream.emptying import empty_along, empty_thoughts_on, empty_thoughts_since
+
+_GIVEN: Final = f"""
+    SELECT soul, id FROM goals WHERE workspace = :workspace AND thought = ''
+      AND (behalf = :person OR instr(goal, :person) > 0 OR conversation IN ({PRIVATE}))
+    """  # noqa: S608 - a constant
 
 
 async def empty_thoughts_of_message(transaction: Transaction, workspace: str, channel: str, ts: str) -> None:
@@ -27,6 +34,8 @@ async def empty_thoughts_of_message(transaction: Transaction, workspace: str, ch
 async def empty_thoughts_of_person(transaction: Transaction, workspace: str, person: str, turns: Sequence[str]) -> None:
     """Empty what rests on these turns of a person, on words of theirs that are none, their notes, and guesses.
 
+    So does what rests on goals that an admin gave for them, in their direct messages, or by their id.
+
     No id is left that names them.
     """
     notes = await transaction.rows(
@@ -34,7 +43,9 @@ async def empty_thoughts_of_person(transaction: Transaction, workspace: str, per
         workspace=workspace,
         person=person,
     )
-    await empty_thoughts_on(transaction, [*turns, author_id(workspace, person), *(row["id"] for row in notes)])
+    goals = await transaction.rows(_GIVEN, workspace=workspace, person=person)
+    given = [goal_id(row["soul"], row["id"]) for row in goals]
+    await empty_thoughts_on(transaction, [*turns, author_id(workspace, person), *(row["id"] for row in notes), *given])
     guesses = model_id("*", workspace, person, "*")
     await empty_along(
         transaction,

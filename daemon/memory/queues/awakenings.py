@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from daemon.core.alarms import DAEMON
+from daemon.core.house_senses import HouseSense
 from daemon.core.inner_room import inner_room
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.spans import span_in_words
@@ -70,7 +70,7 @@ class Awakenings(WorkerStore):
             if row is None:
                 return
             if (away_ms := now - row["seen_ms"]) >= LEAST_AWAY_MS:
-                reading = NewReading(DAEMON, f"awake again after {span_in_words(away_ms / 1000, units=2)}")
+                reading = NewReading(HouseSense.DAEMON, f"awake again after {span_in_words(away_ms / 1000, units=2)}")
                 await keep_reading(transaction, inner_room(self._worker.soul, self._worker.workspace), reading, now)
             await self._seen(transaction, now, thinks=True)
 
@@ -81,7 +81,7 @@ class Awakenings(WorkerStore):
         now = self._clock.now_ms()
         await self._database.write(lambda transaction: self._seen(transaction, now, thinks=thinks), passing=True)
 
-    async def perceive(self, sense: str, words: str) -> None:
+    async def perceive(self, sense: HouseSense, words: str) -> None:
         """Have every soul of this file that is awake perceive something in its inner room."""
         now, awake = self._clock.now_ms(), f"SELECT 1 FROM awakenings WHERE {_AWAKE} LIMIT 1"  # noqa: S608 - a constant
         if await self._database.one(awake) is not None:

@@ -7,6 +7,7 @@ words alone, none is kept.
 from typing import Final
 
 from daemon.core.authority import Function, Level
+from daemon.core.house_senses import HouseSense
 from daemon.core.perception import ConversationKey
 from daemon.core.timetable import minute_in
 from daemon.memory.database import Transaction
@@ -31,19 +32,21 @@ async def tell_no_more_of_feedback(transaction: Transaction, where: str, value: 
 async def tell_of_change(transaction: Transaction, where: str, ts: str, now: int, *, deleted: bool = False) -> None:
     """That a message which the soul has answered was edited or deleted."""
     what = "was deleted" if deleted else "says something else now"
-    reading = NewReading("deletion" if deleted else "edit", f"a message{_of(ts)} that you had answered {what}")
+    reading = NewReading(
+        HouseSense.DELETION if deleted else HouseSense.EDIT, f"a message{_of(ts)} that you had answered {what}"
+    )
     await _tell(transaction, where, reading, now)
 
 
 async def tell_of_goal(transaction: Transaction, where: str, name: str, how: str, now: int) -> None:
     """That somebody else closed a goal: `how`, such as "given up by an admin", without a name."""
-    await _tell(transaction, where, NewReading("goal", f"your goal {name} was {how}"), now)
+    await _tell(transaction, where, NewReading(HouseSense.GOAL, f"your goal {name} was {how}"), now)
 
 
 async def tell_of_fall(transaction: Transaction, where: str, function: Function, level: Level, now: int) -> None:
     """That a function of the soul's mind fell to a level, since too many of its parts were refused there."""
     words = f"too many parts were refused: {function} is on level {level} now, {level.name.lower()}"
-    await _tell(transaction, where, NewReading("authority", words), now)
+    await _tell(transaction, where, NewReading(HouseSense.AUTHORITY, words), now)
 
 
 async def tell_of_level(transaction: Transaction, soul: str, function: Function, level: Level, now: int) -> None:
@@ -53,7 +56,7 @@ async def tell_of_level(transaction: Transaction, soul: str, function: Function,
     )
     if row is not None:
         words = f"an admin decided: {function} is on level {level} now, {level.name.lower()}"
-        await _tell(transaction, row["conversation"], NewReading("authority", words), now)
+        await _tell(transaction, row["conversation"], NewReading(HouseSense.AUTHORITY, words), now)
 
 
 async def _tell(transaction: Transaction, where: str, reading: NewReading, now: int) -> None:
@@ -62,7 +65,7 @@ async def _tell(transaction: Transaction, where: str, reading: NewReading, now: 
 
 
 def _of_feedback(value: str, ts: str) -> NewReading:
-    return NewReading("feedback", f"a person found your reply{_of(ts)} {_FOUND.get(value, value)}")
+    return NewReading(HouseSense.FEEDBACK, f"a person found your reply{_of(ts)} {_FOUND.get(value, value)}")
 
 
 def _of(ts: str) -> str:

@@ -24,9 +24,23 @@ from daemon.memory.senses.readings import NewReading, keep_reading
 
 _MINUTE_MS: Final = 60_000
 _GOALS_LOOKED_AT: Final = 200  # open goals in a channel, those that were touched last
+_MANY: Final = 5_000  # turns of a person; to look at more of them takes longer than to look at whose each DM is
 _HAD: Final = f"""
     c.soul = :soul AND c.workspace = :workspace AND c.handed_to = '' AND c.thread <> '{BESIDE}'
     AND EXISTS (SELECT 1 FROM turns t WHERE t.conversation = c.id AND t.speaker = 'person')
+    """  # noqa: S608 - a constant
+_OF_TURNS: Final = "SELECT DISTINCT conversation AS id FROM turns WHERE author = :person AND speaker = 'person'"
+# The audiences of direct messages one by one, each by a look into the index; who spoke in one is alone there.
+_NEXT: Final = (
+    "SELECT min(audience) FROM conversations WHERE workspace = :workspace AND audience < 'dm;' AND audience >"
+)
+_OF_ROOMS: Final = f"""
+    WITH RECURSIVE alone (audience) AS (
+      {_NEXT} 'dm:' UNION ALL SELECT ({_NEXT} alone.audience) FROM alone WHERE alone.audience IS NOT NULL)
+    SELECT c.id FROM alone CROSS JOIN conversations c ON c.workspace = :workspace AND c.audience = alone.audience
+    WHERE :person = (
+      SELECT t.author FROM conversations o CROSS JOIN turns t ON t.conversation = o.id AND t.speaker = 'person'
+      WHERE o.workspace = :workspace AND o.audience = alone.audience LIMIT 1)
     """  # noqa: S608 - a constant
 _NO_THREAD: Final = "name a thread in which people spoke with the soul, or leave thread out"
 _NO_ROOM: Final = "name a channel or a person with whom the soul has spoken, by the id that Slack gives it"
@@ -121,10 +135,13 @@ async def _conversations(transaction: Transaction, reading: PushedReading, now: 
 
 async def _direct_messages(transaction: Transaction, reading: PushedReading) -> Sequence[str]:
     """The direct messages that a person had with the soul: a thread of them, or else what is in none, or the newest."""
+    more = await transaction.one(
+        "SELECT 1 FROM turns WHERE author = :person LIMIT 1 OFFSET :many", person=reading.room, many=_MANY
+    )
+    theirs = _OF_TURNS if more is None else _OF_ROOMS
     rows = await transaction.rows(
         f"""
-        SELECT c.id FROM (SELECT DISTINCT conversation FROM turns WHERE author = :person AND speaker = 'person') s
-        CROSS JOIN conversations c ON c.id = s.conversation
+        SELECT c.id FROM ({theirs}) s CROSS JOIN conversations c ON c.id = s.id
         WHERE {_HAD} AND c.place = '{Place.DM}' AND (:thread = '' OR c.thread = :thread)
         ORDER BY c.thread <> '', c.last_ms DESC LIMIT 1
         """,  # noqa: S608 - constants

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.expectations import Noticed
+from daemon.core.house_senses import HouseSense, ProgramSense
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
@@ -23,7 +24,7 @@ class NewReading:
     `concerns` is the goal of which it tells, such as `G1`; '' where its words are to say so.
     """
 
-    sense: str
+    sense: HouseSense | ProgramSense
     words: str
     concerns: str = ""
 

@@ -21,7 +21,7 @@ _WITHOUT_WORDS: Final = f"""
     WHERE seq IN (SELECT value FROM json_each(:seqs)) AND speaker = 'soul' AND thought <> '{{}}'
     """  # noqa: S608 - a constant
 _PREFIX: Final = "TH"
-_BY_CHANGES: Final = ("MS_", "BY_", "UM_", "SC_", "RW_", "SQ_", "CH_", "SE_", "LF_")  # ids of `core/lineage.py`
+_BY_CHANGES: Final = ("MS_", "BY_", "UM_", "SC_", "RW_", "SQ_", "CH_", "SE_", "LF_", "GL_")  # ids of `core/lineage.py`
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ _SAW_IT: Final = f"""
       ON s.source = CASE t.speaker WHEN 'soul' THEN 'TL_' ELSE 'TU_' END || t.seq WHERE t.conversation IN ({_THERE})
     UNION SELECT s.thought FROM records r CROSS JOIN thought_sources s ON s.source = r.id
       WHERE r.workspace = :workspace AND r.channel = :channel
+    UNION SELECT s.thought FROM goals g CROSS JOIN thought_sources s ON s.source = 'GL_' || g.soul || '/' || g.id
+      WHERE g.conversation IN ({_THERE}) AND g.thought = ''
     UNION SELECT thought FROM thought_sources WHERE source >= :messages AND source < :messages || '~'
     UNION SELECT thought FROM thought_sources WHERE source IN (:room, :way, :question)
     """  # noqa: S608 - constants

@@ -22,7 +22,7 @@ def with_goals(memory: WorkingMemory, held: AtHand, now_ms: int, zone: str) -> W
         Memory(Role.USER, one.words, name=f"you meant to do at {time_in(one.due_ms, zone)}", metadata=saw(one.thought))
         for one in held.intended
     ]
-    lines = [Memory(Role.USER, one.goal, name=_about(one, now_ms, zone), metadata=saw(one.thought)) for one in goals]
+    lines = [Memory(Role.USER, one.goal, name=_about(one, now_ms, zone), metadata=saw(one.source)) for one in goals]
     about = [Memory(Role.SYSTEM, _STALE)] if any(one.stale for one in goals) else []
     return memory.with_region(GOALS, *about, *meant, *lines) if goals or meant else memory
 

@@ -1,0 +1,36 @@
+"""The names of the house's own senses, which no program may use."""
+
+import ast
+from pathlib import Path
+
+from daemon.core.house_senses import HouseSense
+from daemon.mind.senses.table import SENSES
+
+DAEMON = Path(__file__).parents[2] / "daemon"
+
+
+def _calls(name: str) -> list[tuple[str, ast.Call]]:
+    """Each call of `name` in the daemon, with the module in which it stands."""
+    return [
+        (str(path.relative_to(DAEMON)), node)
+        for path in sorted(DAEMON.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+    ]
+
+
+def test_a_reading_of_the_house_is_named_by_a_sense_of_the_house_and_by_no_word() -> None:
+    """The types see to the rest: a plain string is no sense of a reading."""
+    named = [part for _, call in _calls("NewReading") for part in ast.walk(call.args[0])]
+    assert [part for part in named if isinstance(part, ast.Attribute)]
+    assert not [part.value for part in named if isinstance(part, ast.Constant)]
+
+
+def test_a_name_counts_as_a_programs_where_it_was_found_to_be_none_of_the_house_and_nowhere_else() -> None:
+    assert [module for module, _ in _calls("ProgramSense")] == ["channels/http/senses.py"]
+
+
+def test_no_program_speaks_as_a_sense_by_which_thoughts_perceive() -> None:
+    assert {one.name for one in SENSES} - {"sense"} <= set(
+        HouseSense
+    )  # that one names programs as they name themselves
