@@ -298,9 +298,9 @@ async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_
     for goal in ("open", "closed long ago", "closed lately"):
         await soul.admin_adds(DM, goal)
     admin = AdminsGoals(database, soul.clock, "root")
-    await admin.close(SOUL, "G2", "done", "it works")
+    await admin.close(SOUL, ("G2",), "done", "it works")
     await soul.clock.sleep(7 * DAY)
-    await admin.close(SOUL, "G3", "abandoned", "")
+    await admin.close(SOUL, ("G3",), "abandoned", "")
     await expire(database, soul.clock, MemoryRetention(facts=6))
     assert await soul.goals() == ["open", "closed long ago", "closed lately"]
     await expire(database, soul.clock, kept)
