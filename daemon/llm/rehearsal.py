@@ -25,6 +25,9 @@ _EXPECTS_REPLY: Final = re.compile(r"expect\s+reply\b\s*(?P<rest>.*)", re.IGNORE
 _FEELS: Final = re.compile(r"(?P<valence>[+-]?\d*\.?\d+)\s+(?P<arousal>[+-]?\d*\.?\d+)\s*(?P<quality>.*)")
 _WORLD: Final = re.compile(r"(?P<entity>\S+)\s+(?P<attribute>\S+)\s+(?P<value>\S.*)")
 _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
+_SPAN: Final = re.compile(
+    r"\d+(?:\.\d+)?\s*(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b", re.IGNORECASE
+)
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
 _ALL_GOALS: Final = "\n<context-"  # there stand those that were not promised, too
 _HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)">\n(?P<goal>.*?)\n</note-', re.DOTALL)
@@ -186,8 +189,8 @@ def _by(rest: str) -> tuple[str, str]:
 
 
 def _from_now(when: str) -> str:
-    """A span as a time from now; anything else as it stands."""
-    return f"in {when}" if when[:1].isdigit() else when
+    """A span as a time from now; anything else, such as a time of day, as it stands."""
+    return f"in {when}" if _SPAN.match(when) else when
 
 
 LINES: Final[Mapping[str, Callable[[Rehearsed, str], bool]]] = {

@@ -74,9 +74,9 @@ async def test_who_is_forgotten_first_gets_no_notice(house: House) -> None:
     assert await _notices(house, "D0ADA") == []
 
 
-async def _at(house: House, hour: float, **more: str) -> None:
+async def _at(house: House, hour: float, quiet_hours: str = "20:00-08:00") -> None:
     """Ada has spoken, and it is that hour of a later day on her clock."""
-    await house.start(**more)
+    await house.start(quiet_hours=quiet_hours)
     await house.answered("Ada", "dm", "I keep bees on the roof")
     there = datetime.fromtimestamp(house.clock.now_ms() / 1_000, ZoneInfo("Europe/Athens"))
     house.clock.turn(DAY + (hour - there.hour - there.minute / 60 - there.second / HOUR) * HOUR)

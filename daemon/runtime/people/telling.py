@@ -25,6 +25,7 @@ async def tell_of_readings(
     clock: Clock,
     emit: Emit,
     on_due: Callable[[], None],
+    *,
     quiet: QuietHours,
 ) -> None:
     """Look every few seconds until cancelled; `on_due` is called when a line waits to be sent. Raises StoreError."""
