@@ -261,7 +261,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-OUTCOMES: Final = ("allowed", "refused", "expired", "lapsed")
+OUTCOMES: Final = ("allowed", "refused", "expired", "lapsed", "invite_refused")
 """Sentences below a question for permission that has been decided."""
 
 LONGEST: Final = 400
