@@ -102,7 +102,10 @@ def test_a_tool_is_approved_in_slack_alone(path: Path) -> None:
     result = call("approvals", "approve", name)
     assert result.stderr.splitlines() == [f"only those who were asked can approve {name}", "they click in Slack"]
     assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "waiting"
-    assert "there is no question a9" in call("approvals", "approve", "a9").stderr
+    assert call("approvals", "approve", "a9").stderr.splitlines() == [
+        "there is no proposal a9",
+        "`soul approvals list` shows what waits",
+    ]
 
 
 def test_a_proposal_whose_channel_was_made_private_since_is_not_carried_out(path: Path) -> None:

@@ -31,7 +31,7 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
     lines, acts = list[str](), list[MemoryAct]()
     if held := await minds.promised_here(where, newest.author):
-        lines.append(cycle.words.say("promises_declined", what=_named(cycle.words, held)))
+        lines.append(cycle.words.say("promises_declined", what=named(cycle.words, held)))
         acts.append(PromisesDeclined())
     if (who := await minds.unwanted_from(where, newest.author)) is not None:
         found = await minds.invitation_of(where, who)
@@ -41,7 +41,7 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
     return await say(cycle, "\n".join(lines), *acts)
 
 
-def _named(words: Words, goals: Sequence[str]) -> str:
+def named(words: Words, goals: Sequence[str]) -> str:
     """These goals in one sentence, each in the quotation marks of its language."""
     *several, last = (words.say("promises_named", what=in_short(one)) for one in goals)
     return words.say("promises_and", several=", ".join(several), last=last) if several else last
