@@ -81,7 +81,9 @@ def test_a_soul_that_is_not_known_has_no_levels() -> None:
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:
     name = propose(path)
-    assert call("approvals", "approve", name).stderr == ""
+    done = call("approvals", "approve", name)
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"{name} is approved, and in effect: memory_ops")
     assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "used"
     assert one(path, "SELECT act FROM audit WHERE object = ?", name) == "approval.approved"
     assert f"{name} is used already" in call("approvals", "approve", name).stderr
