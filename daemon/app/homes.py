@@ -116,7 +116,8 @@ class WorkAtHomes:
     ) -> dict[str, Chore]:
         clock, emit, channel = services.clock, services.emit, home.channel
         sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due)
-        telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due)
+        quiet = services.quiet_hours
+        telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due, quiet=quiet)
         asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
         may_tick = partial(thinks_by_itself, services)
         awakener = Awakener(store.awakenings, services.soul, may_tick, clock, on_due)

@@ -90,7 +90,7 @@ def approve(names: tuple[str, ...]) -> None:
         for name in names:
             field, refused = await agenda.approve(name, parts)
             left_out = f", without what is {', '.join(dict.fromkeys(refused))}" if refused else ""
-            say(f"{name} is approved: its {field} are in effect{left_out}.")
+            say(f"{name} is approved, and in effect: {field}{left_out}.")
 
     with_agenda(work)
 

@@ -182,7 +182,7 @@ def _due(text: str, now_ms: int) -> int:
 
 async def _words(database: Database, wanted: WordsWanted, found: Sequence[ListedGoal]) -> WordsShown:
     """What may be printed of these goals, on record; reasons count as words of their own only where there are any."""
-    names = [name for one in found for name in (one.words_of, one.reason_of if one.why else one.words_of)]
+    names = [name for one in found for name in (one.words_of, *([one.reason_of] if one.why else []))]
     return await words_of(database, wanted, "goals", names)
 
 
@@ -196,7 +196,7 @@ def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
 
 def _say_all(found: Sequence[ListedGoal], shown: WordsShown) -> None:
     if not found:
-        say('There are no goals. A soul has them whose soul.toml says `mind = "cycle"`, or add one: soul goals add.')
+        say('There are no goals. Thoughts make them where soul.toml says `mind = "cycle"`, or add one: soul goals add.')
         return
     table(_HEADER, [_cells(one) for one in found])
     for one in found:

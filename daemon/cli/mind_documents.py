@@ -26,7 +26,7 @@ from daemon.soul import find_souls_directory, load_soul
 _HEADER: Final = ("WHEN", "DOCUMENT", "AUDIENCE", "THOUGHT", "ACT", "WHAT")
 _OF_WORDS: Final = ("part", "attribute", "words", "why")
 _FIXED: Final = frozenset({"current_state", "recent_growth", "prediction_accuracy_note", "uncertainties", "text"})
-_NOTHING: Final = 'Nothing is held yet. A soul does whose soul.toml says `mind = "cycle"`.'
+_NOTHING: Final = 'Nothing is held yet: it comes with thoughts, once soul.toml says `mind = "cycle"`.'
 
 audience_option = click.option("--audience", default="", metavar="A", help="Only of this one, as dm:D123.")
 soul_option = click.option("--soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
@@ -112,7 +112,8 @@ def values(*, soul: str, wanted: WordsWanted, as_json: bool) -> None:
     for one in listed:
         meaning = f": {one['meaning']}" if one["meaning"] else ""
         say(f"{one['value'] or '(not shown)'}{meaning}{'' if one['active'] else ' (no longer held)'}")
-    for what, said in (("Its own text about itself", text), ("Its draft of it", draft)):
+    of_draft = "Its draft of it" if text else "Its draft of a text about itself"
+    for what, said in (("Its own text about itself", text), (of_draft, draft)):
         if said:
             say(f"\n{what}:\n{said}")
     shown.say_what_is_missing()
@@ -173,7 +174,6 @@ def _plain_value(one: SoulValue, seeded: bool, shown: WordsShown) -> Mapping[str
 
 def _cells(one: Mapping[str, object]) -> tuple[str, ...]:
     what = " ".join(str(one[name]) for name in ("part", "attribute") if one[name])
-    words = "\n".join(str(one[name]) for name in ("words", "why") if one[name])
-    when = moment(int(str(one["at_ms"])))
-    said = ": ".join(filter(None, (what, words)))
+    when, why = moment(int(str(one["at_ms"]))), f" (why: {one['why']})" if one["why"] else ""
+    said = ": ".join(filter(None, (what, str(one["words"])))) + why
     return when, str(one["document"]), str(one["audience"]), str(one["thought"]), str(one["act"]), said

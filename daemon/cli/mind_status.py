@@ -41,7 +41,7 @@ class MindStatus:
     def in_words(self, now_ms: int) -> str:
         """One line about it."""
         last = "none yet" if self.last_thought_ms is None else f"the last {age(now_ms, self.last_thought_ms)} ago"
-        held = f"{self.goals_open} goals and {self.predictions_open} expectations open"
+        held = f"open goals: {self.goals_open}, open expectations: {self.predictions_open}"
         return f"{self.thoughts_today} today, {last}; {held}"
 
 

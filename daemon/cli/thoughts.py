@@ -141,10 +141,12 @@ def _say_each(found: Sequence[ListedThought], shown: WordsShown, *, as_json: boo
 def _say_all(found: Sequence[ListedThought], shown: WordsShown) -> None:
     if not found:
         say('There are no thoughts yet. A soul has them whose soul.toml says `mind = "cycle"`.')
-    elif shown.ids:
-        _say_each(found, shown, as_json=False)
     else:
         table(_HEADER, [_cells(one) for one in found])
+    for one in found:
+        if one.id in shown.ids:
+            say(f"\n{one.id}")
+            _say_words(one, shown)
     shown.say_what_is_missing()
 
 

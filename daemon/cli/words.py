@@ -28,7 +28,7 @@ class WordsWanted:
 
 @dataclass(frozen=True, slots=True)
 class WordsShown:
-    """What may be printed: the ids whose words were asked for and recorded, and how many others there are."""
+    """What may be printed: the ids whose words were asked for and recorded, and how many other texts there are."""
 
     ids: frozenset[str]
     private: int
@@ -65,16 +65,17 @@ def words_options(function: Callable[..., Any]) -> Callable[..., Any]:
 async def words_of(database: Database, wanted: WordsWanted, command: str, ids: Collection[str]) -> WordsShown:
     """Record that a command shows the words of these turns, records and passages, and give those that it may show.
 
-    To be called once, with all ids; `command` is its name, as `memory why`. Raises StoreError.
+    To be called once, with the id of each text, one that several texts have as often; `command` is its name, as
+    `memory why`. Raises StoreError.
     """
     found = await database.read(partial(worded, ids=tuple(ids)))
     kept = [one for one in found if wanted.words and (wanted.private or not one.private)]
     if kept:
         actor, now = os_user(), SystemClock().now_ms()
         await database.write(partial(record_readings, shown=kept, actor=actor, command=command, now=now))
-    left = {one.id: one for one in found if one not in kept}.values()
-    private = _count(one.private for one in left)
-    return WordsShown(frozenset(one.id for one in kept), private, len(left) - private)
+    left = {one.id: one for one in found if one not in kept}
+    hidden = [left[name].private for name in ids if name in left]
+    return WordsShown(frozenset(one.id for one in kept), _count(hidden), len(hidden) - _count(hidden))
 
 
 def _texts(number: int) -> str:

@@ -22,7 +22,10 @@ ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "help_reminders": "Remind you, once or again and again, when you ask me to; *my reminders* lists them.",
         "help_own": "Show, correct and forget what I know about you: *what do you know about me*, *pause remembering*, "
         "*forget me*; *why* says where my last answer comes from.",
-        "help_goals": "Give up a goal that I have for you: *drop G1*.",
+        "help_goals": "Say what I mean to do, *what are your goals?*, and give up what I mean to do for you: "
+        "*drop G1*.",
+        "help_unasked": "Write to you by myself, if you invite me to: *follow up on*, *follow up off*, *follow up "
+        "status*.",
         "help_sessions": "Say who is working on what in Claude Code: *who is working on what?*",
         "help_souls": "Hand a thread to another soul: *hand this thread to NAME*, with one of these: {souls}.",
         "help_command": "`{command}` works everywhere and shows its answer to you alone: `{usage}`. In a direct "
@@ -90,6 +93,6 @@ ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "status_head": "I am here and answer. My mood: {mood}.",
         "status_remembers": "I remember what we talk about; *pause remembering* stops it.",
         "status_paused": "Remembering is paused; *resume remembering* goes on.",
-        "status_waiting": "Of your messages {waiting} wait for an answer; your reminders: {reminders}.",
+        "status_waiting": "Your messages that wait for an answer: {waiting}; your reminders: {reminders}.",
     }
 )

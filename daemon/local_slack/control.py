@@ -35,7 +35,8 @@ channel, thread}` and `rename_session {person, channel, thread, title}` -> `{eve
 `join {person, channel, inviter?}`; `leave {person, channel}`;
 `convert {person, channel, kind}`, to `group` or `channel`.
 
-Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?, enterprise?}` -> `{person}`;
+Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, zone?, locale?, enterprise?}` ->
+`{person}`, whose `zone` is an IANA name (default: Europe/Athens);
 `channel {name?, kind?, members?, shared?, org_shared?, archived?, app?}` -> `{channel}`; `group {handle, members}` ->
 `{usergroup}`; `organisation {enterprise}`: the workspace and its users are of an Enterprise Grid organisation; `share
 {channel, end?}`: with another organisation; `standing {person, standing, admin?}`: a user becomes a guest, a member, …;

@@ -5,6 +5,7 @@ A note is a row of the outbox with a key of its own. It waits for a week for its
 
 from enum import StrEnum
 
+from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
 from daemon.core.sentences import SENTENCES
 from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
@@ -67,17 +68,19 @@ async def note_in_conversation(
     recipient: str,
     now: int,
     newer_than_ts: str | None = None,
+    quiet: QuietThere = NEVER_QUIET_THERE,
 ) -> None:
     """Queue a note in a conversation, once for each `name`; it is a sentence of the table, in English.
 
-    It is surely newer than the message `newer_than_ts`; without one, than what was written some minutes ago.
+    It is surely newer than the message `newer_than_ts`; without one, than what was written some minutes ago. In `quiet`
+    hours it isn't sent.
     """
     await transaction.run(
         """
         INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
-                            audience, state, created_ms, note)
+                            audience, state, created_ms, note, quiet)
         SELECT id || '!note:' || :name, id, soul, workspace, 0, 1, :body, :reply_to, :recipient, :newer_than_ts,
-               audience, 'pending', :now, 1
+               audience, 'pending', :now, 1, :quiet
         FROM conversations WHERE id = :conversation
         ON CONFLICT (id) DO NOTHING
         """,
@@ -88,4 +91,5 @@ async def note_in_conversation(
         recipient=recipient,
         newer_than_ts=surely_past(now) if newer_than_ts is None else newer_than_ts,
         now=now,
+        quiet=str(quiet),
     )

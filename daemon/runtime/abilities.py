@@ -55,6 +55,8 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
     if key_of(newest.author) is None:
         found.append(Ability("help_own"))
         found += [Ability("help_goals")] if services.soul().mind == "cycle" else []
+        if services.tick_budget(services.soul()) is not None and services.channel.offers(newest.conversation).unasked:
+            found.append(Ability("help_unasked"))
     return (*found, *await _among_others(cycle))
 
 

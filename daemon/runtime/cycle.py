@@ -130,7 +130,8 @@ def _log_run(cycle: Cycle, run: ProcessRun, motor: Motor) -> None:
 def _tell_of_silence(cycle: Cycle, effect: CycleEffect) -> None:
     if effect.silent and effect.nod is None:
         cycle.show_status("")
-        cycle.services.emit("cycle.silent", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
+        name = "cycle.silent_unasked" if cycle.is_tick else "cycle.silent"
+        cycle.services.emit(name, conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
 
 
 def _tell_of_thoughts(cycle: Cycle, effect: CycleEffect) -> None:

@@ -37,14 +37,14 @@ def _listed(lines: Sequence[str], what: HouseList, words: Words) -> str:
 
 def _goals(cycle: Cycle) -> Iterator[str]:
     for one in cycle.at_hand.goals:
-        due = f" ({_time(cycle, one.due_ms)})" if one.due_ms else ""
+        due = f", {_time(cycle, one.due_ms)}" if one.due_ms else ""
         yield f"{one.id}: {_plain(one.goal)}{due}"
 
 
 def _expected(cycle: Cycle) -> Iterator[str]:
     for one in cycle.at_hand.expected.open:
         until = f", {_time(cycle, one.due_ms)}" if one.exchanges is None else ""
-        yield f"{one.id}: {_plain(one.what)} ({one.confidence:.0%}{until})"
+        yield f"{one.id}: {_plain(one.what)} ({one.confidence:.0%}){until}"
 
 
 def _time(cycle: Cycle, ms: int) -> str:

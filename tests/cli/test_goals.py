@@ -219,3 +219,11 @@ def test_a_soul_without_goals_says_so(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("DELETE FROM goals")
     assert "There are no goals." in printed("goals")
+
+
+def test_it_says_how_many_texts_of_the_list_are_not_shown(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE goals SET audience = 'workspace:T1', why = '', thought = changed_by")
+        connection.execute("UPDATE thoughts SET audience = 'workspace:T1'")
+        connection.execute("UPDATE goals SET thought = (SELECT max(id) FROM thoughts), changed_by = ''")
+    assert f"{one(path, 'SELECT count(*) FROM goals')} texts are not shown: add --words" in printed("goals")

@@ -133,7 +133,9 @@ def test_a_soul_that_is_not_known_has_no_levels() -> None:
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:
     name = propose(path)
-    assert call("approvals", "approve", name).stderr == ""
+    done = call("approvals", "approve", name)
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"{name} is approved, and in effect: memory_ops")
     assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "used"
     assert one(path, "SELECT act FROM audit WHERE object = ?", name) == "approval.approved"
     assert f"{name} is used already" in call("approvals", "approve", name).stderr
@@ -154,7 +156,10 @@ def test_a_tool_is_approved_in_slack_alone(path: Path) -> None:
     result = call("approvals", "approve", name)
     assert result.stderr.splitlines() == [f"only those who were asked can approve {name}", "they click in Slack"]
     assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "waiting"
-    assert "there is no question a9" in call("approvals", "approve", "a9").stderr
+    assert call("approvals", "approve", "a9").stderr.splitlines() == [
+        "there is no proposal a9",
+        "`soul approvals list` shows what waits",
+    ]
 
 
 def test_a_proposal_whose_channel_was_made_private_since_is_not_carried_out(path: Path) -> None:

@@ -50,3 +50,4 @@ def test_what_is_open_and_scored_is_counted(home: Path) -> None:
     assert found["last_thought_ms"] == now
     assert found["calibration"] == {"scored": 1, "brier": 0.0625, "skill": None}
     assert "1 today, the last" in call("status").stdout
+    assert "open goals: 1, open expectations: 1" in call("status").stdout

@@ -132,6 +132,8 @@ def test_in_words_nothing_controls_the_terminal() -> None:
     assert "1 text is not shown: add --words" in plain
     assert "They greet me" not in plain
     worded = call("thoughts", "--words", "--private").output
+    assert worded.splitlines()[0].split() == plain.splitlines()[0].split()
+    assert worded.splitlines()[0].startswith("WHEN")
     assert worded.count("thought: They greet me.") == worded.count("said: Hello.") == 2
     whole = call("thoughts", "show", "TH_20261123_001", "--words", "--private").output
     assert "memory_ops: 2" in whole

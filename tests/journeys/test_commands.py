@@ -103,6 +103,10 @@ async def test_a_command_that_another_soul_had_is_answered_in_one_sentence(house
     assert await shown(house, "Ada", "general") == "No soul with this command answers here now."
 
 
+async def test_a_question_for_the_status_does_not_count_itself_among_what_waits(house: House) -> None:
+    assert "Your messages that wait for an answer: 0; your reminders: 0." in await house.answered("Ada", "dm", "status")
+
+
 async def test_the_same_words_in_direct_messages_and_with_a_mark_in_threads(house: House) -> None:
     assert (await house.answered("Ada", "dm", "status")).startswith("I am here and answer.")
     assert await house.answered("Ada", "dm", "Reminders") == "You have no reminders with me."

@@ -11,6 +11,7 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.own_memory import content_of, shared_files
 from tests.journeys.presses import offered
+from tests.journeys.promising import promised
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.journeys.ticking import NEVER_QUIET
@@ -86,6 +87,7 @@ async def test_uninvited_it_says_nothing(thinker: House, last: str) -> None:
     thinker.model.replies.append(thought("The import ran."))
     await turned(thinker, 2 * HOUR + 1, 1)
     assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
+    assert [len(thinker.events.named(name)) for name in ("cycle.silent", "cycle.silent_unasked")] == [0, 1]
 
 
 async def test_an_invitation_holds_for_direct_messages_alone(thinker: House) -> None:
@@ -114,6 +116,7 @@ async def test_in_quiet_hours_it_waits_without_a_call(empty_house: House) -> Non
 
 
 async def test_it_says_how_it_stands(thinker: House) -> None:
+    assert "*follow up on*, *follow up off*, *follow up status*" in await thinker.answered("Ada", "dm", "help")
     assert "`follow up on` invites me" in await thinker.answered("Ada", "dm", "follow up status")
     await thinker.answered("Ada", "dm", "follow up on")
     assert "You invited me" in await thinker.answered("Ada", "dm", "follow up status")
@@ -159,6 +162,15 @@ async def test_not_now_pauses_without_a_call_and_drops_the_matter(thinker: House
     assert len(thinker.prompts) == calls, "its goal is open, but the matter is dropped"
     thinker.model.replies.append(thought("Talk."))
     assert await thinker.answered("Ada", "dm", "not now") == "Talk."
+
+
+async def test_not_now_to_a_promise_and_to_what_was_said_unasked_is_taken_in_once(thinker: House) -> None:
+    await promised(thinker, "import", "9h")
+    await thinker.answered("Ada", "dm", "follow up on")
+    await spoken(thinker)
+    said = await thinker.answered("Ada", "dm", "not now")
+    assert said.splitlines()[0] == "All right, I won't come back to “import”."
+    assert said.splitlines()[1].startswith("By myself I won't write anything of this kind before ")
 
 
 async def test_in_a_pause_it_thinks_and_says_nothing_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
@@ -261,6 +273,8 @@ async def test_after_three_visits_it_asks_once_and_a_click_decides(empty_house: 
     calls = len(empty_house.prompts)
     await empty_house.people.click("Ada", "dm", post["ts"], f"soul_invite_{answer}")
     await empty_house.reply("D0ADA", "I'll write to you here" if answer == "yes" else "I won't write to you by myself")
+    asked = await empty_house.reply("D0ADA", "May I write")
+    assert asked["text"].endswith("\n\n_Allowed._" if answer == "yes" else "\n\n_Answered: no._")
     assert len(empty_house.prompts) == calls
     assert await invitation(empty_house) == ("invited" if answer == "yes" else "declined", "click", "U0ADA", 0)
     assert "May I write" not in await visited(empty_house, 3)

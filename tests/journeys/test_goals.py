@@ -1,6 +1,7 @@
 """What a soul means to do: set by its thoughts, shown to the next one before the same readers, and let go in time."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -87,7 +88,10 @@ async def test_a_person_has_a_goal_given_up_that_was_made_for_them_and_no_one_el
     await asked(thinker, "the import is slow", adding("find the slow query"))
     await asked(thinker, "@soul the docs are old", adding("read the docs"), person="Ben", room="general")
     calls = len(thinker.prompts)
-    assert "*drop G1*" in await thinker.answered("Ada", "dm", "help")
+    helped = await thinker.answered("Ada", "dm", "help")
+    assert "*what are your goals?*" in helped
+    assert "*drop G1*" in helped
+    assert "*follow up on*" not in helped, "it doesn't think by itself"
     assert await thinker.answered("Ada", "dm", "drop G7") == "There is no G7 among my goals here."
     refusal = "G2 was not made for you: only the person it was made for can have it given up."
     assert await thinker.answered("Ada", "dm", "Drop G2!") == refusal
@@ -133,6 +137,13 @@ async def test_the_house_lists_what_is_meant_and_expected_below_the_souls_own_an
     assert said == "None of it.\n\nI have no goals that may be known here."
     thinker.model.replies.append(thought("To help you."))
     assert await thinker.answered("Ben", "dm", "what are your goals for the week?") == "To help you."
+
+
+async def test_a_listed_goal_with_a_time_has_no_brackets_within_brackets(thinker: House) -> None:
+    await asked(thinker, "go on", adding("find zqslow", due="in 2h"))
+    thinker.model.replies.append(thought("World peace."))
+    said = await thinker.answered("Ada", "dm", "What are your goals?")
+    assert re.search(r"- G1: find zqslow, \d{4}-\d\d-\d\d \d\d:\d\d \(Europe/Athens\)$", said)
 
 
 async def test_no_list_in_a_channel_holds_what_was_meant_in_a_direct_message_in_either_mind(thinker: House) -> None:

@@ -118,6 +118,8 @@ async def test_a_value_waits_for_the_admin_and_is_held_everywhere_then(thinker: 
     (proposal,) = await thinker.rows("SELECT id FROM approvals WHERE tool = 'mind.values' AND state = 'waiting'")
     assert "in effect" in await thinker.command("approvals", "approve", proposal["id"])
     assert "Your values: honesty; care; play: to try things" in await asked(thinker, "hello again", person="Ben")
+    listed = await thinker.command("mind", "history", "--soul", "tess", "--words")
+    assert "adopt  play: to try things (why: they laughed)" in listed
     drop = [{"action": "deactivate", "value": "care", "meaning": "", "why": "it is another's"}]
     await asked(thinker, "@soul well", room="general", value_updates=drop)
     (proposal,) = await thinker.rows("SELECT id FROM approvals WHERE tool = 'mind.values' AND state = 'waiting'")

@@ -1,6 +1,8 @@
 """The rehearsal model in the local workspace: a soul that thinks whole thoughts, without a language model."""
 
 import json
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -71,3 +73,16 @@ async def test_it_keeps_what_it_promised_when_it_is_due(house: House) -> None:
     house.clock.turn(2 * 3_600 + 1)
     assert said(await house.reply("D0ADA", "You wanted: the import")) == "You wanted: the import"
     assert (await house.one("SELECT state FROM goals"))["state"] == "done"
+
+
+@pytest.mark.parametrize("when", ["2h", "30 min", "1d", "23:30", "9:00", "tomorrow 9:00", "in 2h"])
+async def test_a_goal_is_due_by_a_span_or_a_time_of_day(house: House, when: str) -> None:
+    await house.answered("Ada", "dm", f"say: fine\ngoal: the import by {when}")
+    assert (await house.one("SELECT due_ms FROM goals"))["due_ms"] > house.clock.now_ms()
+
+
+async def test_a_goal_is_due_by_a_date_with_a_time(house: House) -> None:
+    day = datetime.fromtimestamp(house.clock.now_ms() / 1_000 + 3 * 86_400, UTC).date()
+    await house.answered("Ada", "dm", f"say: fine\ngoal: the import by {day}T09:00")
+    due = (await house.one("SELECT due_ms FROM goals"))["due_ms"]
+    assert datetime.fromtimestamp(due / 1_000, ZoneInfo("Europe/Athens")).isoformat()[:16] == f"{day}T09:00"

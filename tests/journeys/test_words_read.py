@@ -1,9 +1,22 @@
 """When an admin looks at words of a user, that user is informed by direct message, once a day at most."""
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
 from tests.journeys.house import House, said
 
 DAY = 86_400
+HOUR = 3_600
 NOTICE = "So that you know it: an admin has looked at words of yours that I keep"
+
+
+@pytest.fixture
+async def house(empty_house: House) -> House:
+    """A daemon for which no hour is quiet, as the tests are run at any time of the day."""
+    await empty_house.start(quiet_hours="")
+    return empty_house
 
 
 async def _look(house: House, *ids: str) -> None:
@@ -37,7 +50,7 @@ async def test_a_user_who_never_wrote_in_private_is_informed_there_all_the_same_
     await house.answered("Ben", "general", "@soul the quay is blue")
     await house.stop()
     await _look(house, "TU_1")
-    await house.start()
+    await house.start(quiet_hours="")
     post = await house.reply(await house.people.open_dm("Ben"), NOTICE)
     assert post["text"]
 
@@ -45,7 +58,7 @@ async def test_a_user_who_never_wrote_in_private_is_informed_there_all_the_same_
 async def test_a_german_is_informed_in_german(empty_house: House) -> None:
     house = empty_house
     await house.people.add_person("Dora", standing="member", locale="de-DE", zone="Europe/Berlin")
-    await house.start()
+    await house.start(quiet_hours="")
     await house.answered("Dora", "dm", "Ich halte Bienen")
     await _look(house, "TU_1")
     house.clock.turn(16)
@@ -59,3 +72,55 @@ async def test_who_is_forgotten_first_gets_no_notice(house: House) -> None:
     house.clock.turn(60)
     await house.idle()
     assert await _notices(house, "D0ADA") == []
+
+
+async def _at(house: House, hour: float, quiet_hours: str = "20:00-08:00") -> None:
+    """Ada has spoken, and it is that hour of a later day on her clock."""
+    await house.start(quiet_hours=quiet_hours)
+    await house.answered("Ada", "dm", "I keep bees on the roof")
+    there = datetime.fromtimestamp(house.clock.now_ms() / 1_000, ZoneInfo("Europe/Athens"))
+    house.clock.turn(DAY + (hour - there.hour - there.minute / 60 - there.second / HOUR) * HOUR)
+
+
+async def test_at_night_it_waits_for_the_morning_of_the_person(empty_house: House) -> None:
+    house = empty_house
+    await _at(house, 4)
+    await _look(house, "TU_1")
+    house.clock.turn(HOUR)
+    await house.idle()
+    await _look(house, "TU_1")
+    house.clock.turn(2.8 * HOUR)
+    await house.idle()
+    assert await _notices(house, "D0ADA") == []
+    house.clock.turn(0.2 * HOUR)
+    await house.reply("D0ADA", NOTICE)
+    house.clock.turn(16)
+    await house.idle()
+    assert len(await _notices(house, "D0ADA")) == 1
+
+
+async def test_what_slack_does_not_take_before_the_night_is_sent_after_it(empty_house: House) -> None:
+    house = empty_house
+    await _at(house, 19.98)
+    await house.people.fault("chat.postMessage", times=100, mode="answer", status=503, body={})
+    await _look(house, "TU_1")
+    house.clock.turn(16)
+
+    async def waits_for(why: str) -> bool:
+        return bool(await house.rows("SELECT 1 FROM outbox WHERE note = 1 AND reason LIKE ?", why))
+
+    await house.when(lambda: waits_for("Slack gave no usable answer%"))
+    house.clock.turn(HOUR)
+    await house.people.clear_faults()
+    await house.when(lambda: waits_for("quiet hours"))
+    assert await _notices(house, "D0ADA") == []
+    house.clock.turn(12 * HOUR)
+    await house.reply("D0ADA", NOTICE)
+
+
+async def test_without_quiet_hours_it_is_said_at_night_too(empty_house: House) -> None:
+    house = empty_house
+    await _at(house, 4, quiet_hours="")
+    await _look(house, "TU_1")
+    house.clock.turn(16)
+    await house.reply("D0ADA", NOTICE)

@@ -6,7 +6,7 @@ from tests.leaks.arms import Arm, Meanings, Text
 from tests.leaks.document_arms import HeldInMind
 from tests.leaks.intent_arms import Expectations, Goals
 from tests.leaks.promise_arms import Promises
-from tests.leaks.record_arms import Command, Derived, Facts, Files, Visits
+from tests.leaks.record_arms import Claims, Command, Derived, Facts, Files, Visits
 from tests.leaks.session_arms import SessionsSaid
 from tests.leaks.thought_arms import NotedAlone, Thoughts
 from tests.leaks.told_arms import Reminded, Why
@@ -15,6 +15,7 @@ ARMS: Mapping[str, type[Arm]] = {
     "text": Text,
     "vectors": Meanings,
     "facts": Facts,
+    "claims": Claims,
     "command": Command,
     "episodes": Visits,
     "senses": Files,

@@ -18,7 +18,9 @@ from daemon.memory.knowledge.shared_files import store_files
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.visits import VisitNote, note_visit
 from daemon.memory.people.known import KnownOfPerson
-from tests.leaks.arms import Arm, AskedThere, Home, SaidThere
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.queues.remembering import Remembered
+from tests.leaks.arms import NOTHING, Arm, AskedThere, Home, SaidThere
 from tests.leaks.ground import PEOPLE
 from tests.leaks.slack import user_id
 
@@ -59,6 +61,16 @@ class Facts(Arm):
         if readers.members_only:
             shown.append(str(await self._known.export(asked.person, readers, where)))
         return "\n".join(shown)
+
+
+class Claims(Facts):
+    """What people have the soul note that is not about themselves, as it surfaces and as they may look at it."""
+
+    async def keep(self, said: SaidThere) -> None:
+        """They ask for it where they said it; of the words themselves nothing else holds them."""
+        asker = Asker(said.person, said.where, said.readers.audience, said.perception.ts)
+        noted, now = Remembered(said.remark.text, quote=NOTHING, claim=True), self.home.clock.now_ms()
+        await self.home.database.write(lambda transaction: noted.perform(transaction, asker, now))
 
 
 class Command(Facts):

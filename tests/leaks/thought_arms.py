@@ -6,6 +6,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.mind.remembering import NotedInThought
+from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.retrieval.lanes import Floor
 from daemon.memory.stream.keeping import CycleThoughts, ThoughtPlace, store_thoughts
@@ -57,6 +58,7 @@ class NotedAlone(Arm):
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self._episodes = Episodes(home.database, home.clock, home.worker)
+        self._known = KnownOfPerson(home.database, home.clock, home.worker)
 
     async def keep(self, said: SaidThere) -> None:
         """Think of it, beside what is known there."""
@@ -70,8 +72,9 @@ class NotedAlone(Arm):
         await self.home.database.write(lambda transaction: store_thoughts(transaction, held, place, (), now))
 
     async def reached(self, asked: AskedThere) -> str:
-        """What surfaces, and the journal."""
-        return "\n".join((*(await self._surfaced(asked)).values(), *(await self._journal(asked)).values()))
+        """What surfaces, the journal, and what the person who asks is shown of their own."""
+        own = [one.text for one in await self._known.facts(asked.person, asked.readers, asked.where)]
+        return "\n".join((*(await self._surfaced(asked)).values(), *(await self._journal(asked)).values(), *own))
 
     async def _surfaced(self, asked: AskedThere) -> dict[str, str]:
         found = await self.surfacing.find(asked.where, asked.readers, [asked.query], _ALL, floor=Floor.NONE, again=True)

@@ -198,6 +198,8 @@ def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libr
         ("slack.catch_up_failed", "error event=slack.catch_up_failed"),
         ("slack.call_failed", "warning event=slack.call_failed"),
         ("outbox.in_doubt", "warning event=outbox.in_doubt"),
+        ("cycle.silent", "warning event=cycle.silent"),
+        ("cycle.silent_unasked", None),
         ("daemon.ready", "notice event=daemon.ready"),
         ("slack.status_failed", None),
         ("outbox.sent", None),

@@ -63,6 +63,7 @@ _SEVERITY = {
     **dict.fromkeys(("vectors.wait", "vectors.damaged", "vectors.unread"), Severity.WARNING),  # full text serves
     "vectors.chroma_failed": Severity.WARNING,  # its folder is made anew
     "outbox.access_lost": Severity.ERROR,  # nothing can be posted until an admin acts
+    "cycle.silent_unasked": Severity.INFO,  # who thinks by itself seldom has to say anything
     # Only a courtesy failed: the reply itself is unharmed.
     **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),
 }

@@ -143,7 +143,7 @@ class Agenda(AuditedChanges):
         async def unit(transaction: Transaction) -> tuple[str, Sequence[str]]:
             row = await transaction.one("SELECT * FROM approvals WHERE id = :id", id=name)
             if row is None:
-                raise StoreError(f"there is no question {name}", hint="see `soul approvals list`")
+                raise StoreError(f"there is no proposal {name}", hint="`soul approvals list` shows what waits")
             if not row["tool"].startswith(OF_THE_MIND):
                 raise StoreError(f"only those who were asked can approve {name}", hint="they click in Slack")
             if row["state"] != "waiting":

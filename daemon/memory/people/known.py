@@ -8,19 +8,19 @@ from typing import Final
 from daemon.core.looked_at import LookedAt
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.beliefs import Belief, beliefs_about
 from daemon.memory.people.looked_at import LookedAtStore
+from daemon.memory.people.own_facts import OWN_FACT
 from daemon.memory.people.taking_part import PRIVATE
 from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
 
-_ABOUT: Final = f"r.soul = :soul AND r.workspace = :workspace AND r.person = :person AND r.trust <> '{Trust.CLAIM}'"
 _ORDER: Final = ("role", "work", "preference", "answering", "other")
 _MOST_QUOTES: Final = 5
 
@@ -53,19 +53,20 @@ class KnownOfPerson(WorkerStore):
     """Reads what one worker's soul knows of a person; never more than the readers of the answer may hear."""
 
     async def facts(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Fact, ...]:
-        """The facts that hold now, group by group, oldest first."""
+        """The facts that hold now, group by group, oldest first; at the end those that aren't about the person."""
         heard, values = record_heard_by(readers, where)
 
         async def unit(transaction: Transaction) -> tuple[Fact, ...]:
             found = await select(
                 transaction,
                 Fact,
-                f"{_ABOUT} AND k.valid_until_ms IS NULL AND {heard}",
+                f"{OWN_FACT} AND k.valid_until_ms IS NULL AND {heard}",
                 person=person,
                 **values,
                 **self._worker.scope,
             )
-            return tuple(sorted(found, key=lambda one: (_ORDER.index(one.topic), one.valid_from_ms, one.seq)))
+            order = {one.id: _ORDER.index(one.topic) if one.person else len(_ORDER) for one in found}
+            return tuple(sorted(found, key=lambda one: (order[one.id], one.valid_from_ms, one.seq)))
 
         return await self._database.read(unit)
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from daemon.core.initiative import INVITING
 from daemon.core.last_line import FAULTS
 from daemon.core.pairing import answers_to
 from daemon.core.perception import Audience, ConversationKey, Modality
@@ -25,6 +26,7 @@ from daemon.memory.stream.proposals import OF_THE_MIND, settle_proposal
 from daemon.memory.worker_store import WorkerStore
 
 _WORDS = {"approved": SENTENCES["allowed"], "refused": SENTENCES["refused"], "expired": SENTENCES["expired"]}
+_INVITATION_REFUSED = SENTENCES["invite_refused"]
 _TOO_LATE = "too late"
 _AT_ONCE = 100  # closed in one transaction, which has to be short
 
@@ -197,7 +199,8 @@ async def close_question(
     if state == "expired" and await _was_taken_back(transaction, asked):
         await _empty_question(transaction, asked, now)
     else:
-        await remove_buttons(transaction, asked.conversation, asked.id, f"\n\n_{_WORDS[state]}_", now)
+        said = _INVITATION_REFUSED if state == "refused" and asked.id.startswith(INVITING) else _WORDS[state]
+        await remove_buttons(transaction, asked.conversation, asked.id, f"\n\n_{said}_", now)
 
 
 async def take_back(transaction: Transaction, question: str, now: int) -> None:

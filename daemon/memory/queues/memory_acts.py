@@ -11,13 +11,14 @@ from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.ledger import take_back
 from daemon.memory.knowledge.records.links import Link, Relation, links_from
-from daemon.memory.knowledge.records.store import change, get, put
+from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.known import FRESH, TAUGHT, show
+from daemon.memory.people.own_facts import own_fact
 from daemon.memory.people.passing import ENDED, ITS_PARTS
 from daemon.memory.people.standing import decide
 from daemon.memory.queues.conversation_rows import open_conversation
@@ -32,7 +33,7 @@ FORGETTING: Final = "forgetting-"
 CONFIRM_MS: Final = 3_600_000
 """How long `forget me` waits for its `yes`."""
 
-_SURE: Final = 0.95  # a person knows best about themselves
+_SURE: Final[Mapping[Trust, float]] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6}  # a person knows best about themselves
 _WHY: Final = "its person asked for it"
 
 
@@ -85,15 +86,16 @@ class Corrected:
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`."""
-        fact = await get(transaction, self.fact)
+        fact = await own_fact(transaction, asker.scope, asker.person, self.fact)
         said = await transaction.one(
             "SELECT seq FROM turns WHERE conversation = :id AND ts = :ts AND author = :person AND speaker = 'person'",
             id=str(asker.conversation),
             ts=asker.ts,
             person=asker.person,
         )
-        if not isinstance(fact, Fact) or fact.person != asker.person or fact.valid_until_ms is not None or said is None:
+        if fact is None or fact.valid_until_ms is not None or said is None:
             return
+        trust = Trust.OWN if fact.person else Trust.CLAIM  # of what isn't about them, it is what they say
         newer = replace(
             fact,
             id="",
@@ -101,10 +103,11 @@ class Corrected:
             channel=asker.conversation.channel,
             conversation=str(asker.conversation),
             text=self.words,
+            predicate=fact.predicate if trust is Trust.OWN else "said",
             object=self.words,
-            trust=Trust.OWN,
+            trust=trust,
             claimed_by=asker.person,
-            confidence=_SURE,
+            confidence=_SURE[trust],
             at_ms=now,
             valid_from_ms=now,
             used=0,
@@ -130,8 +133,7 @@ class Forgotten:
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`."""
-        fact = await get(transaction, self.fact)
-        if not isinstance(fact, Fact) or fact.person != asker.person:
+        if await own_fact(transaction, asker.scope, asker.person, self.fact) is None:
             return
         ids = [self.fact]
         for one in ids:

@@ -1,5 +1,6 @@
 """What waits with the soul for one person: messages without an answer, and what they asked to be reminded of."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -49,14 +50,15 @@ async def next_reminder_ms(database: Database, soul: str, workspace: str, person
 class OwnThings(WorkerStore):
     """Reads what is one person's in one worker's soul and workspace."""
 
-    async def waiting(self, person: str) -> int:
-        """How many messages of a person wait for an answer. Raises StoreError."""
+    async def waiting(self, person: str, but: Sequence[str] = ()) -> int:
+        """How many messages of a person wait for an answer, `but` those with these ids. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT count(*) AS waiting FROM inbox WHERE soul = :soul AND workspace = :workspace AND author = :person
-              AND state IN ('new', 'claimed') AND modality = 'words'
+              AND state IN ('new', 'claimed') AND modality = 'words' AND id NOT IN (SELECT value FROM json_each(:but))
             """,
             person=person,
+            but=json.dumps(list(but)),
             **self._worker.scope,
         )
         return row["waiting"] if row else 0

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from daemon.core.initiative import QuietHours, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.channel import Room
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 
 DAY_MS: Final = 86_400_000
@@ -22,11 +24,12 @@ _KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person"
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Words of `person` were looked at from `first_ms` to `last_ms`, and they don't know it yet."""
+    """Words of `person` were looked at from `first_ms` to `last_ms`, and they don't know it yet; `zone` is theirs."""
 
     person: str
     first_ms: int
     last_ms: int
+    zone: str = ""
 
     @property
     def when(self) -> str:
@@ -42,15 +45,16 @@ class ReadingsToTell(WorkerStore):
         """Some of those who are to be told now. Raises StoreError."""
         rows = await self._database.rows(
             """
-            SELECT person, first_ms, last_ms FROM word_readings
-            WHERE soul = :soul AND workspace = :workspace AND first_ms IS NOT NULL AND next_ms <= :now
-            ORDER BY next_ms LIMIT :most
+            SELECT w.person, w.first_ms, w.last_ms, coalesce(z.zone, '') AS zone FROM word_readings w
+            LEFT JOIN person_zones z ON z.workspace = w.workspace AND z.person = w.person
+            WHERE w.soul = :soul AND w.workspace = :workspace AND w.first_ms IS NOT NULL AND w.next_ms <= :now
+            ORDER BY w.next_ms LIMIT :most
             """,
             now=self._clock.now_ms(),
             most=_AT_ONCE,
             **self._worker.scope,
         )
-        return tuple(Telling(row["person"], row["first_ms"], row["last_ms"]) for row in rows)
+        return tuple(read_row(Telling, row) for row in rows)
 
     async def room_of(self, person: str) -> Room | None:
         """The direct messages in which the soul has met the person; None where it never has. Raises StoreError."""
@@ -66,10 +70,10 @@ class ReadingsToTell(WorkerStore):
         )
         return Room(row["channel"], Place.DM, Audience.parse(row["audience"])) if row else None
 
-    async def tell(self, telling: Telling, room: Room) -> bool:
+    async def tell(self, telling: Telling, room: Room, quiet: QuietHours) -> bool:
         """Queue the line for the person; False where another daemon was first, or more was looked at meanwhile.
 
-        Raises StoreError.
+        Where it can't be sent before their `quiet` hours begin, it is sent after them. Raises StoreError.
         """
         now = self._clock.now_ms()
         where = ConversationKey(self._worker.soul, self._worker.workspace, room.channel)
@@ -97,10 +101,20 @@ class ReadingsToTell(WorkerStore):
                 reply_to="",
                 recipient=telling.person,
                 now=now,
+                quiet=QuietThere(quiet, telling.zone),
             )
             return True
 
         return await self._database.write(unit)
+
+    async def wait(self, telling: Telling, until_ms: int) -> None:
+        """Tell a person no earlier than at a moment (ms, UTC). Raises StoreError."""
+        await self._database.run(
+            f"UPDATE word_readings SET next_ms = :next WHERE {_KEY}",  # noqa: S608 - a constant
+            next=until_ms,
+            person=telling.person,
+            **self._worker.scope,
+        )
 
     async def put_off(self, telling: Telling, seconds: float) -> bool:
         """Try a person again later; False where that was in vain for a month, and is given up. Raises StoreError."""

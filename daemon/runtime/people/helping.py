@@ -40,7 +40,8 @@ async def status_of_person(cycle: Cycle) -> str:
         state = await services.soul_states.known(audience, cycle.claim.conversation)
     paused = bool(await services.standing.paused([newest.author]))
     own = services.capabilities.own_things
-    waiting, reminders = await own.waiting(newest.author), len(await own.reminders(newest.author))
+    asked = tuple(one.id for one in cycle.messages)
+    waiting, reminders = await own.waiting(newest.author, asked), len(await own.reminders(newest.author))
     mood = current_mood(state, services.clock.now_ms(), soul)
     return "\n".join(
         (

@@ -45,8 +45,8 @@ class OwnMemory:
         lines = [say("own_known") if facts or beliefs else say("own_nothing")]
         group = ""
         for number, fact in enumerate(facts, 1):
-            if fact.topic != group:
-                group = fact.topic
+            if (its := fact.topic if fact.person else "aside") != group:
+                group = its
                 lines.append(f"\n*{say(f'own_{group}')}*")
             noted = f", {say('own_noted')}" if fact.trust is Trust.NOTED else ""
             lines.append(f"{number}. {one_line(fact.text)} ({self._day(fact.valid_from_ms)}{noted})")
@@ -91,6 +91,11 @@ class OwnMemory:
         """The words that prove a fact, each with its day and place."""
         evidence = await self.known.evidence(fact.id, self.readers, self.where)
         say = self.words.say
+        if fact.trust is Trust.INFERRED:
+            day = self._day(fact.valid_from_ms)
+            return OwnAnswer(
+                say("own_concluded", number=number, fact=one_line(fact.text), day=day), (Shown(shown, fact.id),)
+            )
         lines = [say("own_why", number=number, fact=one_line(fact.text))]
         lines += [f"> {one_line(one.quote)[:_LONGEST_QUOTE]}\n{self._said(one)}" for one in evidence]
         if not evidence:

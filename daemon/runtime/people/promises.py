@@ -1,8 +1,11 @@
 """Obeys *not now*: a person doesn't want what the soul promised to come back to here, or said unasked."""
 
+from collections.abc import Sequence
+
 from daemon.core.initiative import next_pause
 from daemon.core.phrases import Phrase
 from daemon.core.reminder_words import time_in
+from daemon.core.sentences import Words
 from daemon.memory.queues.initiatives import NotNow
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesDeclined
@@ -28,12 +31,17 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
     lines, acts = list[str](), list[MemoryAct]()
     if held := await minds.promised_here(where, newest.author):
-        what = ", ".join(f"“{in_short(one)}”" for one in held)
-        lines.append(cycle.words.say("promises_declined", what=what))
+        lines.append(cycle.words.say("promises_declined", what=named(cycle.words, held)))
         acts.append(PromisesDeclined())
     if (who := await minds.unwanted_from(where, newest.author)) is not None:
         found = await minds.invitation_of(where, who)
         until = cycle.services.clock.now_ms() + next_pause(found.pause_ms)
-        lines.append(cycle.words.say("not_now_paused", when=time_in(until, newest.zone)))
+        lines.append(cycle.words.say("not_now_besides" if held else "not_now_paused", when=time_in(until, newest.zone)))
         acts.append(NotNow())
     return await say(cycle, "\n".join(lines), *acts)
+
+
+def named(words: Words, goals: Sequence[str]) -> str:
+    """These goals in one sentence, each in the quotation marks of its language."""
+    *several, last = (words.say("promises_named", what=in_short(one)) for one in goals)
+    return words.say("promises_and", several=", ".join(several), last=last) if several else last

@@ -1,0 +1,53 @@
+"""`soul mind show` and `values` say what is held in sentences that hold for every soul."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, opened, stock
+from tests.cli.stored_thoughts import add
+
+
+@pytest.fixture(autouse=True)
+def path(home: Path) -> Path:
+    return stock(home / "memory.db")
+
+
+def holds(path: Path, number: int, act: str, words: str) -> None:
+    """The soul writes a text about itself, or a draft of one."""
+    values = {
+        "soul": "minoan",
+        "workspace": "",
+        "audience": "",
+        "document": "identity",
+        "part": "text",
+        "attribute": "",
+        "act": act,
+        "words": words,
+        "why": "",
+        "person": "",
+        "conversation": CONVERSATION,
+        "thought": add(path, number, audience="workspace:T1"),
+        "readers": "{}",
+        "at_ms": NOW,
+        "newest": 1,
+    }
+    with opened(path) as connection:
+        marks = ", ".join(f":{key}" for key in values)
+        connection.execute(f"INSERT INTO mind_documents ({', '.join(values)}) VALUES ({marks})", values)
+
+
+def test_where_nothing_is_held_it_says_where_that_comes_from() -> None:
+    said = call("mind", "show").stdout
+    assert said == 'Nothing is held yet: it comes with thoughts, once soul.toml says `mind = "cycle"`.\n'
+
+
+def test_a_draft_is_of_its_own_text_where_there_is_none_yet(path: Path) -> None:
+    holds(path, 1, "draft", "I keep time.")
+    assert "\nIts draft of a text about itself:\nI keep time.\n" in call("mind", "values", "--words").stdout
+    holds(path, 2, "commit", "")
+    holds(path, 3, "draft", "I keep the hours.")
+    said = call("mind", "values", "--words").stdout
+    assert "\nIts own text about itself:\nI keep time.\n" in said
+    assert "\nIts draft of it:\nI keep the hours.\n" in said
