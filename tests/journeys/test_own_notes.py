@@ -111,3 +111,12 @@ async def test_a_claim_about_a_person_who_is_known_is_in_the_list_of_neither(hou
     await note(house, "U0BEN", "has a white bicycle", "Ben has a white bicycle", by="U0ADA")
     assert "bicycle" not in await house.answered("Ada", "dm", KNOWN)
     assert "bicycle" not in await house.answered("Ben", "dm", KNOWN)
+
+
+async def test_what_another_had_noted_of_a_person_by_name_goes_with_that_person(house: House) -> None:
+    await house.answered("Ben", "dm", "hello")
+    await house.answered("Ada", "dm", f"remember that {CLAIM}")
+    await house.answered("Ben", "dm", "forget me")
+    await house.answered("Ben", "dm", "yes, forget me")
+    await house.idle()
+    assert not await house.rows("SELECT 1 FROM records WHERE instr(text, 'bicycle') > 0")

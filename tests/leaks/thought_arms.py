@@ -53,7 +53,7 @@ class Thoughts(Arm):
 class NotedAlone(Arm):
     """After each remark the soul notes, without a word, all that it could know there by then, and journals it."""
 
-    recall = 0.4  # what it noted before fewer people is lost once others read there, as what rests on that is
+    recall = 0.25  # what it noted before fewer people is lost once others read there, as what rests on that is
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)

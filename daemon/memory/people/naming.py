@@ -23,7 +23,7 @@ _NAMES: Final = """
     SELECT person, name FROM user_models WHERE workspace = :workspace AND name <> ''
     """
 _CLAIMS: Final = """
-    SELECT r.id, r.text, CASE f.subject WHEN f.claimed_by THEN '' ELSE f.subject END AS subject
+    SELECT r.id, r.text, CASE WHEN f.subject IN (f.claimed_by, r.soul) THEN '' ELSE f.subject END AS subject
     FROM records r JOIN facts f ON f.id = r.id
     WHERE r.person = '' AND r.kind = 'fact' AND r.workspace = :workspace AND r.trust = 'claim'
     """
