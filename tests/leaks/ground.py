@@ -160,8 +160,13 @@ class Ground:
         return said
 
     def report(self) -> Remark:
-        """A program reports something new, in a room where somebody speaks to it."""
+        """A program reports something new, in a room where somebody speaks to it.
+
+        It is said in no channel: that a public one is shared with others just now keeps it from no member.
+        """
         remark = self._remark(f"canary{_REPORTED + len(self.reported):04d}")
+        if self.rooms[remark.room].kind is Kind.PUBLIC:
+            self.private.discard((remark.word, remark.room))
         self.reported.append(remark)
         return remark
 
