@@ -20,6 +20,7 @@ from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import LOOK
 from daemon.memory.queues.memory_acts import Asker, InformedOfMemory
+from daemon.memory.queues.permission_ends import PermissionLapses
 from daemon.memory.records import JSONObject, ProcessState, Speaks, Turn, TurnKind, VisitState
 from daemon.mind.matter import Matter
 from daemon.mind.motor import Motor
@@ -156,13 +157,21 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         nonce=cycle.nonce,
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
         dates=dict(cycle.dates),
-        acts=(*said_to_souls(cycle, parts), *promises_kept(cycle, parts)),
+        acts=(*said_to_souls(cycle, parts), *promises_kept(cycle, parts), *_permissions_lapse(cycle, turns)),
         quiet=services.quiet_hours if cycle.is_tick else None,
         unasked=cycle.is_tick and PROMISED not in cycle.newest.params,
         used_tools=frozenset(cycle.used_tools),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,
         cap_shown_day=cycle.cap_shown_day,
     )
+
+
+def _permissions_lapse(cycle: Cycle, turns: tuple[Turn, ...]) -> tuple[PermissionLapses, ...]:
+    """What was allowed by decisions that end in an apology, before anything was done."""
+    if all(turn.kind is not TurnKind.APOLOGY for turn in turns):
+        return ()
+    allowed = (one for one in cycle.perceptions if one.modality is Modality.DECISION and one.params.get("approved"))
+    return tuple(PermissionLapses(str(one.params.get("approval", ""))) for one in allowed)
 
 
 def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:

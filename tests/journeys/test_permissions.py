@@ -274,6 +274,20 @@ async def test_the_outcome_is_reported_in_an_apology_too(empty_house: House, not
     assert lines(note) == 1
 
 
+async def test_what_was_allowed_and_ends_in_an_apology_before_it_is_done_is_never_done(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    await house.change("CREATE TRIGGER often AFTER INSERT ON inbox BEGIN UPDATE inbox SET attempts = 9; END")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    answer = said(await house.reply("D0ADA", "I'm sorry: "))
+    await house.idle()
+    assert answer.endswith(f"_(`{SHELF}`: allowed, but not done.)_")
+    assert [row["state"] for row in await house.rows("SELECT state FROM approvals")] == ["failed"]
+    assert lines(note) == 0
+
+
 async def test_a_use_that_ends_in_an_apology_counts_as_unknown_and_stays_so(
     empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,27 @@
+"""A permission that is never used: its decision ended before anything was done."""
+
+from dataclasses import dataclass
+
+from daemon.core.questions import BUTTON
+from daemon.memory.database import Transaction
+from daemon.memory.queues.memory_acts import Asker
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionLapses:
+    """A decision allowed something and ended in an apology before it was done; `id` is that of the question."""
+
+    id: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, _: int) -> None:
+        """See `MemoryAct.perform`. What became of a question to a session stands with that question."""
+        await transaction.run(
+            """
+            UPDATE approvals SET state = 'failed'
+            WHERE id = :id AND soul = :soul AND workspace = :workspace AND state = 'approved'
+              AND instr(id, :asking) <> 1
+            """,
+            id=self.id,
+            asking=BUTTON,
+            **asker.scope,
+        )
