@@ -37,7 +37,7 @@ from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
-from daemon.runtime.initiative import waits_for_rooms, waits_for_the_day
+from daemon.runtime.initiative import waits_for_readers, waits_for_the_day
 from daemon.runtime.other_daemons import watch_other_daemons
 from daemon.runtime.out_of_money import cap_words
 from daemon.runtime.passing_on import pass_on
@@ -109,7 +109,7 @@ class ConversationHandler:
         crowded = {one.perception.author for one in cycle.messages if one.crowded}
         if crowded.issuperset(one.perception.author for one in cycle.messages):  # another user's is thought about
             return await self._put_off(cycle)
-        if await waits_for_the_day(cycle) or waits_for_rooms(cycle):
+        if await waits_for_the_day(cycle) or waits_for_readers(cycle):
             return await self._commit_words(cycle, "", ())
         with (
             self._interrupts.attend(str(cycle.claim.conversation)) as cycle.interrupt,

@@ -41,16 +41,16 @@ async def waits_for_the_day(cycle: Cycle) -> bool:
     return True
 
 
-def waits_for_rooms(cycle: Cycle) -> bool:
-    """Whether an unasked thought has to wait since it can't be found out just now in which private rooms its person is.
+def waits_for_readers(cycle: Cycle) -> bool:
+    """Whether an unasked thought has to wait since it can't be found out just now who reads, or their private rooms.
 
-    Without them it would know less than was known when it was promised. It is thought a minute later where it was.
+    It would know less than was known when something was promised there. It is thought a minute later where it was.
     """
     if not cycle.is_tick:
         return False
     services, where = cycle.services, str(cycle.claim.conversation)
     try:
-        services.doubts.require_rooms(where, cycle.readers)
+        services.doubts.require_all_known(where, cycle.readers)
     except ReadersUnknown as unknown:
         services.emit("tick.skipped", trace=cycle.trace_id, why="breaker", reason=unknown.message)
         cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("breaker") for one in cycle.messages}}

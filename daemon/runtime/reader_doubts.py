@@ -9,7 +9,7 @@ from daemon.core.perception import Readers
 TRIES: Final = 40
 """So often it is tried in vain, in this process: some ten minutes, however late the message or event is."""
 
-_ROOMS: Final = 10  # tries to find out in which private rooms the person of an unasked thought is
+_UNASKED: Final = 10  # tries to find out before whom an unasked thought is thought
 _LOOKS: Final = 3  # before an answer that was waited for is withheld
 _LONGEST_PAUSE_S: Final = 15.0
 _KEPT: Final = 1_000  # messages; the oldest is then tried anew from the first
@@ -35,12 +35,12 @@ class ReaderDoubts:
         """
         self._require(message, TRIES if readers.unproven else 0)
 
-    def require_rooms(self, conversation: str, readers: Readers) -> None:
-        """Raises ReadersUnknown while the private rooms of who reads in a conversation are not known, as above.
+    def require_all_known(self, conversation: str, readers: Readers) -> None:
+        """Raises ReadersUnknown while who reads in a conversation, or their private rooms, is not known, as above.
 
-        Then they count as in none.
+        Then they count as others, and as in no room.
         """
-        self._require(f"rooms {conversation}", _ROOMS if readers.rooms_unproven else 0)
+        self._require(f"all {conversation}", _UNASKED if readers.unproven or readers.rooms_unproven else 0)
 
     def require_sure(self, message: str) -> None:
         """Raises ReadersUnknown until others were found to read more than once, as a platform may be asked in haste."""

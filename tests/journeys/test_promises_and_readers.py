@@ -100,6 +100,20 @@ async def test_it_waits_a_minute_while_slack_does_not_say_in_which_private_rooms
     assert (await counted(thinker))["breaker"] == 1
 
 
+async def test_in_a_thread_it_waits_a_minute_while_slack_does_not_say_who_reads(thinker: House) -> None:
+    room = str((await thinker.people.add_channel("works", members=["Ada", "Ben"]))["id"])
+    thinker.model.replies.append(thought("I will look.", goal_updates=[promising("import")]))
+    await thinker.answered("Ada", room, "@soul the import, please")
+    await thinker.people.fault("conversations.members", status=503, times=1_000)
+    before = await posts(thinker)
+    thinker.model.replies.append(thought("It ran.", inner_speech="it ran"))
+    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.when(lambda: _skipped(thinker))
+    assert await posts(thinker) == before
+    await thinker.people.clear_faults()
+    await said_after(thinker, 61, "It ran.", room)
+
+
 async def _skipped(house: House) -> bool:
     return bool(await counted(house))
 

@@ -108,7 +108,7 @@ async def _owed_after(
 
 async def _is_hidden(transaction: Transaction, row: sqlite3.Row, readers: Readers | None) -> bool:
     """Whether a thought before these readers wasn't shown the goal that a tick is about, nor will the next one be."""
-    if readers is None or row["kind"] != "due":
+    if readers is None or readers.unproven or readers.rooms_unproven or row["kind"] != "due":
         return False
     goal = await transaction.one(
         "SELECT * FROM goals WHERE soul = :soul AND id = :id", soul=row["soul"], id=row["about"]
