@@ -285,7 +285,7 @@ async def test_a_tool_is_never_approved_by_an_admin(soul: Thinker) -> None:
     assert row is not None
     with pytest.raises(StoreError, match="only those who were asked"):
         await agenda(soul).approve(row["id"], again)
-    with pytest.raises(StoreError, match="no question"):
+    with pytest.raises(StoreError, match="no proposal"):
         await agenda(soul).approve("nothing", again)
 
 
