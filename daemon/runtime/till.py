@@ -179,9 +179,8 @@ class Till:
 
 def _tick_budget_met(wanted: WantedCall, until_ms: int) -> TickBudgetMet:
     tick = wanted.tick or NO_TICKS
-    alone = wanted.tokens > min(tick.tokens_hour, tick.tokens_day) or wanted.nano > nano_of_cap(
-        tick.usd_day, background=False
-    )
+    most = nano_of_cap(tick.usd_day, background=False)
+    alone = wanted.nano > most or wanted.tokens > min(tick.tokens_hour, tick.tokens_day)
     what = "is too small for this one alone" if alone else "is used up"
     return TickBudgetMet(
         f"the budget for unasked thoughts {what}: it may take {wanted.tokens:,} tokens",

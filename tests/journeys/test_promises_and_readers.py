@@ -31,6 +31,14 @@ async def known_in_private(house: House) -> None:
     await house.answered("Ada", str(room["id"]), "@soul hello there")
 
 
+async def promised_in_thread(house: House) -> str:
+    """Ada is promised something in a thread of a public channel; gives the channel's id."""
+    room = str((await house.people.add_channel("works", members=["Ada", "Ben"]))["id"])
+    house.model.replies.append(thought("I will look.", goal_updates=[promising("import")]))
+    assert "I'll come back" in await house.answered("Ada", room, "@soul the import, please")
+    return room
+
+
 async def held(house: House) -> list[tuple[str, int, bool]]:
     """Each goal with its words, whether it is a promise, and whether that is kept."""
     rows = await house.rows("SELECT goal, follow_up, kept_ms IS NOT NULL AS kept FROM goals ORDER BY seq")
@@ -75,9 +83,7 @@ async def private_and_public_again(house: House) -> None:
 async def test_in_a_thread_the_house_keeps_it_where_others_read_by_then(
     thinker: House, change: Callable[[House], Awaitable[None]]
 ) -> None:
-    room = str((await thinker.people.add_channel("works", members=["Ada", "Ben"]))["id"])
-    thinker.model.replies.append(thought("I will look.", goal_updates=[promising("import")]))
-    assert "I'll come back" in await thinker.answered("Ada", room, "@soul the import, please")
+    room = await promised_in_thread(thinker)
     await change(thinker)
     await thinker.acknowledged()
     thinker.model.default = thought("Here it is.", inner_speech="it came")
@@ -101,9 +107,7 @@ async def test_it_waits_a_minute_while_slack_does_not_say_in_which_private_rooms
 
 
 async def test_in_a_thread_it_waits_a_minute_while_slack_does_not_say_who_reads(thinker: House) -> None:
-    room = str((await thinker.people.add_channel("works", members=["Ada", "Ben"]))["id"])
-    thinker.model.replies.append(thought("I will look.", goal_updates=[promising("import")]))
-    await thinker.answered("Ada", room, "@soul the import, please")
+    room = await promised_in_thread(thinker)
     await thinker.people.fault("conversations.members", status=503, times=1_000)
     before = await posts(thinker)
     thinker.model.replies.append(thought("It ran.", inner_speech="it ran"))

@@ -44,7 +44,7 @@ class _End:
     """
 
     message: InboxMessage
-    skipped: Skipped | str
+    skipped: str
     thought: str
     too_large: bool
 
