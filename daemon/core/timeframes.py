@@ -62,8 +62,15 @@ _PARTS_OF_DAY: Final = {
     **dict.fromkeys(("noon", "midday", "lunch", "mittag"), (12, 0)),
     **dict.fromkeys(("afternoon", "nachmittag"), (15, 0)),
     **dict.fromkeys(("evening", "tonight", "night", "abend"), (18, 0)),
-    **dict.fromkeys(("end of day", "eod", "close of business", "tagesende", "feierabend"), (17, 0)),
+    "end of day": (17, 0),
 }
+_OVER: Final = (  # until when a part of a day is waited for
+    (re.compile(r"\b(?:morning|vormittag|früh)\b"), "12:00"),
+    (re.compile(r"\b(?:afternoon|nachmittag)\b"), "18:00"),
+    (re.compile(r"\b(?:evening|night|abend)\b"), "23:59"),
+)
+_FRIDAY: Final = _WEEKDAYS["friday"]
+_SUNDAY: Final = _WEEKDAYS["sunday"]
 _NAMES: Final = "|".join(sorted({*_NEAR, *_WEEKDAYS} - {"day", "tages"}, key=len, reverse=True))
 _DAY_FIRST: Final = re.compile(rf"(?P<day>{_NAMES})(?: (?P<time>.+))?")
 _TIME_FIRST: Final = re.compile(rf"(?P<time>.+?) (?:on |am )?(?P<day>{_NAMES})")
@@ -73,7 +80,18 @@ _ALONE: Final = re.compile(
     r"(?:(?:at|by|before|until|till|around|about|in the|um|gegen|bis|zum|am|vor|ab|spätestens) )*(?P<time>.+)"
 )
 _CLOCK: Final = re.compile(r"[0-9]{1,2}(?::[0-9]{2}(?: ?(?:am|pm|uhr))?|(?:\.[0-9]{2})? ?(?:am|pm|uhr))")
-_THIS: Final = re.compile(r"\bthis (?=(?:morning|afternoon|evening)$)")
+_THIS: Final = re.compile(r"\bthis (?=(?:morning|afternoon)$)")
+_MEANT: Final = tuple(
+    (re.compile(rf"(?<!\S)(?:{said})$"), meant)
+    for said, meant in (
+        ("later today|heute noch|noch heute", "today"),
+        ("this evening", "tonight"),
+        ("end of (?:the day|today)|eod|close of business|cob|ende des tages|tagesende|feierabend", "end of day"),
+        ("(?:end of (?:the |this )?|this )week|ende (?:der|dieser) woche|diese woche", "end of week"),
+        ("(?:end of (?:the |this )?|this )month|ende (?:des|dieses) monats|monatsende|diesen monat", "end of month"),
+    )
+)
+_END: Final = re.compile(r"end of (?P<span>day|week|month)")
 _NOON_MARKS: Final = re.compile(r"\b([ap])\.m\b\.?")
 _MIDNIGHT: Final = ("midnight", "mitternacht", "24 uhr", "24:00", "24:00 uhr")
 _HALF: Final = re.compile(r"(?:(?:a )?half(?: an)?|½|1/2|(?:eine[rn]? )?halben?) (?:hour|stunde)")
@@ -97,9 +115,12 @@ class Timeframe:
 def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
     """What a timeframe means, such as "in 2h", "next 10 seconds", "by Friday" or "next few exchanges" (three).
 
-    A day ends at midnight in `zone`, an IANA name, or in UTC. What can't be read means a day from now.
+    A day, a week and a month end at midnight in `zone`, an IANA name, or in UTC, a morning at noon. What can't be read
+    means a day from now.
     """
-    words = _NOON_MARKS.sub(r"\1m", " ".join(text.casefold().strip(" .!").split()))
+    words = _meant(" ".join(text.casefold().strip(" .!").split()))
+    for part, over in _OVER:
+        words = part.sub(over, words)
     if (number := _exchanges(words)) is not None:
         return Timeframe(now_ms + EXCHANGES_LAST_MS, number)
     found = _read(words, now_ms, zone)
@@ -110,14 +131,14 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
     """The time (ms, UTC) for which something is to be done, such as "in 2h", "tomorrow 9:00" or "Friday afternoon".
 
     Besides what `when` reads, a day may be named, in `zone` or UTC: alone it means noon, or an hour from now once that
-    is over today. A time or a part of a day alone ("by 5pm", "gegen Mittag") is the next one to come. Raises
-    ValueError, InThePast and TooFarAhead as `when` does.
+    is over today. A time or a part of a day alone ("by 5pm", "gegen Mittag") is the next one to come; the end of a day
+    is at five, that of a week on Friday. Raises ValueError, InThePast and TooFarAhead as `when` does.
     """
     spoken = _COMMA_IN_HOURS.sub(".", text.casefold()).replace(",", " ").strip(" .!")
-    words = _THIS.sub("today ", _NOON_MARKS.sub(r"\1m", " ".join(spoken.split())))
+    words = _THIS.sub("today ", _meant(" ".join(spoken.split())))
     bare = words
     while bare:
-        for read in (_soon, _half_hours, _time_on_day, _span):
+        for read in (_soon, _half_hours, _end_of_work, _time_on_day, _span):
             if (found := read(bare, now_ms, zone)) is not None:
                 return found
         if not _LEADING.match(bare):
@@ -126,6 +147,14 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
     if (found := _next_on_clock(words, now_ms, zone)) is not None:
         return found
     return when(words.removeprefix("by "), now_ms, zone or "UTC")
+
+
+def _meant(words: str) -> str:
+    """The same in fewer ways to say it, such as "by end of week" for "by the end of this week", too."""
+    words = _NOON_MARKS.sub(r"\1m", words)
+    for said, meant in _MEANT:
+        words = said.sub(meant, words)
+    return words
 
 
 def _exchanges(words: str) -> int | None:
@@ -146,10 +175,10 @@ def _read(words: str, now_ms: int, zone: str) -> int | None:
     """The moment that is meant, tried with fewer and fewer of the words that lead to it."""
     whole = words
     while words:
-        for read in (_soon, _half_hours, _day, _span):
-            if (found := read(words, now_ms, zone)) is not None:
-                return found
         try:
+            for read in (_soon, _half_hours, _day, _time_on_day, _span):
+                if (found := read(words, now_ms, zone)) is not None:
+                    return found
             return when(words, now_ms, zone or "UTC")
         except ValueError:
             pass
@@ -200,17 +229,44 @@ def _span(words: str, now_ms: int, _zone: str) -> int | None:
 
 
 def _day(words: str, now_ms: int, zone: str) -> int | None:
-    """The end of a day that is named."""
+    """The end of a day that is named, or of this week or month."""
     there = zone_of(zone) or dt.UTC
-    today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
+    last = today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
     if words in _NEAR:
-        ahead = _NEAR[words]
+        last += dt.timedelta(days=_NEAR[words])
     elif words in _WEEKDAYS:
-        ahead = (_WEEKDAYS[words] - today.weekday()) % 7
+        last += dt.timedelta(days=(_WEEKDAYS[words] - today.weekday()) % 7)
+    elif end := _END.fullmatch(words):
+        last = _last_day(end["span"], today, _SUNDAY)
     else:
         return None
-    midnight = dt.datetime.combine(today + dt.timedelta(days=ahead + 1), dt.time(), there)
+    midnight = dt.datetime.combine(last + dt.timedelta(days=1), dt.time(), there)
     return int(midnight.timestamp() * 1000)
+
+
+def _end_of_work(words: str, now_ms: int, zone: str) -> int | None:
+    """The end of this day, week or month at work; of the next week or month once that is over, of today in an hour."""
+    if (end := _END.fullmatch(words)) is None:
+        return None
+    span = end["span"]
+    if span == "day":
+        return _on_day("today", _PARTS_OF_DAY["end of day"], now_ms, zone, alone=True)
+    there = zone_of(zone) or dt.UTC
+    today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
+    five = dt.time(*_PARTS_OF_DAY["end of day"])
+    at = dt.datetime.combine(_last_day(span, today, _FRIDAY), five, there)
+    if at.timestamp() * 1000 <= now_ms:
+        at = dt.datetime.combine(_last_day(span, at.date() + dt.timedelta(days=1), _FRIDAY), five, there)
+    return int(at.timestamp() * 1000)
+
+
+def _last_day(span: str, today: dt.date, weekday: int) -> dt.date:
+    """The last day of a day, a week that ends on `weekday`, or a month."""
+    if span == "week":
+        return today + dt.timedelta(days=(weekday - today.weekday()) % 7)
+    if span == "month":
+        return (today.replace(day=1) + dt.timedelta(days=32)).replace(day=1) - dt.timedelta(days=1)
+    return today
 
 
 def _time_on_day(words: str, now_ms: int, zone: str) -> int | None:

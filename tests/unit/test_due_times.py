@@ -86,6 +86,48 @@ def test_a_time_of_day_alone_is_the_next_one_on_the_clock_of_the_person(said: st
 
 
 @pytest.mark.parametrize(
+    ("said", "due"),
+    [
+        ("by end of day", "26 16:00"),
+        ("by the end of the day", "26 16:00"),
+        ("end of today", "26 16:00"),
+        ("by EOD", "26 16:00"),
+        ("bis zum Ende des Tages", "26 16:00"),
+        ("bis Feierabend", "26 16:00"),
+        ("later today", "26 15:30"),
+        ("heute noch", "26 15:30"),
+        ("tomorrow EOD", "27 16:00"),
+        ("by end of day Friday", "27 16:00"),
+        ("by the end of the week", "27 16:00"),
+        ("this week", "27 16:00"),
+        ("bis Ende der Woche", "27 16:00"),
+        ("by end of month", "30 16:00"),
+        ("Monatsende", "30 16:00"),
+    ],
+)
+def test_a_day_a_week_and_a_month_end_with_the_work(said: str, due: str) -> None:
+    assert f"{datetime.fromtimestamp(due_time(said, NOW, BERLIN) / 1000, UTC):%d %H:%M}" == due
+
+
+@pytest.mark.parametrize(
+    ("now", "said", "due"),
+    [
+        ("2026-11-26T17:00", "by end of day", "2026-11-26 18:00"),
+        ("2026-11-26T17:00", "this evening", "2026-11-26 18:00"),
+        ("2026-11-27T16:00", "by end of week", "2026-12-04 16:00"),
+        ("2026-11-28T10:00", "this week", "2026-12-04 16:00"),
+        ("2026-11-30T17:00", "by end of month", "2026-12-31 16:00"),
+        ("2027-02-01T09:00", "by end of month", "2027-02-28 16:00"),
+    ],
+)
+def test_where_the_work_is_over_the_next_end_is_meant_and_of_today_an_hour_from_now(
+    now: str, said: str, due: str
+) -> None:
+    now_ms = int(datetime.fromisoformat(now).replace(tzinfo=UTC).timestamp() * 1000)
+    assert f"{datetime.fromtimestamp(due_time(said, now_ms, BERLIN) / 1000, UTC):%Y-%m-%d %H:%M}" == due
+
+
+@pytest.mark.parametrize(
     ("said", "minutes"),
     [
         ("in half an hour", 30),
