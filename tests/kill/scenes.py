@@ -28,6 +28,7 @@ _POSTED = """
     """
 _SETTLED = f"""
     SELECT {_POSTED} AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('ready', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM session_titles WHERE state = 'due')
     AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle')
     """
 _DORMANT = f"{_SETTLED} AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND process = 'dormant')"
@@ -57,6 +58,7 @@ class Scene:
 SCENES: Final = (
     Scene("plain", (("please", _SETTLED),)),
     Scene("streamed", (("please", _SETTLED),), pace=0.01),
+    Scene("titled", (("please", _SETTLED),), pace=0.01, person="U0ADA"),  # only a reply that streams opens its session
     Scene("silent", (("please", _DORMANT),), person="U0BEN"),
     Scene("reminded", (("please remind me", _SETTLED),), person="U0BEN"),
     Scene(

@@ -15,7 +15,7 @@ from tests.kill.scenes import places, played, trials
 from tests.kill.verdict import count, judge, until_settled
 
 KILLS = EVENTS = chance.tries(100, 300)
-_TRIES = 5  # a daemon may pass a point by chance only
+_TRIES = 3  # a daemon may pass a point by chance only
 _NAMED = {
     *("Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after", "WorkerStore._move_all@after"),
     *("Learning.revise@before", "SoulStates.revise@after", "Turns.summarize@before", "Jobs.give_up@before"),
