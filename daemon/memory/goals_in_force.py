@@ -20,5 +20,8 @@ It is none whose post came to nothing or was taken back.
 OWED: Final = f"{PROMISED} AND said_in <> ''"
 """A condition in SQL: the goal is a promise of which its person was to read, and no words have ended it."""
 
+WITHOUT_WORDS: Final = "goal = '', same_words = '', why = '', changed_by = ''"
+"""What an owed promise becomes in SQL whose words may be held no longer: the house keeps it without them."""
+
 STILL_DUE: Final = f"due_ms <= :now AND (({OWED}) OR ({IN_FORCE}))"
 """A condition in SQL: the goal is worth a thought at the moment `now`; one that is stale leaves the prompts as well."""

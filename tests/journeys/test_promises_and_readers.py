@@ -152,6 +152,17 @@ async def test_when_the_words_it_rests_on_are_edited_it_is_kept_without_them(thi
     assert await held(thinker) == []
 
 
+async def test_when_a_person_whom_its_words_name_is_forgotten_it_is_kept_without_them(thinker: House) -> None:
+    thinker.model.replies.append(thought("Hello."))
+    await thinker.answered("Ada", "dm", "hello there")
+    await promised(thinker, "ask U0ADA", person="Ben")
+    await thinker.answered("Ada", "dm", "forget me")
+    assert (await thinker.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    assert await held(thinker) == [("", 1, False)]
+    thinker.model.default = thought(None, inner_speech="nothing")
+    await said_after(thinker, 2 * HOUR + 1, WORDLESS, "D0BEN")
+
+
 async def test_what_a_reply_that_is_taken_back_promised_is_promised_no_more(thinker: House) -> None:
     await promised(thinker, "import")
     post = await thinker.reply("D0ADA", "I'll come back")

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.emptied_posts import end_emptied, posts_waiting
+from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
 from daemon.memory.knowledge.forgetting import forget_guesses_made_in, forget_heard
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
@@ -299,6 +300,13 @@ _DELETED: Final = (
         """,
     ),
     ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
+    (  # another has read that words will come
+        "goals",
+        f"""
+        UPDATE goals SET {WITHOUT_WORDS}
+        WHERE instr(goal, :person) > 0 AND workspace = :workspace AND behalf <> :person AND {OWED}
+        """,  # noqa: S608 - constants
+    ),
     ("goals", "DELETE FROM goals WHERE instr(goal, :person) > 0 AND workspace = :workspace"),
     ("goals", "UPDATE goals SET why = '', changed_by = '' WHERE instr(why, :person) > 0 AND workspace = :workspace"),
     *(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from daemon.memory.database import Transaction
-from daemon.memory.goals_in_force import OWED
+from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
 from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.stream.changed_words import note_changed
 
@@ -46,7 +46,7 @@ _MADE: Final = (
       CROSS JOIN intentions i ON i.id > t.value || '-i' AND i.id < t.value || '-j')
     """,
     f"""
-    UPDATE goals SET goal = '', same_words = '', why = '', changed_by = ''
+    UPDATE goals SET {WITHOUT_WORDS}
     WHERE thought IN (SELECT value FROM json_each(:ids)) AND {OWED}
     """,  # noqa: S608 - a constant; its person has read that words will come
     f"DELETE FROM goals WHERE thought IN (SELECT value FROM json_each(:ids)) AND NOT ({OWED})",  # noqa: S608 - a constant
