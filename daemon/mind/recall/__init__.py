@@ -89,10 +89,10 @@ def recall(
     memory = with_sensed(memory, known.at_hand.sensed, known.thoughts, soul, perception.zone)
     memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
     memory = with_people(memory, soul, *known.people.values(), workspace=where.workspace)
-    memory = with_documents(memory, soul, known.at_hand.documents)
+    memory = with_documents(memory, soul, known.at_hand.documents, now_ms)
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, known.thread, where)
-    if whole := thoughts_in_mind(known.thoughts):
+    if whole := thoughts_in_mind(known.thoughts, now_ms):
         memory = with_thoughts(memory, whole, known.journal, known.thoughts.ids)
     else:
         memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers), known.journal)
