@@ -87,6 +87,18 @@ def test_status_levels_and_invitations_are_those_of_the_time_of_the_workspace(pa
     assert made["due_ms"] > least
 
 
+@pytest.mark.usefixtures("moved")
+def test_how_long_a_proposal_waits_is_counted_by_the_time_of_the_workspace(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
+            " state, expires_ms, created_ms)"
+            " VALUES ('TH_1-x', ?, 'minoan', 'T1', 1, 'mind.values', '{}', '[]', 'dm:D1', 'waiting', ?, ?)",
+            (CONVERSATION, TODAY + 2 * WEEK_MS, SystemClock().now_ms()),
+        )
+    assert "TH_1-x  waiting  7 d" in printed("approvals", "list")
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/api/", "https://slack.com/api/"])
 def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so(
     monkeypatch: pytest.MonkeyPatch, address: str
