@@ -94,7 +94,7 @@ def test_how_long_a_proposal_waits_is_counted_by_the_time_of_the_workspace(path:
             "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
             " state, expires_ms, created_ms)"
             " VALUES ('TH_1-x', ?, 'minoan', 'T1', 1, 'mind.values', '{}', '[]', 'dm:D1', 'waiting', ?, ?)",
-            (CONVERSATION, TODAY + 2 * WEEK_MS, SystemClock().now_ms()),
+            (CONVERSATION, TODAY + 2 * WEEK_MS, SystemClock().now_ms() - HOUR_MS),
         )
     assert "TH_1-x  waiting  7 d" in printed("approvals", "list")
 
