@@ -21,7 +21,7 @@ def span_in_words(seconds: float, *, units: int = 1) -> str:
     return " and ".join(parts[:units]) if parts else f"{max(0.0, seconds):.1f} seconds"
 
 
-def long_ago(when_ms: int, now_ms: int) -> str:
-    """How long ago a moment was, such as "12 days ago"; empty for what is less than a day ago. Times in ms, UTC."""
+def dated(words: str, when_ms: int, now_ms: int) -> str:
+    """Words, and how long ago they were said where that is a day or more: "calm (12 days ago)". Times in ms, UTC."""
     seconds = (now_ms - when_ms) / 1000
-    return f"{span_in_words(seconds)} ago" if seconds >= _DAY_S else ""
+    return f"{words} ({span_in_words(seconds)} ago)" if words and seconds >= _DAY_S else words

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.lineage import saw
-from daemon.core.spans import long_ago
+from daemon.core.spans import dated
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.documents import HeldPart, MindDocument
 from daemon.memory.mind.documents_at_hand import Documents
@@ -113,8 +113,7 @@ def _of(documents: Documents, document: MindDocument) -> list[HeldPart]:
 
 def _dated(one: HeldPart, now_ms: int) -> str:
     """The words of a part; what was said months ago is not told as if it were said today."""
-    ago = long_ago(one.at_ms, now_ms)
-    return f"{one.words} ({ago})" if ago else one.words
+    return dated(one.words, one.at_ms, now_ms)
 
 
 def _attributes(held: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from daemon.core.spans import long_ago
+from daemon.core.spans import dated
 from daemon.core.text import shortened
 from daemon.memory.stream.effects import BY_AUTHORITY
 from daemon.memory.stream.reading import KeptThought, LastThoughts
@@ -54,7 +54,11 @@ def thoughts_in_mind(thoughts: LastThoughts, now_ms: int) -> tuple[str, ...]:
 
     Those of another day say how old they are; of the last one here the prompt says so beside the time.
     """
-    recent = [_in_short(one, held, now_ms) for one in thoughts.recent if (held := held_in(one)) is not None]
+    recent = [
+        dated(shortened(held.inner_speech, _SHORTEST), one.at_ms, now_ms)
+        for one in thoughts.recent
+        if (held := held_in(one)) is not None
+    ]
     previous = held_in(thoughts.previous)
     texts = [*recent, "" if previous is None else _whole(previous)]
     came = (_line("Without effect", "; ".join(left_out(thoughts.previous))), *settled_lines(thoughts))
@@ -72,11 +76,6 @@ def focus_of(thoughts: LastThoughts) -> str:
     sought = [one for one in (held_in(thoughts.previous), allowed_of(thoughts)) if one is not None]
     focus = (words for one in sought for words in one.attention.focus_on)
     return " ".join((*focus, *(op.query for one in sought for op in one.memory_ops if op.query)))
-
-
-def _in_short(kept: KeptThought, held: CognitiveOutput, now_ms: int) -> str:
-    words, ago = shortened(held.inner_speech, _SHORTEST), long_ago(kept.at_ms, now_ms)
-    return f"{words} ({ago})" if words and ago else words
 
 
 def _whole(thought: CognitiveOutput) -> str:
