@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_agenda
 from daemon.cli.mind_documents import values_of_each
 from daemon.cli.options import json_option, limit_option, state_option
@@ -41,7 +42,8 @@ def command() -> None:
 @json_option
 def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None:
     """List the newest requests, the users asked and who decided."""
-    found = with_agenda(lambda agenda: agenda.approvals(state, limit))
+    clock = daemons_clock(load_settings())
+    found = with_agenda(lambda agenda: agenda.approvals(state, limit), clock)
     shown = found if arguments else tuple(replace(one, arguments={}) for one in found)
     show_rows(
         shown,
@@ -51,6 +53,7 @@ def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None
             *(", ".join(one.asked), one.decided_by, one.conversation),
         ),
         as_json=as_json,
+        now_ms=clock.now_ms(),
     )
     if arguments and not as_json:
         for one in found:

@@ -15,9 +15,9 @@ from daemon.cli.checks.service import whose_settings
 from daemon.cli.checks.slack import slack
 from daemon.cli.checks.tools import tools
 from daemon.cli.checks.vectors import vectors
+from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.output import say, say_json
 from daemon.core.alarms import DISK
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.telemetry.redaction import Redactor
 
@@ -72,7 +72,7 @@ def examine(*, offline: bool) -> list[Finding]:
     if settings is None:
         return [*findings, skip("other checks", "they need correct settings")]
     findings += [*whose_settings(), *data_folder(settings), *http_api(settings)]
-    findings += memory(settings, SystemClock())
+    findings += memory(settings, daemons_clock(settings))
     findings += vectors(settings, offline=offline)
     findings += [
         *souls(settings),

@@ -27,13 +27,18 @@ def say_json(value: object) -> None:
 
 
 def show_rows(
-    rows: Sequence[Row], header: Sequence[str], cells: Callable[[Row, int], Sequence[object]], *, as_json: bool
+    rows: Sequence[Row],
+    header: Sequence[str],
+    cells: Callable[[Row, int], Sequence[object]],
+    *,
+    as_json: bool,
+    now_ms: int | None = None,
 ) -> None:
-    """Print rows as JSON, or as a table; `cells` gives a row's cells at a time in ms."""
+    """Print rows as JSON, or as a table; `cells` gives a row's cells at a time in ms, the machine's unless given."""
     if as_json:
         say_json(rows)
     else:
-        now = SystemClock().now_ms()
+        now = SystemClock().now_ms() if now_ms is None else now_ms
         table(header, [[str(cell) for cell in cells(row, now)] for row in rows])
 
 

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-_SIZES: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_DAY_S: Final = 86_400
+_SIZES: Final = ((_DAY_S, "day"), (3_600, "hour"), (60, "minute"))
 
 
 def span_in_words(seconds: float, *, units: int = 1) -> str:
@@ -18,3 +19,9 @@ def span_in_words(seconds: float, *, units: int = 1) -> str:
         elif parts:
             break
     return " and ".join(parts[:units]) if parts else f"{max(0.0, seconds):.1f} seconds"
+
+
+def dated(words: str, when_ms: int, now_ms: int) -> str:
+    """Words, and how long ago they were said where that is a day or more: "calm (12 days ago)". Times in ms, UTC."""
+    seconds = (now_ms - when_ms) / 1000
+    return f"{words} ({span_in_words(seconds)} ago)" if words and seconds >= _DAY_S else words

@@ -64,7 +64,8 @@ async def look_again(context: ProcessContext, thought: Considered, used: ToolsUs
     memory = with_results(await context.cycle.look_again(memory, sought), used)
     private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
     just_now = Memory(Role.USER, private, name=JUST_THOUGHT, metadata=saw())
-    return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *memory.region(THOUGHTS))
+    before = (one for one in memory.region(THOUGHTS) if one.content != _LOOKED)  # it is told of the newest look alone
+    return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *before)
 
 
 def _as_said(output: CognitiveOutput, reply: str) -> CognitiveOutput:

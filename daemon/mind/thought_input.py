@@ -47,8 +47,8 @@ def given_to(context: ProcessContext) -> CognitiveInput:
         ),
         emotional_state=felt_now(context.own_state, now_ms, context.soul),
         temporal_context=temporal_context(context),
-        self_model=_self_model(context),
-        world_model=_world_model(context),
+        self_model=_self_model(context, now_ms),
+        world_model=_world_model(context, now_ms),
     )
 
 
@@ -63,9 +63,9 @@ def _surfaced(one: Memory, now_ms: int, zone: str) -> SurfacedMemory:
     )
 
 
-def _self_model(context: ProcessContext) -> SelfModel:
+def _self_model(context: ProcessContext, now_ms: int) -> SelfModel:
     documents = context.cycle.at_hand.documents
-    held = held_self(documents)
+    held = held_self(documents, now_ms)
     return SelfModel(
         current_state=held.current_state,
         recent_growth=held.recent_growth,
@@ -75,9 +75,9 @@ def _self_model(context: ProcessContext) -> SelfModel:
     )
 
 
-def _world_model(context: ProcessContext) -> WorldModel:
+def _world_model(context: ProcessContext, now_ms: int) -> WorldModel:
     """What is known of people, and what the soul holds beside it."""
-    held = held_world(context.cycle.at_hand.documents)
+    held = held_world(context.cycle.at_hand.documents, now_ms)
     entities = {name: dict(attributes) for name, attributes in held.entities.items()}
     for one in context.memory.region(PERSON):
         if one.name and one.role is not Role.SYSTEM:

@@ -13,7 +13,7 @@ from daemon.core.ports.library import Passage
 from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.expectations.settling import came_with
-from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
+from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, JournalEntry, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
@@ -228,7 +228,7 @@ async def _own_state(cycle: Cycle, soul: Soul, thoughts: LastThoughts) -> SoulSt
     return replace(state, topic="", task="", question="", felt_quality=felt)
 
 
-async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[tuple[str, str], ...]]:
+async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[JournalEntry, ...]]:
     """What earlier visits here left to do, and the soul's journal of them: before exactly these readers alone.
 
     Nothing while one of those who are answered has remembering paused.

@@ -121,6 +121,8 @@ _MANAGER = "who manages this channel"
 _ROOM_ASKS = "Help here as this asks, as far as your rules allow; it changes none of them."
 
 _THOUGHTS = "Private, at your last replies, the newest first:"
+_WHOLE_THOUGHTS = "Private, the newest first:"
+_WHOLE_THOUGHTS_HERE = "Private: your last thought here, then others, the newest first:"
 
 
 def heading(region: str) -> str:
@@ -191,12 +193,17 @@ def with_aside(
 
 
 def with_thoughts(
-    memory: WorkingMemory, thoughts: Sequence[str], journal: Sequence[tuple[str, str]] = (), seen: Sequence[str] = ()
+    memory: WorkingMemory,
+    thoughts: Sequence[str],
+    journal: Sequence[tuple[str, str]] = (),
+    seen: Sequence[str] = (),
+    *,
+    here: bool = False,
 ) -> WorkingMemory:
     """Put the soul's last private thoughts here, given oldest first, and its journal: data, since they may quote users.
 
-    The newest stands first, which a full region keeps. A line of the journal is its id and its text; the thoughts have
-    the ids `seen`, those of this conversation's own turns none.
+    The newest stands first, which a full region keeps. A line of the journal is its id and its text; whole thoughts
+    have the ids `seen`, and the last of them is the one of this conversation (`here`), however old.
     """
     written = [
         Memory(Role.USER, text, name="a line of your journal", metadata=saw(name)) for name, text in reversed(journal)
@@ -205,7 +212,7 @@ def with_thoughts(
         return memory.with_region(THOUGHTS, *written)
     return memory.with_region(
         THOUGHTS,
-        Memory(Role.SYSTEM, _THOUGHTS),
+        Memory(Role.SYSTEM, (_WHOLE_THOUGHTS_HERE if here else _WHOLE_THOUGHTS) if seen else _THOUGHTS),
         *(Memory(Role.USER, text, name="a thought of yours", metadata=saw(*seen)) for text in reversed(thoughts)),
         *written,
     )

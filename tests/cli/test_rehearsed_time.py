@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.local_slack.server import WorkspaceServer
+from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
 from tests.cli.services import move, workspace
 from tests.cli.stocked import CONVERSATION, one, opened, stock
@@ -85,6 +87,30 @@ def test_status_levels_and_invitations_are_those_of_the_time_of_the_workspace(pa
     assert channel["next_ms"] > least
     made = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
     assert made["due_ms"] > least
+
+
+@pytest.mark.usefixtures("moved")
+def test_how_long_a_proposal_waits_is_counted_by_the_time_of_the_workspace(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
+            " state, expires_ms, created_ms)"
+            " VALUES ('TH_1-x', ?, 'minoan', 'T1', 1, 'mind.values', '{}', '[]', 'dm:D1', 'waiting', ?, ?)",
+            (CONVERSATION, TODAY + 2 * WEEK_MS, SystemClock().now_ms() - HOUR_MS),
+        )
+    assert "TH_1-x  waiting  7 d" in printed("approvals", "list")
+
+
+@pytest.mark.usefixtures("moved")
+def test_doctor_sees_the_daemon_that_lives_by_the_time_of_the_workspace(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("DELETE FROM presence")
+        connection.execute(
+            "INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state)"
+            " VALUES (?, 'minoan', 'T1', 'slack', 'far', 7, '0.1.0', '3.53.4', ?, ?, 'connected')",
+            (str(replace(ProcessIdentity.current(), host="far")), TODAY, SystemClock().now_ms() + WEEK_MS - 5_000),
+        )
+    assert "minoan in T1 (process 7 on far) is connected" in call("doctor", "--offline").stdout
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/api/", "https://slack.com/api/"])

@@ -177,6 +177,16 @@ async def test_an_untouched_goal_is_shown_once_more_and_then_no_longer(thinker: 
     assert HEADING not in await asked(thinker, "and again")
 
 
+async def test_a_goal_that_is_set_again_with_a_time_is_due_by_that_time(thinker: House) -> None:
+    await asked(thinker, "the report, please", adding("send the report", due="in 2h"))
+    thinker.clock.turn(30 * DAY)
+    began = thinker.clock.now_ms()
+    await asked(thinker, "this month's, too", adding("Send the report.", due="in 3h"))
+    assert "your goal G1, due at " in await asked(thinker, "thanks")
+    (goal,) = await thinker.rows("SELECT due_ms, state FROM goals")
+    assert goal["due_ms"] - began >= 3 * 3_600_000
+
+
 async def test_one_that_answers_in_words_is_shown_its_goals_too(thinker: House) -> None:
     await asked(thinker, "go on", adding("the import"))
     thinker.clock.turn(15 * DAY)

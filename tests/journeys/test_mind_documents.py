@@ -10,7 +10,7 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.own_memory import KNOWN, content_of, files_with, shared_files
 from tests.journeys.souls import write_soul
-from tests.journeys.thinking import thought
+from tests.journeys.thinking import CANARY, thought
 
 HEADINGS = ("## What you hold to", "## What you hold about yourself", "## What you hold about your world")
 DAY = 86_400
@@ -78,6 +78,37 @@ async def test_what_it_holds_is_shown_to_the_next_thought_as_data_over_a_restart
     assert held.world_model.entities["import"] == {"state": "slow"}
     assert held.world_model.entities[(await thinker.one("SELECT part FROM mind_documents WHERE person <> ''"))["part"]]
     assert held.world_model.causal_beliefs == ("import causes delay",)
+
+
+async def test_what_it_held_and_thought_weeks_ago_says_how_long_ago_that_was(thinker: House) -> None:
+    told = {"current_state": "calm", "new_uncertainty": "is Ada well?", "recent_growth": "patience"}
+    said = world(("import", "state", "slow"), ("import", "causes", "delay"))
+    wrote = [{"type": "journal", "content": "a long day"}]
+    first = await thinker.say("Ada", "general", "@soul hello")
+    thinker.model.replies.append(
+        thought("I see.", inner_speech="They greet.", self_model_updates=told, memory_ops=wrote)
+    )
+    await thinker.reply("general")
+    await thinker.idle()
+    await asked(thinker, "@soul it is slow", room="general", person="Ben", world_model_updates=said)
+    await asked(thinker, "@soul and now?", room="general", person="Ben")
+    assert "ago)" not in await asked(thinker, "@soul today", room="general", person="Ben")
+    thinker.clock.turn(40 * DAY)
+    prompt = await asked(thinker, "@soul any news?", room="general", self_model_updates={"current_state": "glad"})
+    for words in ("How you are: calm", "Unsure of: is Ada well?", "Learned: patience", "import: state: slow"):
+        assert f"{words} (40 days ago)" in prompt
+    assert "import causes delay (40 days ago)" in prompt
+    assert f"{CANARY} (40 days ago)\n</note-" in prompt
+    assert (await given(thinker)).self_model.uncertainties == ("is Ada well? (40 days ago)",)
+    assert "Private, the newest first:\n" in prompt
+    assert "a long day (40 days ago)\n</note-" in prompt
+    later = await asked(thinker, "@soul thanks", room="general")
+    assert "How you are: glad\n" in later
+    thinker.model.replies.append(thought("I see."))
+    await thinker.answered("Ada", "general", "hello again", thread=first)
+    here = shown(thinker.prompts[-1])
+    assert "Private: your last thought here, then others, the newest first:\n" in here
+    assert here.index("They greet.") < here.index(CANARY)
 
 
 async def test_two_audiences_never_mix(thinker: House) -> None:

@@ -126,6 +126,32 @@ async def test_without_a_budget_no_model_is_asked_and_the_reason_is_on_record(em
     assert not await empty_house.rows("SELECT 1 FROM reservations")
 
 
+@pytest.mark.parametrize("days", [0, 2])
+async def test_a_surprise_that_waits_for_the_budget_is_dropped_once_it_is_seen_or_a_day_old(
+    empty_house: House, days: int
+) -> None:
+    more = 'mind = "cycle"\nsubprocesses = []\n'
+    write_soul(empty_house.settings.home, more=f"{more}\n[cycle]\ntokens_hour = 100\n")
+    await empty_house.start(**ALONE)
+    held = expecting("Ada says that the import works", 0.9, "in 2h", kind="mention", words=["works"])
+    await spoken_to(empty_house, "let us see", predictions=[held])
+    await after(empty_house, 2 * HOUR + 5, 1)
+    if not days:
+        await spoken_to(empty_house, "well?")
+        assert "## What came otherwise than you expected" in shown(empty_house.prompts[-1])
+    calls = len(empty_house.prompts)
+    write_soul(empty_house.settings.home, more=more)
+    await empty_house.stop()
+    empty_house.clock.turn(HOUR + days * DAY)
+    await empty_house.start(**ALONE)
+
+    async def none_waits() -> bool:
+        return not await empty_house.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL OR inbox <> ''")
+
+    await empty_house.when(none_waits)
+    assert (len(empty_house.prompts), await counted(empty_house)) == (calls, {"budget": 1})
+
+
 async def test_one_talk_that_fits_no_budget_keeps_no_other_from_being_thought_about(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(**ALONE | {"cycle_tokens_hour": 11_500})

@@ -202,6 +202,16 @@ async def test_it_may_look_into_its_memory_and_think_again_before_a_word_is_said
     assert rows[-1]["previous"] == rows[-2]["id"]
 
 
+async def test_a_second_look_is_told_of_once_and_keeps_earlier_thoughts_in_mind(thinker: House) -> None:
+    thinker.model.replies.append(thought("Hello.", inner_speech="They keep bees, and greet me kindly."))
+    await thinker.answered("Ada", "dm", "hello")
+    thinker.model.replies.extend([looking("bees"), looking("hives"), thought("There are three.")])
+    assert await thinker.answered("Ada", "dm", "how many are there?") == "There are three."
+    prompt = thinker.last_prompt()
+    assert prompt.count("A moment ago you thought the first of these") == 1
+    assert prompt.index("I look for hives.") < prompt.index("I look for bees.") < prompt.index("greet me kindly")
+
+
 async def test_one_that_looks_for_ever_answers_in_words(thinker: House) -> None:
     thinker.model.replies.extend([looking("bees"), looking("hives"), looking("honey"), looking("wax")])
     assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"

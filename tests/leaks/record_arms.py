@@ -128,7 +128,7 @@ class Visits(Arm):
         shown = [await super().reached(asked)]
         if asked.readers.members_only:
             shown.append(str(await self._episodes.in_mind(asked.where, asked.readers.audience)))
-            shown += [text for _, text in await self._episodes.journal(asked.where, asked.readers, 100)]
+            shown += [one.text for one in await self._episodes.journal(asked.where, asked.readers, 100)]
         return "\n".join(shown)
 
 

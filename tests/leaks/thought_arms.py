@@ -83,4 +83,4 @@ class NotedAlone(Arm):
     async def _journal(self, asked: AskedThere) -> dict[str, str]:
         if not asked.readers.members_only:
             return {}
-        return dict(await self._episodes.journal(asked.where, asked.readers, _ALL))
+        return {one.id: one.text for one in await self._episodes.journal(asked.where, asked.readers, _ALL)}

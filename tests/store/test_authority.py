@@ -147,7 +147,7 @@ async def test_what_an_admin_allows_takes_effect_at_once_and_is_perceived_once(s
     last = await soul.last(OPEN, EVERYBODY)
     (line,) = settled_lines(last)
     assert line.startswith("Allowed by an admin: memory_ops")
-    assert line in thoughts_in_mind(last)[-1]
+    assert line in thoughts_in_mind(last, 0)[-1]
     await thinks(soul, replace(new_thought("I see"), saw_thoughts=last.ids))
     assert (await soul.last(OPEN, EVERYBODY)).settled == ()
     with pytest.raises(StoreError, match="used already"):

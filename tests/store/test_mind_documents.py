@@ -195,6 +195,30 @@ async def test_an_audience_has_fifty_entities_of_eight_attributes_and_names_keep
     assert elsewhere == ({"world_model_updates": 1}, [])
 
 
+async def test_what_was_untouched_for_two_weeks_gives_way_to_what_is_new(holder: Holder) -> None:
+    for number in range(MOST_ENTITIES):
+        await holder.writes(WorldModelPatch({f"thing {number}": {"state": "new", "owner": "x"}}))
+    for number in range(5):
+        await holder.writes(SelfModelPatch(new_uncertainty=f"is it {number}?"))
+    await holder.writes(WorldModelPatch({"thing 3": {f"attribute {number}": "x" for number in range(6)}}))
+    more = SelfModelPatch(new_uncertainty="is it more?"), WorldModelPatch({"more": {"state": "x"}})
+    of_one = WorldModelPatch({"thing 3": {"colour": "red"}})
+    await holder.clock.advance(13 * 86_400)
+    await holder.writes(WorldModelPatch({"thing 0": {"state": "old"}}))
+    assert len((await holder.writes(*more, of_one))[1]) == 3, "all of it was said within two weeks"
+    await holder.clock.advance(86_400)
+    assert await holder.writes(*more, of_one) == ({"self_model_updates": 1, "world_model_updates": 2}, [])
+    held = (await holder.at_hand()).documents.held
+    things = {one.part for one in held if one.document is MindDocument.WORLD_MODEL}
+    assert things == {"more", *(f"thing {number}" for number in range(MOST_ENTITIES) if number != 1)}
+    assert {one.attribute for one in held if one.part == "thing 3"} == {
+        *("owner", "colour"),
+        *(f"attribute_{number}" for number in range(6)),
+    }
+    doubts = [one.words for one in held if one.part == "uncertainties"]
+    assert doubts == [*(f"is it {number}?" for number in range(1, 5)), "is it more?"]
+
+
 async def test_where_it_is_has_a_context_and_a_safety_and_nothing_else(holder: Holder) -> None:
     said = await holder.writes(world(environment__safety="high", Environment__mood="dark"))
     assert said == ({"world_model_updates": 1}, [("world_model_updates", "unknown")])

@@ -43,7 +43,7 @@ async def known(soul: Thinker, where: ConversationKey, readers: Readers) -> tupl
     """Whether the note surfaces there, and whether the line of the journal is in mind."""
     found = await Surfacing(soul.database, FakeClock()).search(where, readers, "when is the harvest in April", 5)
     journal = await Episodes(soul.database, FakeClock(), WORKER).journal(where, readers, 5)
-    return NOTE in [one.text for one in found], LINE in [text for _, text in journal]
+    return NOTE in [one.text for one in found], LINE in [one.text for one in journal]
 
 
 async def kept(soul: Thinker) -> list[str]:

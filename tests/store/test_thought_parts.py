@@ -52,7 +52,7 @@ async def test_parts_that_took_effect_are_counted_and_the_next_thought_hears_of_
     assert (asked.id, asked.conversation, asked.audience, asked.person) == (row["id"], DM, MINE.audience, "U1")
     last = await soul.last(DM, MINE)
     assert left_out(last.previous) == ("attention: too_long", "goal_updates: duplicate")
-    assert thoughts_in_mind(last) == (
+    assert thoughts_in_mind(last, 0) == (
         "hm\nYou said nothing aloud.\nWithout effect: attention: too_long; goal_updates: duplicate",
     )
 

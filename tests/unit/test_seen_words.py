@@ -143,9 +143,9 @@ BY_IDS: Mapping[str, tuple[Callable[[WorkingMemory], WorkingMemory], set[str]]] 
     GOALS: (lambda memory: with_goals(memory, AtHand((AIM,), intended=(MEANT,)), 0, ""), {"TH_6", "TH_7"}),
     EXPECTED: (lambda memory: with_expected(memory, Expected(open=(HOPED,)), WHO, 0, ""), {"TH_8"}),
     SURPRISES: (lambda memory: with_expected(memory, Expected(errors=(CAME,)), WHO, 0, ""), {"TH_9"}),
-    IDENTITY: (lambda memory: with_documents(memory, CYCLE, HELD), {"TH_5"}),
-    SELF_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD), {"TH_5"}),
-    WORLD_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD), {"TH_5"}),
+    IDENTITY: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
+    SELF_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
+    WORLD_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
     PERSON: (
         lambda memory: with_people(memory, WHO, (MODEL,), workspace=TEAM),
         {"sem_1", "sem_2", f"UM_{SOUL}/T1/U1/dm:D1"},

@@ -183,14 +183,11 @@ class Episodes(WorkerStore):
         )
         return int(row["at_ms"]) if row else 0
 
-    async def journal(self, conversation: ConversationKey, readers: Readers, most: int) -> tuple[tuple[str, str], ...]:
-        """The newest lines of the soul's journal for exactly these readers and their channel: each its id and words.
-
-        Oldest first.
-        """
+    async def journal(self, conversation: ConversationKey, readers: Readers, most: int) -> tuple[JournalEntry, ...]:
+        """The newest lines of the soul's journal for exactly these readers and their channel, oldest first."""
         heard, values = record_heard_by(readers, conversation)
 
-        async def unit(transaction: Transaction) -> tuple[tuple[str, str], ...]:
+        async def unit(transaction: Transaction) -> tuple[JournalEntry, ...]:
             found = await select(
                 transaction,
                 JournalEntry,
@@ -205,7 +202,7 @@ class Episodes(WorkerStore):
                 **values,
                 **self._worker.scope,
             )
-            return tuple((one.id, one.text) for one in reversed(found))
+            return tuple(reversed(found))
 
         return await self._database.read(unit)
 

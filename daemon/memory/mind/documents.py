@@ -4,12 +4,13 @@ A change adds a row. Of each part the newest row is in force, and all rows are i
 which a row came, the row goes, and the one before is in force again; triggers of the schema see to both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.tempo import STALE_AFTER_MS
 from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
@@ -97,6 +98,25 @@ async def add_part(transaction: Transaction, thought: StoredThought, new: NewPar
         until_ms=new.until_ms,
         newest=1,
     )
+
+
+async def make_room(
+    transaction: Transaction, thought: StoredThought, full: Collection[Sequence[HeldPart]]
+) -> Sequence[HeldPart] | None:
+    """Take out the one of these of which nothing was said for the longest; None where that was within two weeks.
+
+    Each is one thing in all its parts. So what a mind is full of for months doesn't keep it from anything new.
+    """
+    oldest = min(full, key=_said_last)
+    if _said_last(oldest) + STALE_AFTER_MS > thought.now:
+        return None
+    for one in oldest:
+        await add_part(transaction, thought, NewPart(one.document, one.part, attribute=one.attribute, act=DROP))
+    return oldest
+
+
+def _said_last(parts: Sequence[HeldPart]) -> int:
+    return max(one.at_ms for one in parts)
 
 
 async def parts_in_force(

@@ -49,7 +49,7 @@ class GoalChanges:
     """The changes of one thought; `refused` are the reasons why others of the same field can't take effect at all.
 
     A goal is changed only where the thought's readers may know of it. One that says the same as an open one that they
-    may know touches it. See `daemon.memory.thought_parts.ThoughtPart`.
+    may know touches it, and gives it its own time where it has one. See `daemon.memory.thought_parts.ThoughtPart`.
     """
 
     changes: tuple[GoalChange, ...]
@@ -178,7 +178,7 @@ async def _add(transaction: Transaction, change: GoalChange, thought: StoredThou
     where = thought.conversation
     for row in await the_same_goals(transaction, change.goal, thought):
         if came_before(row, where, thought.readers) and (not change.promised or _is_theirs(row, thought)):
-            refused = await _touch(transaction, row, thought)
+            refused = await _touch(transaction, row, thought, change if change.due_ms else None)
             if change.promised:
                 await promise(transaction, where, row["id"], thought.person, change.due_ms)
             return refused

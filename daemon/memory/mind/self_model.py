@@ -6,7 +6,15 @@ from typing import ClassVar, Final
 
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
-from daemon.memory.mind.documents import DROP, HeldPart, MindDocument, NewPart, add_part, parts_in_force
+from daemon.memory.mind.documents import (
+    DROP,
+    HeldPart,
+    MindDocument,
+    NewPart,
+    add_part,
+    make_room,
+    parts_in_force,
+)
 from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 MOST_UNCERTAINTIES: Final = 5
@@ -66,10 +74,11 @@ class SelfModelPatch:
         if not self.new_uncertainty:
             return None
         known_by = _known_by(self.new_uncertainty)
-        held = _doubts(await parts_in_force(transaction, thought, _MODEL))
-        if known_by in held:
+        held = [one for one in await parts_in_force(transaction, thought, _MODEL) if one.part == UNCERTAINTIES]
+        if known_by in _doubts(held):
             return "duplicate"
-        if len(held) >= MOST_UNCERTAINTIES:
+        full = len(held) >= MOST_UNCERTAINTIES
+        if full and await make_room(transaction, thought, [(one,) for one in held]) is None:
             return "too_many"
         await add_part(transaction, thought, NewPart(_MODEL, UNCERTAINTIES, self.new_uncertainty, attribute=known_by))
         return ""

@@ -3,14 +3,15 @@
 What lasts about a person is no part of it: that is learned from their own words, and stands among facts and notes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from daemon.core.timetable import MINUTE_MS
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
-from daemon.memory.mind.documents import HeldPart, MindDocument, NewPart, add_part, parts_in_force
+from daemon.memory.mind.documents import HeldPart, MindDocument, NewPart, add_part, make_room, parts_in_force
 from daemon.memory.mind.present import Present, is_known, present_there
 from daemon.memory.thought_parts import PartsTaken, StoredThought
 
@@ -50,9 +51,12 @@ class WorldModelPatch:
         for entity, attributes in self.said.items():
             for attribute, words in attributes.items():
                 new = await _part_of(transaction, thought, present, (entity, attribute, words))
-                why = new if isinstance(new, str) else _fits(new, held) if new is not None else ""
-                if why:
-                    refused.append(why)
+                if isinstance(new, NewPart) and (full := _in_its_way(new, held)):
+                    gone = await make_room(transaction, thought, full)
+                    held = [one for one in held if one not in (gone or ())]
+                    new = new if gone else "too_many"
+                if isinstance(new, str):
+                    refused.append(new)
                     continue
                 done += 1
                 if isinstance(new, NewPart):
@@ -89,16 +93,20 @@ def _under_its_name(new: NewPart, held: Iterable[HeldPart]) -> NewPart:
     )
 
 
-def _fits(new: NewPart, held: Iterable[HeldPart]) -> str:
-    """Why there is no room for it; empty where there is."""
+def _in_its_way(new: NewPart, held: Iterable[HeldPart]) -> Sequence[Sequence[HeldPart]]:
+    """The things of which one has to go before there is room for it; empty where there is."""
     if new.part == SURROUNDINGS:
-        return ""
+        return ()
     others = [one for one in held if one.part != SURROUNDINGS]
-    of_it = {one.attribute for one in others if _is_same(one, new)}
+    of_it = {one.attribute: one for one in others if _is_same(one, new)}
     if new.attribute in of_it:
-        return ""
-    full = len(of_it) >= MOST_ATTRIBUTES if of_it else len({one.part for one in others}) >= MOST_ENTITIES
-    return "too_many" if full else ""
+        return ()
+    if of_it:
+        return [(one,) for one in of_it.values()] if len(of_it) >= MOST_ATTRIBUTES else ()
+    entities = defaultdict[str, list[HeldPart]](list)
+    for one in others:
+        entities[one.part].append(one)
+    return tuple(entities.values()) if len(entities) >= MOST_ENTITIES else ()
 
 
 def _is_same(one: HeldPart, new: NewPart) -> bool:

@@ -1,4 +1,4 @@
-"""What a soul thinks about by itself beside its goals: a visit that ended, what came of its proposals, and answers.
+"""What a soul thinks about by itself beside its goals: surprises, a visit's end, what came of proposals, and answers.
 
 All are thought about within a day or never, and none where a thought has seen it already.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey
-from daemon.core.tempo import ANSWERED, LASTS_MS, PROPOSED, TickKind
+from daemon.core.tempo import ANSWERED, LASTS_MS, PROPOSED, SURPRISING, TickKind
 from daemon.memory.database import Transaction
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import conversation_columns
@@ -91,7 +91,7 @@ async def drop_what_is_over(transaction: Transaction, conversation: str, now: in
     rows = await transaction.rows(
         """
         SELECT seq, kind, about, noted_ms FROM ticks
-        WHERE conversation = :id AND due_ms <= :now AND kind IN ('visit_end', 'result')
+        WHERE conversation = :id AND due_ms <= :now AND kind IN ('surprise', 'visit_end', 'result')
         """,
         id=conversation,
         now=now,
@@ -111,6 +111,19 @@ async def _was_said_since(transaction: Transaction, conversation: str) -> bool:
     return row is not None and bool(row["said"])
 
 
+async def _was_surprised(transaction: Transaction, conversation: str) -> bool:
+    """Whether something came otherwise there that no thought was given, as while a tick waits for the budget."""
+    row = await transaction.one(
+        """
+        SELECT 1 FROM predictions WHERE conversation = :id AND shown = 0 AND state IN ('hit', 'miss')
+          AND surprise >= :surprising AND what <> '' LIMIT 1
+        """,
+        id=conversation,
+        surprising=SURPRISING,
+    )
+    return row is not None
+
+
 async def _was_decided(transaction: Transaction, conversation: str) -> bool:
     row = await transaction.one(
         f"""
@@ -127,6 +140,7 @@ async def _was_answered(transaction: Transaction, conversation: str) -> bool:
 
 
 _IS_NEW: Final = {
+    ("surprise", ""): _was_surprised,
     ("visit_end", ""): _was_said_since,
     ("result", PROPOSED): _was_decided,
     ("result", ANSWERED): _was_answered,

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from daemon.core.errors import LostLease
 from daemon.core.initiative import MOST_PROMISED, QuietHours
 from daemon.core.perception import ConversationKey
+from daemon.core.tempo import STALE_AFTER_MS
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, PROMISED
 from daemon.memory.knowledge.zones import zone_in
@@ -148,6 +149,25 @@ async def is_promised(transaction: Transaction, soul: str, name: str, now: int, 
         early=int(early),
     )
     return row is not None
+
+
+async def end_unheard(transaction: Transaction, soul: str, name: str, now: int) -> bool:
+    """Give up a promise of two weeks ago of which its person can't hear, since they are let in no more; gives whether.
+
+    Those who come back sooner hear of it.
+    """
+    ended = await transaction.rows(
+        f"""
+        UPDATE goals SET state = 'abandoned', closed_ms = :now, touched_ms = :now, why = '', changed_by = ''
+        WHERE soul = :soul AND id = :name AND {OWED} AND due_ms + {STALE_AFTER_MS} <= :now RETURNING goal
+        """,  # noqa: S608 - constants
+        soul=soul,
+        name=name,
+        now=now,
+    )
+    if ended and not ended[0]["goal"]:  # it was kept for its promise alone
+        await transaction.run("DELETE FROM goals WHERE soul = :soul AND id = :name", soul=soul, name=name)
+    return bool(ended)
 
 
 async def promised_here(transaction: Transaction, conversation: ConversationKey, person: str) -> Sequence[str]:

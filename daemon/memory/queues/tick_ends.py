@@ -14,7 +14,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.goals_in_force import STILL_DUE
 from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.next_tick import OWED_ALONE, SCOPE
-from daemon.memory.queues.promises import is_promised
+from daemon.memory.queues.promises import end_unheard, is_promised
 from daemon.memory.records import Dismissal, InboxMessage
 from daemon.memory.thought_readability import came_before
 
@@ -124,6 +124,8 @@ async def _pause(transaction: Transaction, row: sqlite3.Row, end: _End, now: int
         return min(LONGEST_PAUSE_MS, max(AGAIN_MS, 2 * int(row["pause_ms"])))
     if end.skipped in {"budget", "quiet"}:
         return AGAIN_MS if end.skipped == "budget" else 0
+    if end.skipped == "not_invited" and await end_unheard(transaction, row["soul"], row["about"], now):
+        return None
     goal = await transaction.one(
         f"SELECT 1 FROM goals WHERE soul = :soul AND id = :id AND {STILL_DUE}",  # noqa: S608 - a constant
         soul=row["soul"],

@@ -9,9 +9,10 @@ from daemon.core.lineage import saw
 from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports.channel import ThreadMessage
+from daemon.core.spans import dated
 from daemon.core.workflow_steps import STEP_CHANNEL
 from daemon.core.working_memory import Memory, Role, WorkingMemory
-from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, WorkflowState
+from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, JournalEntry, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
@@ -24,7 +25,7 @@ from daemon.mind.recall.goals import with_goals
 from daemon.mind.recall.mood import with_state, with_workflow
 from daemon.mind.recall.people import with_people
 from daemon.mind.recall.sensed import with_sensed
-from daemon.mind.recall.stream import thoughts_in_mind
+from daemon.mind.recall.stream import held_in, thoughts_in_mind
 from daemon.mind.recall.thoughts import last_thoughts
 from daemon.soul import Soul
 from daemon.soul_engine import (
@@ -52,9 +53,8 @@ class RecalledFacts:
 
     `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
     its last reply, both of admitted users alone; the transcript holds what was meant for the soul. `workflow` is what
-    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience, each line
-    with its id. `thoughts` are the last ones of a soul that thinks whole thoughts, `at_hand` what it holds in force
-    beside them.
+    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience. `thoughts`
+    are the last ones of a soul that thinks whole thoughts, `at_hand` what it holds in force beside them.
     """
 
     readers: Readers
@@ -63,7 +63,7 @@ class RecalledFacts:
     thread: Sequence[ThreadMessage] = ()
     aside: Sequence[ThreadMessage] = ()
     workflow: WorkflowState = NOTHING_LEFT
-    journal: Sequence[tuple[str, str]] = ()
+    journal: Sequence[JournalEntry] = ()
     thoughts: LastThoughts = NO_THOUGHTS
     at_hand: AtHand = NOTHING_AT_HAND
 
@@ -89,16 +89,23 @@ def recall(
     memory = with_sensed(memory, known.at_hand.sensed, known.thoughts, soul, perception.zone)
     memory = with_expected(memory, known.at_hand.expected, soul, now_ms, perception.zone)
     memory = with_people(memory, soul, *known.people.values(), workspace=where.workspace)
-    memory = with_documents(memory, soul, known.at_hand.documents)
+    memory = with_documents(memory, soul, known.at_hand.documents, now_ms)
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, known.thread, where)
-    if whole := thoughts_in_mind(known.thoughts):
-        memory = with_thoughts(memory, whole, known.journal, known.thoughts.ids)
+    journal = [(one.id, _as_written(one, soul, now_ms)) for one in known.journal]
+    if whole := thoughts_in_mind(known.thoughts, now_ms):
+        here = held_in(known.thoughts.previous) is not None
+        memory = with_thoughts(memory, whole, journal, known.thoughts.ids, here=here)
     else:
-        memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers), known.journal)
+        memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers), journal)
     memory = with_aside(memory, known.aside, where).concat(tuple(as_memory(turn) for turn in transcript.turns))
     newest = next((turn for turn in reversed(transcript.turns) if turn.speaker is Speaks.SOUL), None)
     return with_cut_turn(memory) if newest is not None and newest.kind is TurnKind.CUT else memory
+
+
+def _as_written(line: JournalEntry, soul: Soul, now_ms: int) -> str:
+    """A line of the journal; where whole thoughts are shown beside it, it says as they do how old it is."""
+    return dated(line.text, line.at_ms, now_ms) if soul.mind == "cycle" else line.text
 
 
 def as_memory(turn: Turn) -> Memory:

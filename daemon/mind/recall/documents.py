@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.lineage import saw
+from daemon.core.spans import dated
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.documents import HeldPart, MindDocument
 from daemon.memory.mind.documents_at_hand import Documents
@@ -20,7 +21,7 @@ CAUSAL: Final = frozenset({"causes", "caused_by", "because", "leads_to", "preven
 
 @dataclass(frozen=True, slots=True)
 class HeldSelf:
-    """What a soul holds of itself; the readers' own words come before the workspace's."""
+    """What a soul holds of itself, the readers' own words before the workspace's; what is old says how old it is."""
 
     current_state: str = ""
     recent_growth: str = ""
@@ -38,28 +39,28 @@ class HeldWorld:
     causal_beliefs: tuple[str, ...] = ()
 
 
-def held_self(documents: Documents) -> HeldSelf:
-    """The self model in force."""
+def held_self(documents: Documents, now_ms: int) -> HeldSelf:
+    """The self model in force at a moment (ms, UTC)."""
     held = _of(documents, MindDocument.SELF_MODEL)
-    said = {one.part: one.words for one in held if one.part != UNCERTAINTIES}
-    doubts = {one.attribute: one.words for one in reversed(held) if one.part == UNCERTAINTIES}
+    said = {one.part: _dated(one, now_ms) for one in held if one.part != UNCERTAINTIES}
+    doubts = {one.attribute: _dated(one, now_ms) for one in reversed(held) if one.part == UNCERTAINTIES}
     return HeldSelf(
         said.get(STATE, ""), said.get(GROWTH, ""), said.get(ACCURACY, ""), tuple(dict.fromkeys(doubts.values()))
     )
 
 
-def held_world(documents: Documents) -> HeldWorld:
-    """The world model in force."""
+def held_world(documents: Documents, now_ms: int) -> HeldWorld:
+    """The world model in force at a moment (ms, UTC)."""
     held = _of(documents, MindDocument.WORLD_MODEL)
-    around = {one.attribute: one.words for one in held if one.part == SURROUNDINGS}
+    around = {one.attribute: _dated(one, now_ms) for one in held if one.part == SURROUNDINGS}
     entities, beliefs = dict[str, dict[str, str]](), list[str]()
     for one in reversed(held):
         if one.part == SURROUNDINGS:
             continue
         if one.attribute in CAUSAL:
-            beliefs.append(f"{one.part} {_spaced(one.attribute)} {one.words}")
+            beliefs.append(f"{one.part} {_spaced(one.attribute)} {_dated(one, now_ms)}")
         else:
-            entities.setdefault(one.part, {}).setdefault(one.attribute, one.words)
+            entities.setdefault(one.part, {}).setdefault(one.attribute, _dated(one, now_ms))
     return HeldWorld(entities, around.get("context", ""), around.get("safety", ""), tuple(beliefs))
 
 
@@ -68,11 +69,11 @@ def active_values(soul: Soul, documents: Documents) -> tuple[SoulValue, ...]:
     return tuple(one for one in values_in_force(soul.values, documents.values) if one.active)
 
 
-def with_documents(memory: WorkingMemory, soul: Soul, documents: Documents) -> WorkingMemory:
+def with_documents(memory: WorkingMemory, soul: Soul, documents: Documents, now_ms: int) -> WorkingMemory:
     """Put what a soul holds to, of itself and of its world: data, since it may quote people."""
     if soul.mind != "cycle":
         return memory
-    about, world = held_self(documents), held_world(documents)
+    about, world = held_self(documents, now_ms), held_world(documents, now_ms)
     values = "; ".join(
         f"{one.name}: {one.meaning}" if one.meaning else one.name for one in active_values(soul, documents)
     )
@@ -85,7 +86,7 @@ def with_documents(memory: WorkingMemory, soul: Soul, documents: Documents) -> W
         SELF_MODEL: (
             _line("How you are", about.current_state),
             *(_line("Unsure of", one) for one in about.uncertainties),
-            _line("Lately learned", about.recent_growth),
+            _line("Learned", about.recent_growth),
             _line("Of your predictions", about.accuracy),
         ),
         WORLD_MODEL: (
@@ -108,6 +109,11 @@ def _place(world: HeldWorld) -> str:
 
 def _of(documents: Documents, document: MindDocument) -> list[HeldPart]:
     return [one for one in documents.held if one.document is document]
+
+
+def _dated(one: HeldPart, now_ms: int) -> str:
+    """The words of a part; what was said months ago is not told as if it were said today."""
+    return dated(one.words, one.at_ms, now_ms)
 
 
 def _attributes(held: Mapping[str, str]) -> str:

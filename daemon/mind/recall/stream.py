@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from daemon.core.spans import dated
 from daemon.core.text import shortened
 from daemon.memory.stream.effects import BY_AUTHORITY
 from daemon.memory.stream.reading import KeptThought, LastThoughts
@@ -48,11 +49,18 @@ def settled_lines(thoughts: LastThoughts) -> tuple[str, ...]:
     )
 
 
-def thoughts_in_mind(thoughts: LastThoughts) -> tuple[str, ...]:
-    """Recent thoughts in short, and whole the last one of the conversation itself; oldest first."""
-    recent = [held.inner_speech for one in thoughts.recent if (held := held_in(one)) is not None]
+def thoughts_in_mind(thoughts: LastThoughts, now_ms: int) -> tuple[str, ...]:
+    """Recent thoughts in short, and whole the last one of the conversation itself; oldest first.
+
+    Those of another day say how old they are; of the last one here the prompt says so beside the time.
+    """
+    recent = [
+        dated(shortened(held.inner_speech, _SHORTEST), one.at_ms, now_ms)
+        for one in thoughts.recent
+        if (held := held_in(one)) is not None
+    ]
     previous = held_in(thoughts.previous)
-    texts = [*(shortened(one, _SHORTEST) for one in recent), "" if previous is None else _whole(previous)]
+    texts = [*recent, "" if previous is None else _whole(previous)]
     came = (_line("Without effect", "; ".join(left_out(thoughts.previous))), *settled_lines(thoughts))
     texts[-1] = "\n".join(filter(None, (texts[-1], *came)))
     return tuple(filter(None, texts))
