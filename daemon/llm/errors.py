@@ -51,6 +51,7 @@ _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "old_limit": ("max_completion_tokens",),
 }
 _SCHEMA_SIZE = ("compiled grammar is too large", "too many optional parameters")
+_MADE_OF_SCHEMAS = ("grammar", "schema", "structured output", "guided decoding", "required for format")
 _LIMIT_WORDS = ("max_tokens", "max_completion_tokens", "output tokens", "completion tokens")
 _SMALLEST_LIMIT = 256  # smaller numbers in a refusal are no output limit
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-]|\.\d)")
@@ -96,6 +97,19 @@ def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelErro
 def refuses_schema(error: Exception) -> bool:
     """Whether a 400 or 422 refuses this one schema for its size, while a smaller one would do."""
     return _is_bad_request(error) and _any(_SCHEMA_SIZE, _message(error).lower())
+
+
+def may_refuse_schema(error: Exception) -> bool:
+    """Whether a refusal may mean the schema, though nobody knows its words: each back-end has its own sentences.
+
+    So may a 400 or 422 about anything but length and credit, and a failure of the server that names what a schema is
+    made into.
+    """
+    if _is_bad_request(error):
+        return not _mentions(error, (*_TOO_LONG, *_NO_CREDIT))
+    status = getattr(error, "status_code", None)
+    failed = isinstance(status, int) and status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return failed and _any(_MADE_OF_SCHEMAS, _message(error).lower())
 
 
 def refused_feature(error: Exception, offered: Collection[str]) -> str | None:

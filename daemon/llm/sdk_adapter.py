@@ -13,7 +13,7 @@ from daemon.core import long_lived
 from daemon.core.ports.models import Completion, Prompt
 from daemon.llm import prices
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.errors import allowed_limit, refused_feature, refuses_schema, translated
+from daemon.llm.errors import allowed_limit, may_refuse_schema, refused_feature, refuses_schema, translated
 from daemon.llm.model_id import ModelId
 from daemon.llm.model_traits import ModelTraits, traits_of
 from daemon.llm.sdk_client import Client, SdkClient
@@ -28,8 +28,8 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     """A `Provider` on an SDK; a subclass builds the client and the request and reads the events.
 
     `features` are the optional parts of a request. One that a model refuses is left out for that model from then on; a
-    schema that is too large for it is asked for in words from then on, and an output limit that it refuses is lowered
-    to what it allows.
+    schema that is too large for it is asked for in words from then on, also where its refusal can't be understood and
+    the request without a schema is taken; and an output limit that it refuses is lowered to what it allows.
     """
 
     features: ClassVar[tuple[str, ...]]
@@ -60,14 +60,14 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         self, client: Client, model: ModelId, prompt: Prompt
     ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
         """Send the request, again without each feature that the model refuses."""
-        lowered = 0
+        lowered, in_words = 0, False
         while True:
             features = {name for name in self.features if (model.name, name) not in self._refused}
-            if (model.name, prompt.step) in self._too_large:
+            if in_words or (model.name, prompt.step) in self._too_large:
                 features.discard("json_schema")
             body, offered = self._request(model, prompt, features)
             try:
-                return await self._send(client, body)
+                events = await self._send(client, body)
             except self._sdk_error() as error:
                 asked = body.get("max_tokens") or body.get("max_completion_tokens") or 0
                 if lowered < _LOWERED and (limit := allowed_limit(error, asked)) is not None:
@@ -77,8 +77,14 @@ class SdkAdapter(ABC, Generic[Client, Event]):
                     self._too_large.add((model.name, prompt.step))
                 elif (feature := refused_feature(error, offered)) is not None:
                     self._refused.add((model.name, feature))
+                elif "json_schema" in offered and may_refuse_schema(error):
+                    in_words = True
                 else:
                     raise
+            else:
+                if in_words:
+                    self._too_large.add((model.name, prompt.step))
+                return events
 
     def _traits(self, model: ModelId) -> ModelTraits:
         """What a model takes, by the table and by what it has refused so far."""

@@ -321,6 +321,53 @@ async def test_a_schema_that_is_too_large_for_a_back_end_is_asked_for_in_words_a
     assert in_words == [False, True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("status", "refusal"),
+    [
+        (400, "The specified schema produces a constraint that has too many states for serving."),
+        (400, "Failed to parse grammar"),
+        (400, "Failed to validate JSON. Please adjust your prompt. See 'failed_generation' for more details."),
+        (422, "guided_json is not supported"),
+        (400, ""),
+        (500, "failed to load model vocabulary required for format"),
+        (500, "Failed to initialize samplers: failed to parse grammar"),
+    ],
+)
+async def test_a_schema_that_is_refused_in_words_that_nobody_knows_is_asked_for_in_words(
+    vendor: VendorServer, model: Router, status: int, refusal: str
+) -> None:
+    vendor.script.append(Answer(status=status, message=refusal, kind="invalid_request_error"))
+    large = replace(prompt(schema=SCHEMA), step="think")
+    assert (await answer(model, large))[0] == "one two three"
+    await answer(model, large)
+    await answer(model, prompt(schema=SCHEMA))
+    in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
+    assert in_words == [False, True, True, False]
+
+
+async def test_a_request_that_is_refused_without_its_schema_too_keeps_its_schema_and_tells_the_last_refusal(
+    vendor: VendorServer, model: Router
+) -> None:
+    refused = Answer(status=400, message="this content was blocked", kind="invalid_request_error")
+    vendor.script.extend([refused, refused])
+    with pytest.raises(ModelRefused, match="this content was blocked"):
+        await answer(model, prompt(schema=SCHEMA))
+    await answer(model, prompt(schema=SCHEMA))
+    assert ["JSON Schema" in str(asked.body) for asked in vendor.asked] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "message", ["prompt is too long: 300000 tokens", "This model's maximum context length is 4096"]
+)
+async def test_what_is_too_long_is_not_sent_again_without_its_schema(
+    vendor: VendorServer, model: Router, message: str
+) -> None:
+    vendor.script.append(Answer(status=400, message=message, kind="invalid_request_error"))
+    with pytest.raises(ModelRefused, match="too long"):
+        await answer(model, prompt(schema=SCHEMA))
+    assert len(vendor.asked) == 1
+
+
 async def test_a_schema_with_free_keys_is_asked_for_in_words(vendor: VendorServer, model: Router) -> None:
     await answer(model, prompt(schema={"type": "object", "additionalProperties": {"type": "string"}}))
     assert "JSON Schema" in str(vendor.asked[0].body)
