@@ -175,6 +175,44 @@ async def test_a_prompt_that_is_too_long_is_named_as_such(vendor: VendorServer, 
         await answer(model, prompt())
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "context length is 4096 tokens. However, you requested {sum} tokens (1,130 in the messages, {asked} more)",
+        "{asked} is too large: the model's context length is 4096 tokens and your request has 1130 input tokens",
+        "input length and `max_tokens` exceed context limit: 1130 + {asked} > 4096, decrease them",
+    ],
+)
+async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_forgotten(
+    vendor: VendorServer, model: Router, refusal: str
+) -> None:
+    def limit(place: int) -> int:
+        body = vendor.asked[place].body
+        return int(body.get("max_tokens") or body["max_completion_tokens"])
+
+    long = replace(prompt(), max_output_tokens=6_000)
+    await answer(model, long)
+    asked = limit(0)
+    vendor.script.append(Answer(status=400, message=refusal.format(asked=asked, sum=asked + 1130)))
+    assert (await answer(model, long))[0] == "one two three"
+    await answer(model, long)
+    assert [limit(place) for place in range(1, 4)] == [asked, 4096 - 1130, asked]
+
+
+async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long(
+    vendor: VendorServer, model: Router
+) -> None:
+    await answer(model, prompt())
+    body = vendor.asked[0].body
+    asked = int(body.get("max_tokens") or body["max_completion_tokens"])
+    refusal = (
+        f"maximum context length is 4096 tokens, you requested {asked + 4000} (4000 in the messages, {asked} more)"
+    )
+    vendor.script.append(Answer(status=400, message=refusal))
+    with pytest.raises(ModelRefused, match="too long"):
+        await answer(model, prompt())
+
+
 @pytest.mark.parametrize("ending", [Ending.CUT, Ending.EARLY, Ending.ERROR_EVENT])
 async def test_an_answer_that_breaks_off_is_unavailable_after_its_text(
     vendor: VendorServer, model: Router, ending: Ending
