@@ -1,0 +1,49 @@
+"""Weak models write their thoughts in odd forms: people get the words all the same, and nothing else."""
+
+import json
+
+import pytest
+
+from tests.given import shown
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import CANARY, thought
+
+
+@pytest.fixture
+async def thinker(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts."""
+    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
+    return empty_house
+
+
+@pytest.mark.parametrize(
+    ("speech", "said"),
+    [
+        (f"(thinks: {CANARY}) Good morning.", "Good morning."),
+        (f"Good morning. [inner_speech: {CANARY}]", "Good morning."),
+        (thought(f"{CANARY} hello"), "Echo: hello"),
+        (f"So. <note-2f62b032d1 about='x'>{CANARY}</note-2f62b032d1>", "Echo: hello"),
+    ],
+)
+async def test_nothing_private_within_the_speech_is_shown(thinker: House, speech: str, said: str) -> None:
+    whole = thought(speech)
+    pieces = [whole[start : start + 5] for start in range(0, len(whole), 5)]
+    thinker.model.replies.extend([pieces, pieces] if said.startswith("Echo") else [pieces])
+    assert await thinker.answered("Ada", "dm", "hello") == said
+    assert CANARY not in str(await thinker.people.calls())
+
+
+async def test_a_model_that_copies_its_prompt_shows_no_thought_of_the_soul(thinker: House) -> None:
+    thinker.model.replies.append(thought("Hello.", inner_speech=f"{CANARY} of before"))
+    await thinker.answered("Ada", "dm", "hello")
+    thinker.model.replies.append(thought("Hm."))
+    await thinker.answered("Ada", "dm", "and?")
+    prompt = shown(thinker.prompts[-1])
+    assert CANARY in prompt
+    copied = thinker.prompts[-1].messages[-1].text
+    thinker.model.replies.extend([thought(copied), thought(copied), copied, copied])
+    await thinker.say("Ada", "dm", "and now?")
+    await thinker.reply("D0ADA", count=3)
+    await thinker.idle()
+    assert CANARY not in json.dumps(await thinker.posting_calls())
