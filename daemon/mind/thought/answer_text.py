@@ -13,6 +13,19 @@ _SURROGATES: Final = re.compile(
 )
 _PAIR: Final = len(r"\ud83d\ude00")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
+NOTHING: Final = frozenset(("none", "null", "nil", "undefined", "n/a", '""', "''"))
+"""Words that models write in place of nothing, in lower case."""
+_NO_SPEECH: Final = NOTHING | {
+    "",
+    "(silence)",
+    "[silence]",
+    "(silent)",
+    "(none)",
+    "(nothing)",
+    "(no reply)",
+    "[]",
+    "{}",
+}
 _DEEPEST: Final = 2
 """Parts stand in the object itself, and in the lists and objects that it holds."""
 
@@ -40,3 +53,14 @@ def whole_parts(begun: str) -> str:
             case _:
                 end = token.end() if depth <= _DEEPEST else end
     return begun[:end]
+
+
+def is_no_speech(words: str) -> bool:
+    """Whether the words of a speech only say that there is none."""
+    return words.strip().casefold() in _NO_SPEECH
+
+
+def may_be_no_speech(begun: str) -> bool:
+    """Whether a speech that begins so may yet say only that there is none."""
+    said = begun.strip().casefold()
+    return any(one.startswith(said) for one in _NO_SPEECH)
