@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from daemon.core.errors import ModelUnavailable
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
@@ -47,3 +48,25 @@ async def test_a_model_that_copies_its_prompt_shows_no_thought_of_the_soul(think
     await thinker.reply("D0ADA", count=3)
     await thinker.idle()
     assert CANARY not in json.dumps(await thinker.posting_calls())
+
+
+LONG = "The import runs at six, and it reads the rows one after the other until the last of them. " * 4
+
+
+async def test_a_thought_that_breaks_off_behind_its_speech_has_said_it(thinker: House) -> None:
+    whole = thought(LONG, emotion_signal="calm", goal_updates=[{"action": "add", "goal": "read the log"}])
+    broken = ModelUnavailable("it broke off")
+    thinker.model.replies.extend(["a first answer, in no form", thought("Hello.")])
+    await thinker.answered("Ada", "dm", "hello")
+    thinker.model.replies.append([whole[: whole.index("read the log")], broken])
+    assert await thinker.answered("Ada", "dm", "when does it run?") == LONG.strip()
+    kept = await thinker.one("SELECT output, degraded FROM thoughts ORDER BY seq DESC LIMIT 1")
+    assert (json.loads(kept["output"])["emotion_signal"], kept["degraded"]) == ("calm", 0)
+    assert await thinker.rows("SELECT 1 FROM goals") == []
+
+
+async def test_one_that_breaks_off_within_its_speech_has_not(thinker: House) -> None:
+    whole = thought(LONG)
+    broken = ModelUnavailable("it broke off")
+    thinker.model.replies.append([whole[: whole.index("until")], broken])
+    assert "can't be reached" in await thinker.answered("Ada", "dm", "when does it run?")
