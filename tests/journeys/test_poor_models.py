@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from daemon.core.errors import ModelUnavailable
+from daemon.core.errors import ModelRefused, ModelUnavailable
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
@@ -70,3 +70,33 @@ async def test_one_that_breaks_off_within_its_speech_has_not(thinker: House) -> 
     broken = ModelUnavailable("it broke off")
     thinker.model.replies.append([whole[: whole.index("until")], broken])
     assert "can't be reached" in await thinker.answered("Ada", "dm", "when does it run?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("", "scripted/test keeps no form that can be read"),
+        (ModelRefused("the prompt is too long for it"), "scripted/test refuses what it is asked"),
+        (ModelUnavailable("it is down"), "scripted/test can't be reached, or breaks off"),
+    ],
+)
+async def test_where_people_get_apologies_for_answers_the_doctor_says_so_and_what_to_do(
+    thinker: House, answer: str | Exception, told: str
+) -> None:
+    assert "answers" not in await thinker.command("doctor", "--offline")
+    thinker.model.default = answer
+    for number in range(4):
+        assert "I'm sorry" in await thinker.answered("Ada", "dm", f"hello {number}")
+    found = await thinker.command("doctor", "--offline")
+    assert f"4 of the last 4 messages got an apology in place of an answer: {told}" in found
+    assert "the log tells more at event=cycle.failed" in found
+    assert "replies go on" not in found
+
+
+async def test_a_soul_that_can_not_think_whole_thoughts_is_told_by_the_doctor(thinker: House) -> None:
+    for number in range(3):
+        thinker.model.replies.extend(["no thought", "none again"])
+        await thinker.answered("Ada", "dm", f"hello {number}")
+    found = await thinker.command("doctor", "--offline")
+    assert "tess: too many answers could not be read as thoughts, so it answers in words for 60 min more" in found
+    assert "got an apology" not in found
