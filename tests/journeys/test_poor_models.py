@@ -50,6 +50,12 @@ async def test_a_model_that_copies_its_prompt_shows_no_thought_of_the_soul(think
     assert CANARY not in json.dumps(await thinker.posting_calls())
 
 
+async def test_a_reply_with_bare_quotation_marks_is_not_cut_off_at_the_first(thinker: House) -> None:
+    misquoted = thought("The table is called @jobs@ here.").replace("@", '"')
+    thinker.model.replies.extend([misquoted, thought('The table is called "jobs" here.')])
+    assert await thinker.answered("Ada", "dm", "which table?") == 'The table is called "jobs" here.'
+
+
 LONG = "The import runs at six, and it reads the rows one after the other until the last of them. " * 4
 
 

@@ -383,6 +383,17 @@ def test_an_answer_that_ends_too_early_behind_its_speech_keeps_what_is_whole() -
         read_thought('{"inner_speech": "So.", "external_speech": "Hel')
 
 
+@pytest.mark.parametrize("read", [read_thought, read_thought_cut])
+@pytest.mark.parametrize(
+    "rest", ['so.", "confidence": 0.5}', 'so.", "confiden', "so", '", "emotion_signal": "joy"', "true"]
+)
+def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole(
+    read: Callable[[str], ThoughtRead], rest: str
+) -> None:
+    with pytest.raises(MalformedReply):
+        read(f'{{"inner_speech": "So.", "external_speech": "It is called "jobs" {rest}')
+
+
 def test_very_many_unsound_parts_are_refused_in_few_reasons() -> None:
     unknown = {f"key{number}": 1 for number in range(5_000)}
     read = read_thought(thought(self_model_updates={**unknown, "current_state": "calm"}, predictions=[0] * 20_000))

@@ -26,6 +26,7 @@ _NO_SPEECH: Final = NOTHING | {
     "[]",
     "{}",
 }
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
 _DEEPEST: Final = 2
 """Parts stand in the object itself, and in the lists and objects that it holds."""
 
@@ -53,6 +54,15 @@ def whole_parts(begun: str) -> str:
             case _:
                 end = token.end() if depth <= _DEEPEST else end
     return begun[:end]
+
+
+def is_misquoted(begun: str) -> bool:
+    """Whether words of JSON end where no words can: at a mark of quotation within them, behind which they go on.
+
+    A reader of partial JSON takes such a place for the end of what was received, and the words for whole.
+    """
+    ends = (found.end() for found in _STRING.finditer(begun))
+    return any(end < len(begun) and begun[end] not in ",:}]" for end in ends)
 
 
 def is_no_speech(words: str) -> bool:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from daemon.core.errors import MalformedReply
 from daemon.core.text import storable
-from daemon.mind.thought.answer_text import NOTHING, is_no_speech, storable_answer, whole_parts
+from daemon.mind.thought.answer_text import NOTHING, is_misquoted, is_no_speech, storable_answer, whole_parts
 from daemon.mind.thought.cognitive_input import CognitiveInput
 from daemon.mind.thought.cognitive_output import (
     MOST_OF_A_KIND,
@@ -171,6 +171,8 @@ def _ended_behind_speech(answer: str) -> dict[str, object] | None:
 
 def _whole_of(begun: str) -> dict[str, object]:
     """What is whole of an object that was cut off. Raises ValueError where it is broken before."""
+    if is_misquoted(begun):
+        raise ValueError("it goes on behind the end of words")
     whole = jiter.from_json(whole_parts(begun).encode(), partial_mode="on", catch_duplicate_keys=True)
     return whole if isinstance(whole, dict) else {}
 
