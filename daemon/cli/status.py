@@ -17,13 +17,11 @@ from daemon.core.config import Settings, load_settings
 from daemon.core.errors import SoulError
 from daemon.core.settings_place import settings_place
 from daemon.core.spending import day_at
-from daemon.core.timetable import MINUTE_MS
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
 from daemon.memory.database import Database
 from daemon.memory.knowledge.mirror_queue import MirrorStand
 from daemon.memory.spending.left import spent_today
-from daemon.memory.stream.fitness import UnfitSoul
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -85,18 +83,13 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             **{f"cap of {one.soul}": _left(one) for one in caps if one.cap_usd is not None},
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             **{f"thoughts of {one.soul}": one.in_words(now) for one in held if one.last_thought_ms is not None},
-            **{f"mind of {one.soul}": _unfit(one, now) for one in seen.in_words},
+            **{f"mind of {one.soul}": one.in_words(now) for one in seen.in_words},
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),
             **({"mirror": _mirror(seen.mirror)} if seen.mirror else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
-
-
-def _unfit(one: UnfitSoul, now: int) -> str:
-    minutes = (one.until_ms - now) // MINUTE_MS + 1
-    return f"too many answers could not be read as thoughts, so it answers in words for {minutes} min more"
 
 
 @dataclass(frozen=True, slots=True)

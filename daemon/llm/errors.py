@@ -51,7 +51,9 @@ _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "old_limit": ("max_completion_tokens",),
 }
 _SCHEMA_SIZE = ("compiled grammar is too large", "too many optional parameters")
+_MADE_OF_SCHEMAS = ("grammar", "schema", "structured output", "guided decoding", "required for format")
 _LIMIT_WORDS = ("max_tokens", "max_completion_tokens", "output tokens", "completion tokens")
+_CONTEXT = re.compile(r"(?:context (?:length|window|size)(?: is| of)?|>) ?([0-9][0-9,_]*)")
 _SMALLEST_LIMIT = 256  # smaller numbers in a refusal are no output limit
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-]|\.\d)")
 
@@ -98,6 +100,19 @@ def refuses_schema(error: Exception) -> bool:
     return _is_bad_request(error) and _any(_SCHEMA_SIZE, _message(error).lower())
 
 
+def may_refuse_schema(error: Exception) -> bool:
+    """Whether a refusal may mean the schema, though nobody knows its words: each back-end has its own sentences.
+
+    So may a 400 or 422 about anything but length and credit, and a failure of the server that names what a schema is
+    made into.
+    """
+    if _is_bad_request(error):
+        return not _mentions(error, (*_TOO_LONG, *_NO_CREDIT))
+    status = getattr(error, "status_code", None)
+    failed = isinstance(status, int) and status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return failed and _any(_MADE_OF_SCHEMAS, _message(error).lower())
+
+
 def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
     """The optional part of a request that a 400 or 422 refuses; None for any other error."""
     if not _is_bad_request(error):
@@ -113,8 +128,28 @@ def allowed_limit(error: Exception, asked: int) -> int | None:
     text = _message(error).lower()
     if not _any(_LIMIT_WORDS, text) or _any((*_TOO_LONG, "context limit"), text):
         return None
-    numbers = [int(found.replace(",", "").replace("_", "")) for found in _NUMBER.findall(text)]
-    return max((each for each in numbers if _SMALLEST_LIMIT <= each < asked), default=None)
+    return max((each for each in _numbers(text) if _SMALLEST_LIMIT <= each < asked), default=None)
+
+
+def room_left(error: Exception, asked: int) -> int | None:
+    """What a prompt leaves of a model's context, in tokens, by a 400 or 422 that says so; None for any other error.
+
+    It names the limit that was `asked` for, the context and the prompt, and perhaps the sum of limit and prompt.
+    """
+    text = _message(error).lower()
+    if not _is_bad_request(error) or not _any((*_TOO_LONG, "context limit"), text):
+        return None
+    window, numbers = _CONTEXT.search(text), set(_numbers(text))
+    if window is None or asked not in numbers:
+        return None
+    context = _numbers(window[1])[0]
+    prompts = {each for each in numbers - {asked, context} if each - asked not in numbers}
+    room = context - prompts.pop() if len(prompts) == 1 else 0
+    return room if _SMALLEST_LIMIT <= room < asked else None
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(found.replace(",", "").replace("_", "")) for found in _NUMBER.findall(text)]
 
 
 def _is_bad_request(error: Exception) -> bool:

@@ -13,12 +13,20 @@ from daemon.core import long_lived
 from daemon.core.ports.models import Completion, Prompt
 from daemon.llm import prices
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.errors import allowed_limit, refused_feature, refuses_schema, translated
+from daemon.llm.errors import (
+    allowed_limit,
+    may_refuse_schema,
+    refused_feature,
+    refuses_schema,
+    room_left,
+    translated,
+)
 from daemon.llm.model_id import ModelId
 from daemon.llm.model_traits import ModelTraits, traits_of
 from daemon.llm.sdk_client import Client, SdkClient
 from daemon.llm.usage import CallUsage
 
+_LIMITS: Final = ("max_tokens", "max_completion_tokens")
 _LOWERED: Final = 2  # times in one call; a server that refuses every limit is not asked for ever
 
 Event = TypeVar("Event")
@@ -28,8 +36,9 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     """A `Provider` on an SDK; a subclass builds the client and the request and reads the events.
 
     `features` are the optional parts of a request. One that a model refuses is left out for that model from then on; a
-    schema that is too large for it is asked for in words from then on, and an output limit that it refuses is lowered
-    to what it allows.
+    schema that is too large for it is asked for in words from then on, also where its refusal can't be understood and
+    the request without a schema is taken; and an output limit that it refuses is lowered to what it allows, for one
+    request to what the prompt leaves of its context.
     """
 
     features: ClassVar[tuple[str, ...]]
@@ -60,25 +69,49 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         self, client: Client, model: ModelId, prompt: Prompt
     ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
         """Send the request, again without each feature that the model refuses."""
-        lowered = 0
+        lowered, in_words, room = 0, False, None
         while True:
-            features = {name for name in self.features if (model.name, name) not in self._refused}
-            if (model.name, prompt.step) in self._too_large:
-                features.discard("json_schema")
-            body, offered = self._request(model, prompt, features)
+            body, offered = self._request(model, prompt, self._features(model, prompt, in_words=in_words))
+            asked = _limit_of(body, room)
             try:
-                return await self._send(client, body)
+                events = await self._send(client, body)
             except self._sdk_error() as error:
-                asked = body.get("max_tokens") or body.get("max_completion_tokens") or 0
-                if lowered < _LOWERED and (limit := allowed_limit(error, asked)) is not None:
-                    self._limits[model.name] = limit
+                room = room_left(error, asked)
+                if lowered < _LOWERED and (room is not None or self._lowers(error, model, asked)):
                     lowered += 1
-                elif "json_schema" in offered and refuses_schema(error):
-                    self._too_large.add((model.name, prompt.step))
-                elif (feature := refused_feature(error, offered)) is not None:
-                    self._refused.add((model.name, feature))
+                elif self._learns(error, model, prompt.step, offered):
+                    continue
+                elif "json_schema" in offered and may_refuse_schema(error):
+                    in_words = True
                 else:
                     raise
+            else:
+                if in_words:
+                    self._too_large.add((model.name, prompt.step))
+                return events
+
+    def _features(self, model: ModelId, prompt: Prompt, *, in_words: bool) -> set[str]:
+        """The features that a model has not refused so far; without its schema where that is asked for in words."""
+        features = {name for name in self.features if (model.name, name) not in self._refused}
+        spelt = in_words or (model.name, prompt.step) in self._too_large
+        return features - {"json_schema"} if spelt else features
+
+    def _lowers(self, error: Exception, model: ModelId, asked: int) -> bool:
+        """Whether a refusal names the limit that the model allows, which is asked for from then on."""
+        if (limit := allowed_limit(error, asked)) is None:
+            return False
+        self._limits[model.name] = limit
+        return True
+
+    def _learns(self, error: Exception, model: ModelId, step: str, offered: set[str]) -> bool:
+        """Whether a refusal names what the model does not take, which is left out from then on."""
+        if "json_schema" in offered and refuses_schema(error):
+            self._too_large.add((model.name, step))
+        elif (feature := refused_feature(error, offered)) is not None:
+            self._refused.add((model.name, feature))
+        else:
+            return False
+        return True
 
     def _traits(self, model: ModelId) -> ModelTraits:
         """What a model takes, by the table and by what it has refused so far."""
@@ -111,3 +144,12 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     @abstractmethod
     def _take(self, event: Event, usage: CallUsage) -> str:
         """Count what an event says about usage and return its text; '' for events without one, such as thinking."""
+
+
+def _limit_of(body: dict[str, Any], room: int | None) -> int:
+    """The output limit of a request, which is first lowered to the room that is left for it; 0 where it has none."""
+    for name in _LIMITS:
+        if name in body:
+            body[name] = limit = int(body[name]) if room is None else min(int(body[name]), room)
+            return limit
+    return 0

@@ -108,6 +108,8 @@ class Mind:
                             yield piece
                 break
             except ModelError as fault:
+                if shown and not hidden and attempt.stands(fault):
+                    break
                 attempt = self._next(memory, step, attempt, fault, shown=shown)
         for remembered in step.remember(attempt.value):
             memory = memory.with_memory(remembered)
@@ -176,6 +178,19 @@ class _Attempt(Generic[T]):
     def cut(self) -> bool:
         """Whether the answer met the output limit."""
         return self._completion is not None and self._completion.stop == "length"
+
+    def stands(self, fault: ModelError) -> bool:
+        """Whether an answer that broke off had said all its words by then: `value` is then what is whole of it.
+
+        A whole thought goes on for long behind its speech, which people have read already.
+        """
+        if not isinstance(fault, ModelUnavailable) or self._step.form is not AnswerForm.COGNITION:
+            return False
+        try:
+            self.value = self._step.read(self._filter.answer)
+        except MalformedReply:
+            return False
+        return True
 
     async def visible(self) -> AsyncGenerator[str, None]:
         """Call the model; yield visible text; set `value` at the end. Raises ModelError."""

@@ -23,7 +23,7 @@ from daemon.mind.silence import Silence
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import weighed_monologue
 from daemon.mind.steps.respond import REPLY, respond, wish_word
-from daemon.mind.steps.think import think
+from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
 from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
 from daemon.soul import Mode
@@ -106,6 +106,10 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
     def silence() -> Silence:
         return Silence.REFUSED if context.followed or context.motor.reply else context.cycle.silence()
 
+    def may_be_silent(thought: Considered) -> bool:
+        chosen = silence()
+        return chosen is Silence.UNSEEN or (chosen is Silence.NOD and thought.is_chosen_silence)
+
     reading = await reading_tools_of(context)
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
@@ -115,7 +119,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
             lead.meanings,
             leads=lead.leads,
             may_look=may_look,
-            may_be_silent=lambda: silence() is not Silence.REFUSED,
+            may_be_silent=may_be_silent,
             tools=reading.described,
         )
         step = with_soul_creativity(context.soul, asked)

@@ -60,7 +60,9 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
     for look in range(MOST_LOOKS + 1):
         may_look = look < MOST_LOOKS
-        asked = think(context.soul, may_look=may_look, may_be_silent=lambda: True, tools=reading.described, alone=True)
+        asked = think(
+            context.soul, may_look=may_look, may_be_silent=lambda _: True, tools=reading.described, alone=True
+        )
         shown = with_stance(with_passing_time(context.memory, context), stance)
         try:
             _, considered = await context.mind.run(shown, with_soul_creativity(context.soul, asked))

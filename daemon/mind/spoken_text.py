@@ -2,6 +2,8 @@
 
 import re
 
+from daemon.mind.private_marks import PrivateMarks
+
 PRIVATE_VERBS = (
     *("thought", "thinks", "mused", "pondered", "reflected", "wondered", "considered"),
     *("evaluated", "decided", "brainstormed", "concluded", "noted", "sensed", "chose"),
@@ -30,7 +32,7 @@ class SpokenText:
 
     A paragraph at the beginning that is called a thought (`Thought: …`) is removed too; where no blank line follows,
     its first line. A block with a private verb, wherever it begins, sets `is_thought`; nothing from there on is let
-    through.
+    through. So does what `PrivateMarks` meets, unless no verb is private: then the text is a thought itself.
     """
 
     def __init__(self, name: str, private_verbs: tuple[str, ...] = PRIVATE_VERBS) -> None:
@@ -46,10 +48,14 @@ class SpokenText:
         self._undecided = re.compile(rf"{called}(?:[ \t][^\n:]{{0,{2 * _LONGEST}}})?\Z", re.IGNORECASE)
         self._held, self._in_head, self._begun, self._quoted = "", True, False, False
         self._after_thought = False
+        self._marks = PrivateMarks() if self._private else None
         self.is_thought = False
 
     def feed(self, piece: str) -> str:
         """Take the next piece of the answer; return the text that may be shown now."""
+        return self._taken(self._marks.feed(piece) if self._marks else piece)
+
+    def _taken(self, piece: str) -> str:
         self._held = _LONG_SPACE.sub(r"\1", self._held + piece)
         if self._in_head:
             self._take_prefix(ended=False)
@@ -57,9 +63,12 @@ class SpokenText:
 
     def finish(self) -> str:
         """End the answer; return the rest that may be shown."""
+        begun = self._taken(self._marks.finish()) if self._marks else ""
         if self._in_head:
             self._take_prefix(ended=True)
-        return self._release(ended=True)
+        rest = begun + self._release(ended=True)
+        self.is_thought = self.is_thought or (self._marks is not None and self._marks.met)
+        return rest
 
     def _take_prefix(self, *, ended: bool) -> None:
         """Cut off thoughts and the prefix, if there are any, as soon as the beginning is decided."""

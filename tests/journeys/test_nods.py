@@ -55,6 +55,42 @@ async def test_a_mention_is_nodded_at_and_the_next_thought_knows_that_it_said_no
     assert [(row["spoke"], json.loads(row["did"])) for row in thoughts] == [(0, {}), (1, {"external_speech": 1})]
 
 
+@pytest.mark.parametrize("question", ["when does the import run?", "Wie lange dauert das? Danke!", 'the "why?"'])
+async def test_a_question_is_answered_in_words_whatever_the_model_thinks_of_it(nodder: House, question: str) -> None:
+    nodder.model.replies += [thought(), thought("At six.")]
+    assert await nodder.answered("Ada", "dm", question) == "At six."
+    assert "they wait for words" in nodder.last_prompt()
+    assert await nodder.people.calls("reactions.add") == []
+
+
+async def test_an_address_with_a_question_mark_is_no_question(nodder: House) -> None:
+    nodder.model.replies.append(thought())
+    ts = await nodder.say("Ada", "dm", "thanks, I read https://example.org/?page=2 today")
+    await nodded(nodder, "D0ADA", ts)
+
+
+async def test_a_thought_that_forgets_its_speech_has_not_chosen_to_say_nothing(nodder: House) -> None:
+    forgotten = json.dumps({"calls_for": "nothing", "inner_speech": "So.", "speech": "You're welcome."})
+    nodder.model.replies += [forgotten, thought("You're welcome.")]
+    assert await nodder.answered("Ada", "dm", "thanks!") == "You're welcome."
+    assert [prompt.step for prompt in nodder.prompts] == ["think", "think"]
+
+
+async def test_one_that_looks_for_ever_is_answered_in_words_and_by_no_nod(nodder: House) -> None:
+    looking = thought(memory_ops=[{"type": "retrieve", "query": "bees"}])
+    nodder.model.replies += [looking, looking, looking, looking]
+    assert await nodder.answered("Ada", "dm", "tell me about the bees") == "Echo: tell me about the bees"
+    assert [prompt.step for prompt in nodder.prompts] == ["think"] * 4 + ["respond"]
+
+
+@pytest.mark.parametrize("nothing", ["null", "(silence)"])
+async def test_a_word_for_nothing_is_a_nod_and_not_said(nodder: House, nothing: str) -> None:
+    nodder.model.replies.append(thought(nothing))
+    ts = await nodder.say("Ada", "dm", "thanks!")
+    await nodded(nodder, "D0ADA", ts)
+    assert await nodder.replies("D0ADA") == []
+
+
 async def test_unasked_it_leaves_no_trace(nodder: House) -> None:
     nodder.model.replies.append(thought("Here I am."))
     first = await nodder.say("Ada", "general", "@soul are you there?")

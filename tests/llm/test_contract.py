@@ -175,6 +175,44 @@ async def test_a_prompt_that_is_too_long_is_named_as_such(vendor: VendorServer, 
         await answer(model, prompt())
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "context length is 4096 tokens. However, you requested {sum} tokens (1,130 in the messages, {asked} more)",
+        "{asked} is too large: the model's context length is 4096 tokens and your request has 1130 input tokens",
+        "input length and `max_tokens` exceed context limit: 1130 + {asked} > 4096, decrease them",
+    ],
+)
+async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_forgotten(
+    vendor: VendorServer, model: Router, refusal: str
+) -> None:
+    def limit(place: int) -> int:
+        body = vendor.asked[place].body
+        return int(body.get("max_tokens") or body["max_completion_tokens"])
+
+    long = replace(prompt(), max_output_tokens=6_000)
+    await answer(model, long)
+    asked = limit(0)
+    vendor.script.append(Answer(status=400, message=refusal.format(asked=asked, sum=asked + 1130)))
+    assert (await answer(model, long))[0] == "one two three"
+    await answer(model, long)
+    assert [limit(place) for place in range(1, 4)] == [asked, 4096 - 1130, asked]
+
+
+async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long(
+    vendor: VendorServer, model: Router
+) -> None:
+    await answer(model, prompt())
+    body = vendor.asked[0].body
+    asked = int(body.get("max_tokens") or body["max_completion_tokens"])
+    refusal = (
+        f"maximum context length is 4096 tokens, you requested {asked + 4000} (4000 in the messages, {asked} more)"
+    )
+    vendor.script.append(Answer(status=400, message=refusal))
+    with pytest.raises(ModelRefused, match="too long"):
+        await answer(model, prompt())
+
+
 @pytest.mark.parametrize("ending", [Ending.CUT, Ending.EARLY, Ending.ERROR_EVENT])
 async def test_an_answer_that_breaks_off_is_unavailable_after_its_text(
     vendor: VendorServer, model: Router, ending: Ending
@@ -319,6 +357,53 @@ async def test_a_schema_that_is_too_large_for_a_back_end_is_asked_for_in_words_a
     await answer(model, prompt(schema=SCHEMA))
     in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
     assert in_words == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal"),
+    [
+        (400, "The specified schema produces a constraint that has too many states for serving."),
+        (400, "Failed to parse grammar"),
+        (400, "Failed to validate JSON. Please adjust your prompt. See 'failed_generation' for more details."),
+        (422, "guided_json is not supported"),
+        (400, ""),
+        (500, "failed to load model vocabulary required for format"),
+        (500, "Failed to initialize samplers: failed to parse grammar"),
+    ],
+)
+async def test_a_schema_that_is_refused_in_words_that_nobody_knows_is_asked_for_in_words(
+    vendor: VendorServer, model: Router, status: int, refusal: str
+) -> None:
+    vendor.script.append(Answer(status=status, message=refusal, kind="invalid_request_error"))
+    large = replace(prompt(schema=SCHEMA), step="think")
+    assert (await answer(model, large))[0] == "one two three"
+    await answer(model, large)
+    await answer(model, prompt(schema=SCHEMA))
+    in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
+    assert in_words == [False, True, True, False]
+
+
+async def test_a_request_that_is_refused_without_its_schema_too_keeps_its_schema_and_tells_the_last_refusal(
+    vendor: VendorServer, model: Router
+) -> None:
+    refused = Answer(status=400, message="this content was blocked", kind="invalid_request_error")
+    vendor.script.extend([refused, refused])
+    with pytest.raises(ModelRefused, match="this content was blocked"):
+        await answer(model, prompt(schema=SCHEMA))
+    await answer(model, prompt(schema=SCHEMA))
+    assert ["JSON Schema" in str(asked.body) for asked in vendor.asked] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "message", ["prompt is too long: 300000 tokens", "This model's maximum context length is 4096"]
+)
+async def test_what_is_too_long_is_not_sent_again_without_its_schema(
+    vendor: VendorServer, model: Router, message: str
+) -> None:
+    vendor.script.append(Answer(status=400, message=message, kind="invalid_request_error"))
+    with pytest.raises(ModelRefused, match="too long"):
+        await answer(model, prompt(schema=SCHEMA))
+    assert len(vendor.asked) == 1
 
 
 async def test_a_schema_with_free_keys_is_asked_for_in_words(vendor: VendorServer, model: Router) -> None:

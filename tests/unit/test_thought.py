@@ -143,6 +143,42 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
     assert SECRET not in repr(read_thought(answer))
 
 
+@pytest.mark.parametrize("nothing", ["none", "N/A", "null", " None "])
+def test_a_word_for_nothing_is_nothing(nothing: str) -> None:
+    check = {"kind": "none", "who": nothing, "words": [], "id": nothing, "name": ""}
+    read = read_thought(
+        thought(
+            predictions=[
+                {"what": nothing, "confidence": 0.5, "timeframe": "", "check": check},
+                {"what": "rain", "confidence": 0.5, "timeframe": nothing, "check": check},
+            ],
+            goal_updates=[{"action": "add", "goal": nothing, "due": "in 2h", "follow_up": True}],
+            memory_ops=[{"type": "write_semantic", "content": nothing}, {"type": "retrieve", "query": nothing}],
+            tool_calls=[{"tool": nothing, "arguments": {}}, {"tool": "docs/search", "arguments": {"tag": nothing}}],
+            world_model_updates=[{"entity": "import", "attribute": "owner", "value": nothing}],
+            emotion_signal=nothing,
+            self_model_updates={"current_state": nothing, "recent_growth": "I see"},
+        )
+    )
+    (rain,) = read.output.predictions
+    assert (rain.what, rain.timeframe, rain.check and rain.check.kind) == ("rain", "", "none")
+    assert (read.output.goal_updates, read.output.memory_ops, read.output.emotion_signal) == ((), (), "")
+    assert [one.arguments for one in read.output.tool_calls] == [{"tag": nothing.strip()}]
+    assert read.output.world_model_updates == {"import": {"owner": nothing.strip()}}
+    assert read.output.self_model_updates.model_dump(exclude_defaults=True) == {"recent_growth": "I see"}
+    assert {one.reason for one in read.refused} == {"empty"}
+
+
+@pytest.mark.parametrize("nothing", ["null", "none", "N/A", "(silence)", "[]", '""', ""])
+def test_a_word_for_nothing_is_not_said(nothing: str) -> None:
+    assert read_thought(json.dumps({"inner_speech": "So.", "external_speech": nothing})).output.external_speech is None
+
+
+@pytest.mark.parametrize("words", ["None.", "nothing", "no", "[1]", "null and void"])
+def test_a_short_reply_is_a_reply(words: str) -> None:
+    assert read_thought(json.dumps({"inner_speech": "So.", "external_speech": words})).output.external_speech == words
+
+
 def test_nul_is_no_part_of_any_words() -> None:
     ops = [
         {"type": "journal", "content": "\0"},
@@ -345,6 +381,17 @@ def test_an_answer_that_ends_too_early_behind_its_speech_keeps_what_is_whole() -
     assert (read.output.external_speech, read.output.emotion_signal) == ("Hello.", "joy")
     with pytest.raises(MalformedReply):
         read_thought('{"inner_speech": "So.", "external_speech": "Hel')
+
+
+@pytest.mark.parametrize("read", [read_thought, read_thought_cut])
+@pytest.mark.parametrize(
+    "rest", ['so.", "confidence": 0.5}', 'so.", "confiden', "so", '", "emotion_signal": "joy"', "true"]
+)
+def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole(
+    read: Callable[[str], ThoughtRead], rest: str
+) -> None:
+    with pytest.raises(MalformedReply):
+        read(f'{{"inner_speech": "So.", "external_speech": "It is called "jobs" {rest}')
 
 
 def test_very_many_unsound_parts_are_refused_in_few_reasons() -> None:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.cli.checks.nights import nights
@@ -11,6 +12,7 @@ from daemon.core.alarms import sentence_of
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
+from daemon.memory.admin.failed_answers import FailedAnswers, failed_answers
 from daemon.memory.admin.nights import night_faults
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
 from daemon.memory.admin.unhosted import UnhostedSoul
@@ -20,6 +22,15 @@ from daemon.memory.knowledge.mirror_queue import MirrorStand
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset bug, which can damage a database in WAL mode"
+_IN_THE_LOG: Final = "the log tells more at event=cycle.failed"
+_UNANSWERED: Final = {
+    "malformed": ("keeps no form that can be read", "choose a stronger model in SOUL_PERSONA_MODEL"),
+    "refused": (
+        "refuses what it is asked",
+        "choose another model in SOUL_PERSONA_MODEL, or give it a larger context where its server says so",
+    ),
+    "unavailable": ("can't be reached, or breaks off", "see whether the model's server works"),
+}
 
 
 def memory(settings: Settings, clock: Clock) -> list[Finding]:
@@ -43,7 +54,9 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         *loops(seen.daemons),
         *stuck(seen),
         *unhosted(seen, now),
-        *weak_models(seen, now),
+        *(failing := answers(with_database(settings, lambda database: failed_answers(database, now)))),
+        *weak_models(seen, now, replies_go_on=not failing),
+        *unfit(seen, now),
         *unread(seen),
         *alarms(seen, now),
         *mirror(seen.mirror, settings.home),
@@ -148,9 +161,25 @@ def _unhosted(one: UnhostedSoul, now_ms: int) -> Finding:
     return warn("unhosted", found, f"{fix}soul outbox drop and soul jobs drop")
 
 
-def weak_models(seen: Overview, now_ms: int) -> list[Finding]:
+def answers(found: FailedAnswers | None) -> list[Finding]:
+    """Whether people get apologies in place of answers."""
+    if found is None:
+        return []
+    got = f"{found.failed} of the last {found.looked_at} messages got an apology in place of an answer"
+    what, fix = _UNANSWERED.get(found.outcome, _UNANSWERED["unavailable"])
+    return [warn("answers", f"{got}: {found.model} {what}", f"{fix}; {_IN_THE_LOG}")]
+
+
+def unfit(seen: Overview, now_ms: int) -> list[Finding]:
+    """Souls that were to think whole thoughts, and answer in words for now."""
+    fix = 'nothing to do; a stronger SOUL_PERSONA_MODEL, or mind = "process" in its soul.toml, saves the calls'
+    return [warn("thoughts", f"{one.soul}: {one.in_words(now_ms)}", fix) for one in seen.in_words]
+
+
+def weak_models(seen: Overview, now_ms: int, *, replies_go_on: bool = True) -> list[Finding]:
     """Models that can't keep the form of an answer for now, or think aloud."""
-    fix = "nothing to do: replies go on; a stronger model, or one whose server parts its reasoning, is quicker"
+    fix = "a stronger model, or one whose server parts its reasoning, is quicker"
+    fix = f"nothing to do: replies go on; {fix}" if replies_go_on else f"see `answers` above; {fix}"
     return [warn("model", one.weakness(now_ms), fix) for one in seen.weak_models]
 
 

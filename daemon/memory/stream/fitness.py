@@ -47,6 +47,11 @@ class UnfitSoul:
     workspace: str
     until_ms: int
 
+    def in_words(self, now_ms: int) -> str:
+        """What an admin should know of it."""
+        minutes = (self.until_ms - now_ms) // MINUTE_MS + 1
+        return f"too many answers could not be read as thoughts, so it answers in words for {minutes} min more"
+
 
 async def unfit_souls(transaction: Transaction, now: int) -> tuple[UnfitSoul, ...]:
     """The souls that were to think whole thoughts, and answer in words for now."""

@@ -108,6 +108,14 @@ class Considered:
         return bool(self.queries or self.output.tool_calls)
 
     @property
+    def is_chosen_silence(self) -> bool:
+        """Whether it says nothing because it has nothing to say: the field is there, and nothing was to be looked up.
+
+        A model that forgets the field, or that is still looking when it has to answer, has chosen nothing.
+        """
+        return "external_speech" in self.output.model_fields_set and not self.output.external_speech and not self.looks
+
+    @property
     def calls(self) -> tuple[str, ...]:
         """Which tools it wants to use, each as the next thought is shown it."""
         return tuple(f"{one.tool} {json.dumps(one.arguments)}" for one in self.output.tool_calls)
@@ -124,6 +132,10 @@ class Considered:
         return Stated(mode or PLAINLY_STATED.epistemic_mode, PLAINLY_STATED.confidence if sure is None else sure)
 
 
+MayBeSilent = Callable[[Considered], bool]
+"""Whether a thought without words may stay so."""
+
+
 def queries_of(output: CognitiveOutput) -> tuple[str, ...]:
     """What a thought wants to be looked up in memory."""
     return tuple(one.query for one in output.memory_ops if one.type == "retrieve")
@@ -135,7 +147,7 @@ def think(
     *,
     leads: Callable[[str], bool] = lambda _: False,
     may_look: bool = False,
-    may_be_silent: Callable[[], bool] = lambda: False,
+    may_be_silent: MayBeSilent = lambda _: False,
     tools: Sequence[str] = (),
     alone: bool = False,
 ) -> Step[Considered]:
@@ -144,8 +156,8 @@ def think(
     `wishes` are the words that `calls_for` may hold besides `nothing`, each with its meaning; they have to stay the
     same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
     judged one by one, see `daemon.mind.thought.reading`. A thought without words to say is malformed, unless it
-    `may_look` into memory or use one of the `tools`, and does, or `may_be_silent` here. One that is thought `alone` is
-    short, and its model is the one that the soul names for such thoughts.
+    `may_look` into memory or use one of the `tools`, and does, or it `may_be_silent` here. One that is thought `alone`
+    is short, and its model is the one that the soul names for such thoughts.
     """
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
@@ -188,13 +200,13 @@ def _considered(
     answer: str,
     *,
     may_look: bool = False,
-    may_be_silent: Callable[[], bool] = lambda: False,
+    may_be_silent: MayBeSilent = lambda _: False,
 ) -> Considered:
     """A thought with its speech as it may be said. Raises MalformedReply where nothing of it may."""
     aloud = words_aloud(read.output.external_speech or "")
     if not aloud:
         silent = Considered(read)
-        if not read.output.external_speech and ((may_look and silent.looks) or may_be_silent()):
+        if not read.output.external_speech and ((may_look and silent.looks) or may_be_silent(silent)):
             return silent
         raise MalformedReply("it says nothing aloud", reply=answer, hint=_SPEAK)
     return Considered(read, read_spoken(soul, aloud))

@@ -13,6 +13,20 @@ _SURROGATES: Final = re.compile(
 )
 _PAIR: Final = len(r"\ud83d\ude00")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
+NOTHING: Final = frozenset(("none", "null", "nil", "undefined", "n/a", '""', "''"))
+"""Words that models write in place of nothing, in lower case."""
+_NO_SPEECH: Final = NOTHING | {
+    "",
+    "(silence)",
+    "[silence]",
+    "(silent)",
+    "(none)",
+    "(nothing)",
+    "(no reply)",
+    "[]",
+    "{}",
+}
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
 _DEEPEST: Final = 2
 """Parts stand in the object itself, and in the lists and objects that it holds."""
 
@@ -40,3 +54,23 @@ def whole_parts(begun: str) -> str:
             case _:
                 end = token.end() if depth <= _DEEPEST else end
     return begun[:end]
+
+
+def is_misquoted(begun: str) -> bool:
+    """Whether words of JSON end where no words can: at a mark of quotation within them, behind which they go on.
+
+    A reader of partial JSON takes such a place for the end of what was received, and the words for whole.
+    """
+    ends = (found.end() for found in _STRING.finditer(begun))
+    return any(end < len(begun) and begun[end] not in ",:}]" for end in ends)
+
+
+def is_no_speech(words: str) -> bool:
+    """Whether the words of a speech only say that there is none."""
+    return words.strip().casefold() in _NO_SPEECH
+
+
+def may_be_no_speech(begun: str) -> bool:
+    """Whether a speech that begins so may yet say only that there is none."""
+    said = begun.strip().casefold()
+    return any(one.startswith(said) for one in _NO_SPEECH)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from daemon.core.errors import MalformedReply
 from daemon.core.text import storable
-from daemon.mind.thought.answer_text import storable_answer, whole_parts
+from daemon.mind.thought.answer_text import NOTHING, is_misquoted, is_no_speech, storable_answer, whole_parts
 from daemon.mind.thought.cognitive_input import CognitiveInput
 from daemon.mind.thought.cognitive_output import (
     MOST_OF_A_KIND,
@@ -55,6 +55,7 @@ _LISTS: Final[Mapping[str, tuple[type[BaseModel], int]]] = {
 _BEFORE: Final = re.compile(r"\s*(?:```[a-z]{0,10}\s*)?")
 _LOOKED_AT: Final = 100  # items of one list: a model that writes more is not read on
 _MOST_REFUSED: Final = 40  # reasons that are kept
+_CHOSEN: Final = ("action", "kind", "type", "arguments")
 _SPOKEN: Final = ("inner_speech", "external_speech")
 _WORLD: Final = "world_model_updates"
 _REASONS: Final[Mapping[str, Reason]] = {
@@ -170,6 +171,8 @@ def _ended_behind_speech(answer: str) -> dict[str, object] | None:
 
 def _whole_of(begun: str) -> dict[str, object]:
     """What is whole of an object that was cut off. Raises ValueError where it is broken before."""
+    if is_misquoted(begun):
+        raise ValueError("it goes on behind the end of words")
     whole = jiter.from_json(whole_parts(begun).encode(), partial_mode="on", catch_duplicate_keys=True)
     return whole if isinstance(whole, dict) else {}
 
@@ -204,7 +207,9 @@ class _Reader:
         if not isinstance(inner, str) or not isinstance(speech, str | None):
             said = "its inner_speech or external_speech is not words"
             raise NoThought(said, reply=answer, hint=_HINT, refused=_no_words(inner))
-        parts: dict[str, object] = {"inner_speech": _kept(inner), "external_speech": _kept(speech or "") or None}
+        parts: dict[str, object] = {"inner_speech": _kept(inner)}
+        if "external_speech" in found:
+            parts["external_speech"] = None if is_no_speech(said := _kept(speech or "")) else said
         for name, value in found.items():
             if name in _SPOKEN:
                 continue
@@ -342,7 +347,8 @@ def _reason_of(kind: str) -> Reason:
 
 
 def _plain(name: str, value: object) -> object:
-    """A part without what stands for none on the wire: zeros, and objects that say nothing."""
+    """A part without what stands for none: zeros, objects that say nothing, and the words that models write for it."""
+    value = value if name == _WORLD else _without_nothings(value)
     if value in ("", 0) and not isinstance(value, bool):
         return None
     if not isinstance(value, dict):
@@ -356,6 +362,17 @@ def _plain(name: str, value: object) -> object:
         return None
     pair = value.get("training_pair_suggestion")
     return {**value, "training_pair_suggestion": None} if isinstance(pair, dict) and not _says_anything(pair) else value
+
+
+def _without_nothings(value: object, name: str = "") -> object:
+    """The value with "" in place of "none", "N/A" and the like, except where that is a choice or a tool's argument."""
+    if isinstance(value, str):
+        return "" if value.strip().casefold() in NOTHING and name not in _CHOSEN else value
+    if isinstance(value, list):
+        return [_without_nothings(one) for one in value[:_LOOKED_AT]] + value[_LOOKED_AT:]
+    if isinstance(value, dict) and name not in _CHOSEN:
+        return {key: _without_nothings(one, key) for key, one in value.items()}
+    return value
 
 
 def _plain_item(name: str, item: object) -> object:

@@ -2,6 +2,8 @@
 
 import jiter
 
+from daemon.mind.thought.answer_text import is_no_speech, may_be_no_speech
+
 _SPEECH, _WISH = "external_speech", "calls_for"
 
 
@@ -11,7 +13,8 @@ class SpeechInThought:
     The answer has to begin with its brace: with chatter in front nothing passes. From a second key of any name, a
     broken place or another object on nothing more passes, so that what passed is always the beginning of what is
     read at the end, however the answer is cut into pieces. `wish` are the words of `calls_for`, once they are whole;
-    None before, and where the answer begins with anything else.
+    None before, and where the answer begins with anything else. A word for nothing, such as `null`, is no speech: what
+    may still be one is held back.
     """
 
     def __init__(self) -> None:
@@ -60,7 +63,8 @@ class SpeechInThought:
         said = found.get(_SPEECH)
         if _SPEECH in found and next(reversed(found)) != _SPEECH:  # another key follows, so it is whole
             self._ended = True
-        if not isinstance(said, str):
+        said = said.replace("\0", "") if isinstance(said, str) else None  # as the thought is read
+        if said is None or (is_no_speech(said) if self._ended else may_be_no_speech(said)):
             return ""
         fresh, self._shown = said[self._shown :], len(said)
         return fresh
