@@ -224,11 +224,9 @@ def done_by(house: ThinkingHouse, thought: Mapping[str, Any], state: State, *, l
         "intend": ("content", "intentions WHERE id GLOB ?", (f"{name}-i*",)),
         "held": ("words || ' ' || why", "mind_documents WHERE thought = ?", (name,)),
         "felt": ("felt_quality", "soul_state WHERE felt_by = ?", (name,)),
-        "note": ("text", "records WHERE at_ms = ? AND kind IN ('fact', 'journal')", (thought["at_ms"],)),
+        "note": ("text", "records WHERE id IN (SELECT record FROM thought_notes WHERE thought = ?)", (name,)),
     }
     for act, (words, rows, values) in tables.items():
-        if act == "note" and not last:
-            continue
         for row in house.rows(f"SELECT {words} AS words, audience FROM {rows}", *values):
             found.acts.update((act, word) for word in set(_WORD.findall(row["words"] or "")))
             of_all = act == "changed" or row["audience"] == ""
