@@ -97,6 +97,8 @@ async def test_where_people_get_apologies_for_answers_the_doctor_says_so_and_wha
     assert f"4 of the last 4 messages got an apology in place of an answer: {told}" in found
     assert "the log tells more at event=cycle.failed" in found
     assert "replies go on" not in found
+    await thinker.change("UPDATE llm_calls SET tick = 1")  # as of thoughts of its own, which nobody waits for
+    assert "got an apology" not in await thinker.command("doctor", "--offline")
 
 
 async def test_a_soul_that_can_not_think_whole_thoughts_is_told_by_the_doctor(thinker: House) -> None:

@@ -27,12 +27,13 @@ class FailedAnswers:
 async def failed_answers(database: Database, now_ms: int) -> FailedAnswers | None:
     """What of the newest messages of a day ended in an apology; None where few did.
 
-    A message counts by the last call that the soul's voice made for it: `malformed`, `refused` or `unavailable`.
+    A message counts by the last call that the soul's voice made for it: `malformed`, `refused` or `unavailable`. What
+    was thought unasked is no message.
     """
     rows = await database.rows(
         """
         SELECT trace_id, model, outcome FROM (
-          SELECT seq, trace_id, role, model, outcome FROM llm_calls WHERE started_ms > :since
+          SELECT seq, trace_id, role, model, outcome FROM llm_calls WHERE started_ms > :since AND tick = 0
           ORDER BY seq DESC LIMIT :calls)
         WHERE role = :voice AND outcome <> 'cancelled' ORDER BY seq DESC
         """,
