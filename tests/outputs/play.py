@@ -231,13 +231,13 @@ class _World:
 
 
 class _AllOfIt:
-    """Lets out all of an answer."""
+    """Lets out all words of an answer; what is still JSON would be withheld as a thought by `PrivateMarks`."""
 
     wish = None
 
     def feed(self, piece: str) -> str:
-        """The piece."""
-        return piece
+        """The words of the piece."""
+        return piece.translate(_NO_JSON)
 
     def finish(self) -> str:
         """Nothing more."""
@@ -256,6 +256,7 @@ def without(check: str) -> Iterator[None]:
         setattr(whose, name, before)
 
 
+_NO_JSON: Final = dict.fromkeys(map(ord, '{}[]"'))
 _CHECKS: Final[dict[str, tuple[Any, str, Any]]] = {
     "ids": (goal_changes, "_may_touch", lambda *_: True),
     "levels": (Authority, "allows", lambda *_: True),
