@@ -143,6 +143,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_the_words_of_a_message_stay_inside_one_fence(house: House, text: str) -> None:
+    house.model.replies.append(tagged("I see."))
     await house.answered("Ada", "dm", text)
     last = house.prompts[-1].messages[-1].text
     opening = re.search(r"<said-([0-9a-f]{10}) by=\"Ada\">", last)
