@@ -123,6 +123,7 @@ def test_a_beginning_that_is_called_a_thought_is_not_said(name: str, text: str, 
         assert shown == said(step, answer) == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", [CLEAN, UNKNOWN], ids=["streams", "held back"])
 @pytest.mark.parametrize("name", ALOUD)
 def test_no_hostile_answer_says_a_private_word_in_any_step(

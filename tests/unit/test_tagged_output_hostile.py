@@ -51,6 +51,7 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
     return len(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     choice = chance.dice(f"hostile answers {part}")

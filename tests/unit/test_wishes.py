@@ -173,6 +173,7 @@ FIRST = re.compile(rf"\s*<\s*calls_for{_ATTRIBUTES}>(.{{0,200}}?)<\s*/\s*calls_f
 """An independent reading of an answer that begins with a wish."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hold_back", [0, 1, 20])
 def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
     hold_back: int, capsys: pytest.CaptureFixture[str]
