@@ -150,7 +150,7 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
 
 
 def _meant(words: str) -> str:
-    """The same in fewer ways to say it, such as "by end of week" for "by the end of this week", too."""
+    """The same in fewer ways to say it, such as "by end of week" for "by the end of this week"."""
     words = _NOON_MARKS.sub(r"\1m", words)
     for said, meant in _MEANT:
         words = said.sub(meant, words)

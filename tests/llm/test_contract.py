@@ -340,6 +340,17 @@ async def test_a_back_end_without_structured_output_is_asked_in_words_from_then_
         assert "JSON Schema" in str(asked.body)
 
 
+async def learns_to_ask_in_words(vendor: VendorServer, model: Router, refused: Answer) -> None:
+    """A schema that is refused is asked for in words from then on, for that step alone."""
+    vendor.script.append(refused)
+    large = replace(prompt(schema=SCHEMA), step="think")
+    assert (await answer(model, large))[0] == "one two three"
+    await answer(model, large)
+    await answer(model, prompt(schema=SCHEMA))
+    in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
+    assert in_words == [False, True, True, False]
+
+
 @pytest.mark.parametrize(
     "refusal",
     [
@@ -350,13 +361,7 @@ async def test_a_back_end_without_structured_output_is_asked_in_words_from_then_
 async def test_a_schema_that_is_too_large_for_a_back_end_is_asked_for_in_words_and_a_small_one_is_not(
     vendor: VendorServer, model: Router, refusal: str
 ) -> None:
-    vendor.script.append(Answer(status=400, message=refusal, kind="invalid_request_error"))
-    large = replace(prompt(schema=SCHEMA), step="think")
-    assert (await answer(model, large))[0] == "one two three"
-    await answer(model, large)
-    await answer(model, prompt(schema=SCHEMA))
-    in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
-    assert in_words == [False, True, True, False]
+    await learns_to_ask_in_words(vendor, model, Answer(status=400, message=refusal, kind="invalid_request_error"))
 
 
 @pytest.mark.parametrize(
@@ -374,13 +379,7 @@ async def test_a_schema_that_is_too_large_for_a_back_end_is_asked_for_in_words_a
 async def test_a_schema_that_is_refused_in_words_that_nobody_knows_is_asked_for_in_words(
     vendor: VendorServer, model: Router, status: int, refusal: str
 ) -> None:
-    vendor.script.append(Answer(status=status, message=refusal, kind="invalid_request_error"))
-    large = replace(prompt(schema=SCHEMA), step="think")
-    assert (await answer(model, large))[0] == "one two three"
-    await answer(model, large)
-    await answer(model, prompt(schema=SCHEMA))
-    in_words = ["JSON Schema" in str(asked.body) for asked in vendor.asked]
-    assert in_words == [False, True, True, False]
+    await learns_to_ask_in_words(vendor, model, Answer(status=status, message=refusal, kind="invalid_request_error"))
 
 
 async def test_a_request_that_is_refused_without_its_schema_too_keeps_its_schema_and_tells_the_last_refusal(
