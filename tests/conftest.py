@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from daemon.memory.database import migrate
+from daemon.soul import loader, reload
 from tests import chance, template
 
 _WORKERS = 4  # more than two cores need, since the longest tests mostly wait
@@ -85,7 +86,9 @@ def _no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _memory_is_copied(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new memory.db is a copy of a migrated one, except in tests of the migrations."""
+def _made_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new memory.db is a copy of a migrated one, except in tests of the migrations; a shipped soul is read once."""
     if request.node.get_closest_marker("migrates") is None:
         monkeypatch.setattr(migrate, "migrate", template.by_copy)
+    for reading in (loader, reload):
+        monkeypatch.setattr(reading, "load_soul", template.soul_once)

@@ -1,7 +1,9 @@
 """Due times: reads times as users and models write them, in their zone, and the slots of a crontab, in UTC."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 from daemon.core.text import quoted
@@ -25,6 +27,7 @@ _TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?:\s*utc)?", re.ASCII)
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")  # crontab's own numbers: 0 and 7 are Sunday
 _WEEKDAY = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?", re.ASCII)
 _SLOTS_LOOKED_AT = 100  # more than a day's 96 quarter hours
+_LEAP = 8  # years in which each day of the calendar comes
 _CRONTAB_FIELDS = 5
 
 
@@ -79,33 +82,35 @@ def next_slot(every: str, after_ms: int, zone: str = "") -> int:
     ValueError for text that is no crontab or has no slot within a year, and for one that names days of the month and
     of the week, since programs differ in how they combine the two.
     """
-    from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
-
-    minute, hour, day, month, weekday = _fields(every)
-    there = zone_of(zone) or UTC
-    start = _datetime(after_ms).astimezone(there)
-    try:
-        years = f"{start.year}-{start.year + 1}"  # without it, 30 February is searched until the year 9999
-        trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=there)
-        slot = trigger.get_next_fire_time(None, start)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{quoted(every)} is no crontab: {quoted(str(error), 80)}") from error
+    start = _datetime(after_ms).astimezone(zone_of(zone) or UTC)
+    slot = next(_slots(every, start, years=1), None)
     if slot is None or (found := _ms(slot)) > after_ms + FARTHEST_MS:
         raise ValueError(f"{quoted(every)} has no slot within a year")
     return found
 
 
+def _slots(every: str, start: datetime, *, years: int) -> Iterator[datetime]:
+    """The slots of a crontab from a time on, until the end of the year so many years later. Raises ValueError."""
+    from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
+
+    minute, hour, day, month, weekday = _fields(every)
+    try:
+        among = f"{start.year}-{start.year + years}"  # without it, 30 February is searched until the year 9999
+        trigger = CronTrigger(among, month, day, None, _weekdays(weekday), hour, minute, timezone=start.tzinfo)
+        slot = trigger.get_next_fire_time(None, start)
+        while slot is not None:
+            yield slot
+            slot = trigger.get_next_fire_time(None, slot + timedelta(milliseconds=1))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{quoted(every)} is no crontab: {quoted(str(error), 80)}") from error
+
+
 def require_seldom(every: str, now_ms: int) -> None:
     """Raises ValueError for text that is no crontab, or one with slots less than 15 minutes apart."""
-    slot = next_slot(every, now_ms)
-    for _ in range(_SLOTS_LOOKED_AT):
-        try:
-            following = next_slot(every, slot + 1)
-        except ValueError:
-            return  # that was the last slot
-        if following - slot < OFTENEST_MS:
+    first = next_slot(every, now_ms)
+    for earlier, later in pairwise(islice(_slots(every, _datetime(first), years=_LEAP), _SLOTS_LOOKED_AT + 1)):
+        if _ms(later) - _ms(earlier) < OFTENEST_MS:
             raise ValueError(f"{quoted(every)} has slots less than 15 minutes apart")
-        slot = following
 
 
 CLOCKS_DIFFER_S = 600.0

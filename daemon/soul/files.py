@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 from daemon.core.errors import SoulError
@@ -83,24 +82,30 @@ def state_files(folder: Path) -> tuple[Path, ...]:
         raise SoulError(f"{states} can't be listed: {error.strerror or error}", hint="make it a folder") from error
 
 
-def signature(folder: Path) -> tuple[Stamp | None, ...]:
-    """A value that changes whenever one of the soul's files is changed, added or removed."""
-    modes, states = _or_nothing(mode_folders, folder), _or_nothing(state_files, folder)
-    files = [folder / MANIFEST, folder / PERSONALITY, folder / PLAYBOOK, folder / AWAKENING, *states]
-    files += [mode / file for mode in modes for file in _MODE_FILES]
-    return tuple(_stamp(file) for file in files)
+def signature(folder: Path) -> tuple[Stamp, ...]:
+    """A value that changes whenever one of the soul's files is changed, added or removed.
+
+    It is asked for many times a message, so it works on strings rather than on paths.
+    """
+    folders, states = _inside(str(folder), folders=True), _inside(f"{folder}/{STATES}", folders=False)
+    files = [f"{folder}/{file}" for file in (MANIFEST, PERSONALITY, PLAYBOOK, AWAKENING)]
+    files += [*states, *(f"{mode}/{file}" for mode in folders for file in _MODE_FILES)]
+    return tuple(filter(None, map(_stamp, files)))
 
 
-def _or_nothing(listed: Callable[[Path], tuple[Path, ...]], folder: Path) -> tuple[Path, ...]:
+def _inside(folder: str, *, folders: bool) -> list[str]:
+    """The folders in a folder, or all in it; none where it can't be listed."""
     try:
-        return listed(folder)
-    except SoulError:
-        return ()
+        with os.scandir(folder) as found:
+            shown = (one for one in found if not one.name.startswith("."))
+            return sorted(one.path for one in shown if not folders or one.is_dir())
+    except OSError:
+        return []
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp(path: str) -> Stamp | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  # a Path costs more than the call
     except OSError:
         return None
-    return str(path), found.st_mtime_ns, found.st_size, found.st_ino
+    return path, found.st_mtime_ns, found.st_size, found.st_ino

@@ -13,7 +13,7 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TIMEOUT, TurnableClock
 from tests.journeys.asking import AskedSession, door
-from tests.journeys.house import House, settings_for
+from tests.journeys.house import APP_TOKEN, BOT_TOKEN, House, settings_for
 from tests.journeys.packages import install_example
 from tests.programs import ends_awaited
 
@@ -28,7 +28,8 @@ def _searches_by_meaning_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None
 async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
     """The workspace with its people, and no daemon yet."""
     clock = TurnableClock()
-    async with ends_awaited(), serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
+    serving = serve_workspace(clock=clock, bot_token=BOT_TOKEN, app_token=APP_TOKEN)
+    async with ends_awaited(), serving as workspace, WorkspaceClient(workspace.page_url) as people:
         built = House(workspace, people, clock, settings_for(workspace, tmp_path))
         try:
             yield built

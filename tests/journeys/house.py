@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from click.testing import CliRunner
+from pydantic import SecretStr
 
 from daemon.app.alarms import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
@@ -35,6 +37,8 @@ from tests.given import shown
 from tests.models import FakeModel, Flow
 
 T = TypeVar("T")
+BOT_TOKEN, APP_TOKEN = f"xoxb-local-{'0' * 24}", f"xapp-1-A0SOUL-1-{'0' * 24}"
+"""The same for all journeys: what hides them in texts is compiled once."""
 _LONGEST_DELAY = 60.0  # seconds; the longest delay that a test asks of the workspace
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
 
@@ -405,11 +409,23 @@ def said(post: Json) -> str:
 
 def settings_for(workspace: WorkspaceServer, home: Path, **changes: object) -> Settings:
     """Settings that join a workspace. A clock turned by more than the lease in the middle of a reply ends it."""
-    given: dict[str, object] = {
-        "SLACK_BOT_TOKEN": workspace.bot_token,
-        "SLACK_APP_TOKEN": workspace.app_token,
-        "SLACK_API_URL": workspace.api_url,
+    joined = {
+        "slack_bot_token": SecretStr(workspace.bot_token),
+        "slack_app_token": SecretStr(workspace.app_token),
+        "slack_api_url": workspace.api_url,
         "home": home,
+    }
+    settings = _settings(**changes) if changes else _most_settings()
+    return settings.model_copy(update=joined)
+
+
+@cache
+def _most_settings() -> Settings:
+    return _settings()
+
+
+def _settings(**changes: object) -> Settings:
+    given: dict[str, object] = {
         "slack_sockets": 1,
         "slack_pacing": False,
         "lease": 60.0,

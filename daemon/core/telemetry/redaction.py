@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 REDACTED = "[redacted]"
 
@@ -47,11 +48,7 @@ class Redactor:
     """Replaces secrets by `[redacted]`; a call never raises for any text and never shows part of a known secret."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted({secret.strip() for secret in secrets}, key=len, reverse=True)
-        usable = [secret for secret in known if len(secret) >= _SHORTEST_SECRET]
-        shapes = [_shape(secret) for secret in usable]
-        shapes += [_shape(secret[:_KNOWN_PREFIX]) + _REST_OF_IT for secret in usable if len(secret) > _KNOWN_PREFIX]
-        self._known = re.compile("|".join(shapes), re.IGNORECASE) if shapes else None
+        self._known = _pattern(frozenset(secret.strip() for secret in secrets))
 
     def __call__(self, text: str) -> str:
         """The text without its secrets."""
@@ -69,6 +66,14 @@ def remove_keys(text: str) -> str:
         if any(mark in small for mark in marks):
             text = pattern.sub(REDACTED, text)
     return text
+
+
+@lru_cache(maxsize=16)  # compiling takes some 30 ms, and several parts of a daemon hide the same secrets
+def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    usable = sorted((secret for secret in secrets if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
+    shapes = [_shape(secret) for secret in usable]
+    shapes += [_shape(secret[:_KNOWN_PREFIX]) + _REST_OF_IT for secret in usable if len(secret) > _KNOWN_PREFIX]
+    return re.compile("|".join(shapes), re.IGNORECASE) if shapes else None
 
 
 def _shape(secret: str) -> str:
