@@ -8,8 +8,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
@@ -18,29 +20,43 @@ from mutations.breaks import ROOT, Break, all_breaks
 _LIMIT: Final = 120.0  # seconds that the tests of one break may take; a break that makes them hang is noticed
 _LEFT_OUT: Final = shutil.ignore_patterns(".*", "__pycache__", "*.db", "backups")
 _BESIDE: Final = "shared"  # a folder of others beside the tree; further down rooms have that name, too
-_PASSED, _FAILED = 0, 1
+_PASSED, _FAILED, _NONE_CHOSEN = 0, 1, 5
+_EVERYDAY, _SLOW = ("-m", "not slow"), ("-m", "slow")
+
+
+class Noticed(Enum):
+    """Which tests noticed a break, if any."""
+
+    EVERYDAY = "noticed by"
+    SLOW = "noticed with --all alone, by"
+    NEVER = "UNNOTICED"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try these breaks; 0: each was noticed, 1: some were not, 2: the tests of one don't pass or don't run."""
+    """Try these breaks; 0: each was noticed, 1: some were not, 2: the tests of one don't pass or don't run.
+
+    A break is tried with the everyday tests, and with the slow ones where these notice nothing.
+    """
     options = _parser().parse_args(arguments)
     chosen = _chosen(options.names)
     if options.list:
         sys.stdout.writelines(_listed(number, one) for number, one in chosen)
         return 0
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
-        copies = queue.SimpleQueue[Path]()
-        for number in range(options.jobs):
-            copies.put(copied(Path(folder) / str(number)))
+        first = copied(Path(folder) / "0")
         try:
-            _check_that_all_pass(copies, [one for _, one in chosen], options.jobs)
+            _check_that_all_pass(first, [one for _, one in chosen], options.jobs)
+            copies = queue.SimpleQueue[Path]()
+            copies.put(first)
+            for number in range(1, options.jobs):  # with what Python compiled meanwhile
+                copies.put(Path(shutil.copytree(first, Path(folder) / str(number))))
             with ThreadPoolExecutor(options.jobs) as pool:
-                noticed = list(pool.map(lambda row: _try(copies, *row), chosen))
+                noticed = Counter(pool.map(lambda row: _try(copies, *row), chosen))
         except ValueError as error:
             sys.stderr.write(f"{error}\n")
             return 2
-    unnoticed = noticed.count(False)
-    sys.stdout.write(f"breaks={len(noticed)} unnoticed={unnoticed}\n")
+    unnoticed = noticed[Noticed.NEVER]
+    sys.stdout.write(f"breaks={noticed.total()} everyday={noticed[Noticed.EVERYDAY]} unnoticed={unnoticed}\n")
     return int(unnoticed > 0)
 
 
@@ -77,30 +93,38 @@ def copied(to: Path) -> Path:
     return to
 
 
-def _check_that_all_pass(copies: "queue.SimpleQueue[Path]", chosen: Sequence[Break], jobs: int) -> None:
+def _check_that_all_pass(copy: Path, chosen: Sequence[Break], jobs: int) -> None:
     """A break counts as noticed where a test fails, so all tests must pass without one. Raises ValueError."""
-    copy = copies.get()
     tests = dict.fromkeys(path for one in chosen for path in one.tests)
     code, output = _pytest(copy, [*tests, f"-n{jobs}"], keep_compiled=True, limit=_LIMIT * max(1, len(tests)))
-    copies.put(copy)
     if code != _PASSED:
         raise ValueError(f"the tests don't pass on the unbroken tree:\n{output}")
 
 
-def _try(copies: "queue.SimpleQueue[Path]", number: int, one: Break) -> bool:
+def _try(copies: "queue.SimpleQueue[Path]", number: int, one: Break) -> Noticed:
     copy = copies.get()
     try:
         with one.applied(copy):
-            code, output = _pytest(copy, (*one.tests, "-x", "-n0"))
+            noticed, by = _noticed(copy, one)
     finally:
         copies.put(copy)
-    if code not in {_PASSED, _FAILED, None}:
-        raise ValueError(f"{one.name}: its tests did not run:\n{output}")
-    failed = re.search(r"^FAILED (\S+)", output, re.MULTILINE) or re.search(r"^ERROR (\S+)", output, re.MULTILINE)
-    by = "a test that hangs" if code is None else failed[1] if failed else "a test"
-    sys.stdout.write(f"{number} {one.name}: {'UNNOTICED' if code == _PASSED else f'noticed by {by}'}\n")
+    sys.stdout.write(f"{number} {one.name}: {noticed.value} {by}\n")
     sys.stdout.flush()
-    return code != _PASSED
+    return noticed
+
+
+def _noticed(copy: Path, one: Break) -> tuple[Noticed, str]:
+    """Which tests notice a break, and one of them by name. Raises ValueError where they don't run."""
+    for noticed, chosen in ((Noticed.EVERYDAY, _EVERYDAY), (Noticed.SLOW, _SLOW)):
+        code, output = _pytest(copy, (*one.tests, *chosen, "-x", "-n0"))
+        if code is None:
+            return noticed, "a test that hangs"
+        if code == _FAILED:
+            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+            return noticed, failed[1] if failed else "a test"
+        if code not in {_PASSED, _NONE_CHOSEN}:
+            raise ValueError(f"{one.name}: its tests did not run:\n{output}")
+    return Noticed.NEVER, ""
 
 
 def _pytest(

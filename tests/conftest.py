@@ -1,7 +1,6 @@
 """What holds for the whole suite: the order of tests, the seed of a run, folders on disk, and cheap memory files."""
 
 import gc
-import os
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
@@ -14,35 +13,40 @@ from daemon.memory.database import migrate
 from daemon.soul import loader, reload
 from tests import chance, template
 
-_WORKERS = 4  # more than two cores need, since the longest tests mostly wait
+_SLOW = ("kill", "soak", "leaks", "page", "initiative", "outputs", "fuzz", "systemd", "real_client")
+"""Folders that need many processes, kills, random worlds, a browser, a real client or a service manager.
+
+The longest come first, so that none of them is left over at the end.
+"""
 _PASSED = pytest.StashKey[bool]()
 
-# Examples may take as long as a busy machine needs; what is drawn differs from run to run, in CI too.
+# Examples may take as long as a busy machine needs; what is drawn differs from run to run.
 settings.register_profile(
     "suite",
     deadline=None,
     derandomize=False,
-    max_examples=chance.tries(40, 100),
+    max_examples=40,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """As many workers as there are cores, and at least four."""
-    return max(_WORKERS, os.cpu_count() or 1)
-
-
+@pytest.hookimpl(tryfirst=True)  # before those that are left out are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put slow tests first, so that none of them is left over at the end, and measure coverage without them.
+    """Put the tests into an order that the seed draws, slow ones first.
 
-    They go the same ways thousands of times, and each line that is counted doubles their time.
+    The tests of a file follow each other, since they share what the file sets up.
     """
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    places = dict[Path, tuple[int, float]]()
+    dice = chance.dice("order")
     for item in items:
-        if item.get_closest_marker("slow") is not None:
-            item.add_marker("no_cover")
+        folder = next((number for number, name in enumerate(_SLOW) if name in item.path.parts), len(_SLOW))
+        if folder < len(_SLOW):
+            item.add_marker("slow")
+        places.setdefault(item.path, (folder, dice.random()))
+    dice.shuffle(items)
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, places[item.path]))
 
 
 def pytest_collection_finish() -> None:

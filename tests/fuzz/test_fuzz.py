@@ -21,17 +21,15 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.slow
 async def test_odd_and_foreign_payloads_crash_nothing_and_nothing_is_taken_from_others() -> None:
-    counted = await play(chance.tries(160, 600), chance.SEED)
+    counted = await play(160, chance.SEED)
     print(counted.line)
     assert (counted.crashes, counted.from_others) == ([], [])
     assert counted.replays
     assert counted.frames
 
 
-@pytest.mark.slow
-@settings(max_examples=chance.tries(2, 6), phases=[Phase.generate])
+@settings(max_examples=2, phases=[Phase.generate])
 @given(seed=st.integers(0, 10**9), odd=st.lists(JSON, min_size=10, max_size=60))
 def test_any_value_in_any_place_crashes_nothing(seed: int, odd: list[Any]) -> None:
     counted = asyncio.run(play(40, seed, odd))
@@ -42,13 +40,11 @@ async def _admitted(*_: object) -> tuple[GateDecision, None]:
     return GateDecision(admitted=True, name="anybody"), None
 
 
-@pytest.mark.slow
 async def test_a_gate_that_admits_everybody_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SlackGate, "_judge", _admitted)
     assert (await play(40, 1, others=[Sender.GUEST])).from_others
 
 
-@pytest.mark.slow
 async def test_a_listener_that_hears_for_other_apps_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "meant_for", lambda *_: True)
     assert (await play(40, 1, others=[Sender.APP])).from_others

@@ -7,25 +7,22 @@ import pytest
 from daemon.core.initiative import QuietHours, SayingUnasked
 from daemon.memory.queues.ticks import Ticks
 from daemon.memory.records import Claim
-from tests import chance
 from tests.fakes import TurnableClock
 from tests.initiative.play import play
 
 _SEED = 20_260_706  # `python -m tests.initiative` draws others
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_nothing_is_said_uninvited_too_often_in_quiet_hours_or_twice_and_each_promise_is_kept(
     tmp_path: Path,
 ) -> None:
-    verdict = await play(tmp_path, chance.tries(30, 60), _SEED)
+    verdict = await play(tmp_path, 30, _SEED)
     print(verdict)
     assert not verdict.faults, (verdict, *verdict.faults)
     assert verdict.promised
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_without_the_rule_that_asks_for_an_invitation_the_judge_finds_faults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -35,7 +32,6 @@ async def test_without_the_rule_that_asks_for_an_invitation_the_judge_finds_faul
     assert any(one.startswith("uninvited") for one in verdict.faults)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_of_a_daemon_that_dawdles_the_judge_says_that_it_is_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

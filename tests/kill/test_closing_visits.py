@@ -27,7 +27,6 @@ CLOSED: Final = """
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["Commits.commit(silent)@after", "Episodes.close@before", "Episodes.close@after"])
 async def test_a_visit_is_closed_once_wherever_the_daemon_dies_at_it(tmp_path: Path, place: str) -> None:
     async with serve_workspace() as workspace, nursery(tmp_path, workspace) as daemons:
@@ -50,7 +49,6 @@ async def test_a_visit_is_closed_once_wherever_the_daemon_dies_at_it(tmp_path: P
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["Runs.begin@after", "Runs.charge@after", "Runs.write@before", "Runs.write@after"])
 async def test_a_core_is_made_once_wherever_the_daemon_dies_at_it(tmp_path: Path, place: str) -> None:
     async with serve_workspace() as workspace, nursery(tmp_path, workspace) as daemons:

@@ -16,7 +16,6 @@ ASKS = (
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
-@pytest.mark.slow
 async def test_a_thread_goes_to_another_soul_once_wherever_the_daemon_is_killed(tmp_path: Path) -> None:
     async with joined(tmp_path) as play:
         assert [place for place in HANDS_OVER if not await play.hands_over(place)] == []
@@ -25,7 +24,6 @@ async def test_a_thread_goes_to_another_soul_once_wherever_the_daemon_is_killed(
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
-@pytest.mark.slow
 async def test_a_session_is_asked_with_consent_and_answers_once_wherever_the_daemon_is_killed(tmp_path: Path) -> None:
     async with joined(tmp_path) as play:
         assert [place for place in ASKS if not await play.asks(place)] == []
@@ -34,7 +32,6 @@ async def test_a_session_is_asked_with_consent_and_answers_once_wherever_the_dae
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
-@pytest.mark.slow
 async def test_an_answer_is_the_new_souls_to_say_once_wherever_the_daemon_is_killed(tmp_path: Path) -> None:
     async with joined(tmp_path) as play:
         assert [place for place in WHILE_ASKED if not await play.hands_over_while_asked(place)] == []
@@ -43,7 +40,6 @@ async def test_an_answer_is_the_new_souls_to_say_once_wherever_the_daemon_is_kil
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
-@pytest.mark.slow
 async def test_what_is_said_in_a_bound_thread_is_answered_once_wherever_the_daemon_is_killed(tmp_path: Path) -> None:
     async with joined(tmp_path) as play:
         assert [place for place in BOUND if not await play.speaks_bound(place)] == []

@@ -13,7 +13,6 @@ from tests.tools.parts import listing, program
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.slow
 async def test_a_message_is_answered_once_where_the_daemon_dies_in_the_tool_that_its_thought_uses(
     tmp_path: Path,
 ) -> None:

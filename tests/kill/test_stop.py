@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests import chance
 from tests.kill.stop import run
 
 
-@pytest.mark.slow
 async def test_nothing_is_visible_after_a_stop(tmp_path: Path) -> None:
     verdict = await run(tmp_path, rounds=8, kills=4, seed=chance.SEED)
     assert verdict.after_stop_visible == 0, str(verdict)

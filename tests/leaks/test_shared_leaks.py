@@ -14,15 +14,13 @@ from tests.leaks.shared import play_shared
 RECALL_OF_FEW = 0.7
 
 
-@pytest.mark.slow
 async def test_nothing_leaks_by_rooms_contexts_sessions_and_notes() -> None:
-    count = await play_shared(chance.tries(40, 120), chance.SEED)
+    count = await play_shared(40, chance.SEED)
     print(count.line)
     assert not count.leaks
     assert count.recall >= RECALL_OF_FEW  # the figure `ways_out` asks for more of many
 
 
-@pytest.mark.slow
 async def test_a_door_that_shows_every_context_and_hidden_session_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def knows(_: ContextDoor, owner: KeyOwner, found: ContextState) -> bool:
         return bool(owner and found)
@@ -35,7 +33,6 @@ async def test_a_door_that_shows_every_context_and_hidden_session_is_noticed(mon
         assert any(what in one for one in count.leaks), what
 
 
-@pytest.mark.slow
 async def test_a_daemon_that_keeps_words_of_sessions_for_everybody_is_noticed() -> None:
     count = await play_shared(40, 1, talkative=True)
     print(count.line)

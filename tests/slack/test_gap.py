@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from bench.gap import measure_gap
-from tests.chance import tries
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(tries(1, 5)))
+@pytest.mark.parametrize("seed", range(1))
 async def test_an_outage_in_many_rooms_and_threads_loses_and_doubles_nothing(tmp_path: Path, seed: int) -> None:
     seen = await measure_gap(tmp_path, rooms=30, threads=30, words=20, seed=seed)
     print(f"missed={seen.missed} doubled={seen.doubled} most_calls_a_minute={seen.most_calls_a_minute}")

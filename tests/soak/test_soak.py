@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.chance import dice
 from tests.soak.play import Plan, soak
 
 
-@pytest.mark.slow
 async def test_two_days_with_every_trouble_lose_double_and_end_nothing_in_silence(tmp_path: Path) -> None:
     plan = Plan(people=12, days=2, messages=24, troubles=6, seed=dice("soak").randrange(10**6))
     soaked = await soak(tmp_path, plan, print)

@@ -3,8 +3,6 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from daemon.local_slack.model import WorkspaceMessage
 from tests.soak.verdict import Asked, Judge
 from tests.soak.workplace import Workplace, workplace
@@ -20,7 +18,6 @@ def _answer(place: Workplace, asked: Asked) -> None:
     place.workspace.post(reply)
 
 
-@pytest.mark.slow
 async def test_the_judge_counts_what_is_lost_doubled_ended_in_silence_dead_and_said_to_a_bot(tmp_path: Path) -> None:
     async with workplace(tmp_path, 4) as place:
         judge, unseen = Judge(place), _asked(place, "mark000001")

@@ -17,7 +17,6 @@ from daemon.core.errors import DocumentUnreadable
 from daemon.tools.documents import reader
 from daemon.tools.documents.document import LONGEST_PLACE, MOST_BYTES, MOST_TEXT, Document, DocumentKind
 from daemon.tools.documents.reader import read_bytes, read_document
-from tests.chance import tries
 from tests.fakes import TIMEOUT
 from tests.tools.documents import made
 from tests.tools.documents.refusals import refused
@@ -262,7 +261,7 @@ REAL = {
 @pytest.mark.slow
 @pytest.mark.timeout(1_800)  # two minutes on an idle machine, for as many processes
 @pytest.mark.parametrize("kind", REAL)  # pictures: test_pictures.py
-@settings(max_examples=tries(12, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_broken_document_gives_text_or_one_sentence(kind: DocumentKind, data: st.DataObject) -> None:
     real = REAL[kind]
