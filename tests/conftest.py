@@ -30,6 +30,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+gc.disable()  # until all tests are collected
 
 
 @pytest.hookimpl(tryfirst=True)  # before those that are left out are chosen
@@ -51,8 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """The collected tests stay to the end: the garbage collector need not go through them again and again."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
