@@ -9,12 +9,12 @@ import pytest
 
 from daemon.app import vectors
 from daemon.core import extensions
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TIMEOUT, TurnableClock
 from tests.journeys.asking import AskedSession, door
 from tests.journeys.house import APP_TOKEN, BOT_TOKEN, House, settings_for
 from tests.journeys.packages import install_example
+from tests.near import NearClient
 from tests.programs import ends_awaited
 
 
@@ -29,7 +29,7 @@ async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
     """The workspace with its people, and no daemon yet."""
     clock = TurnableClock()
     serving = serve_workspace(clock=clock, bot_token=BOT_TOKEN, app_token=APP_TOKEN)
-    async with ends_awaited(), serving as workspace, WorkspaceClient(workspace.page_url) as people:
+    async with ends_awaited(), serving as workspace, NearClient(workspace) as people:
         built = House(workspace, people, clock, settings_for(workspace, tmp_path))
         try:
             yield built

@@ -1,0 +1,55 @@
+"""The client of a workspace that runs in the same process: it asks the control API without HTTP between them."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
+from daemon.local_slack.control_orders import ControlOrders
+from daemon.local_slack.control_views import ControlViews
+from daemon.local_slack.model import Json
+from daemon.local_slack.people_acting import NotPossible, PeopleActing
+from daemon.local_slack.request_args import ControlArgs
+from daemon.local_slack.server import WorkspaceServer
+
+
+class NearClient(WorkspaceClient):
+    """Acts as the users of a workspace; a third of a journey's time went into HTTP between the test and the workspace."""
+
+    def __init__(self, server: WorkspaceServer) -> None:
+        super().__init__(server.page_url)
+        people = PeopleActing(server.workspace)
+        self._feed = server.workspace.feed
+        self._views = ControlViews(server.workspace, people).table
+        self._orders = ControlOrders(server.workspace, people).table
+
+    async def post(self, order: str, **fields: object) -> Json:
+        """Any order of the control API."""
+        return await self._answer(order, fields)
+
+    async def get(self, view: str, **fields: str) -> Json:
+        """Any view of the control API."""
+        return await self._answer(view, dict(fields))
+
+    async def _answer(self, name: str, fields: Json) -> Json:
+        await asyncio.sleep(0)  # others go on, as during a request
+        try:
+            answer = (self._orders | self._views)[name](ControlArgs(json.loads(json.dumps(fields))))
+        except NotPossible as refused:
+            raise WorkspaceRefused(refused.error, refused.hint) from None
+        return dict(json.loads(json.dumps(answer)))  # a copy, which later changes leave as it is
+
+    @asynccontextmanager
+    async def _news(self) -> AsyncIterator[AsyncIterator[None]]:
+        after = self._feed.cursor
+
+        async def bursts() -> AsyncGenerator[None, None]:
+            async with aclosing(self._feed.follow("", after)) as batches:  # type: ignore[type-var]  # it is a generator
+                async for batch in batches:
+                    if batch:
+                        yield
+            raise TimeoutError("the workspace stopped during the wait")
+
+        async with aclosing(bursts()) as news:
+            yield news
