@@ -15,7 +15,7 @@ from daemon.local_slack.server import WorkspaceServer
 
 
 class NearClient(WorkspaceClient):
-    """Acts as the users of a workspace; a third of a journey's time went into HTTP between the test and the workspace."""
+    """Acts as the users of a workspace; HTTP between test and workspace took a tenth of a journey."""
 
     def __init__(self, server: WorkspaceServer) -> None:
         super().__init__(server.page_url)

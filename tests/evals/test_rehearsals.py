@@ -33,6 +33,7 @@ def test_there_are_forty_of_them_and_eight_languages() -> None:
     assert len(spoken - {None}) >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_right_answers_pass_and_wrong_ones_score_as_wrong_where_the_scenario_says_so(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -89,6 +89,7 @@ async def test_stopping_ends_feeds_and_sockets() -> None:
         assert await feed.content.read() is not None
 
 
+@pytest.mark.slow
 async def test_six_hundred_messages_at_once_all_get_a_reply(server: WorkspaceServer, people: WorkspaceClient) -> None:
     stock, answered, all_answered = StockApp(server), 0, asyncio.Event()
     reply: Listener = stock.client.chat_postMessage
