@@ -19,6 +19,8 @@ from tests.tools.parts import KnownTools, failure, listing, lives, program, use
 from tests.tools.server import build
 from tests.tools.serving import Receive, Scope, Send, serving_app
 
+pytestmark = pytest.mark.slow  # most start programs
+
 
 @pytest.fixture
 def clock() -> FakeClock:
