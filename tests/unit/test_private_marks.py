@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,41 +26,35 @@ def at_every_cut(speech: str) -> tuple[str, bool]:
     return whole
 
 
-@pytest.mark.parametrize(
-    "aside",
-    [
+def test_an_aside_that_is_called_a_thought_is_left_out_wherever_it_stands() -> None:
+    for aside in (
         f"(thinks: {SECRET})",
         f"[inner_speech: {SECRET} (or [not]) so]",
         f"(*Inner thoughts:* {SECRET})",
         f"[_internal monologue_ : {SECRET}]",
         f"(Gedanken: {SECRET})",
         f"(denkt: {SECRET}\n\nnoch mehr)",
-    ],
-)
-def test_an_aside_that_is_called_a_thought_is_left_out_wherever_it_stands(aside: str) -> None:
-    assert at_every_cut(f"{aside} Hello.") == (" Hello.", False)
-    assert at_every_cut(f"Hello {aside}there.") == ("Hello there.", False)
-    assert at_every_cut(f"Hello.{aside}") == ("Hello.", False)
-    assert at_every_cut(f"Hello {aside[:-1]}") == ("Hello ", True), "one that is not closed lasts to the end"
+    ):
+        assert at_every_cut(f"{aside} Hello.") == (" Hello.", False)
+        assert at_every_cut(f"Hello {aside}there.") == ("Hello there.", False)
+        assert at_every_cut(f"Hello.{aside}") == ("Hello.", False)
+        assert at_every_cut(f"Hello {aside[:-1]}") == ("Hello ", True), "one that is not closed lasts to the end"
 
 
-@pytest.mark.parametrize(
-    "speech",
-    [
+def test_a_reply_that_is_the_json_of_a_thought_is_none() -> None:
+    for speech in (
         f'{{"calls_for": "nothing", "inner_speech": "{SECRET}", "external_speech": "Hello."}}',
         f'```json\n{{"innerSpeech": "{SECRET}"}}\n```',
         f"[{{'inner_monologue': '{SECRET}'}}]",
         f'  {{"output": {{"external_speech": "{SECRET}"}}}}',
-    ],
-)
-def test_a_reply_that_is_the_json_of_a_thought_is_none(speech: str) -> None:
-    assert at_every_cut(speech) == ("", True)
+    ):
+        assert at_every_cut(speech) == ("", True)
 
 
-@pytest.mark.parametrize("mark", [f"<{FENCE} about=", f"</{FENCE}>", "<context-0123456789>", f"&lt;{FENCE}"])
-def test_from_a_fence_of_a_prompt_on_nothing_is_said(mark: str) -> None:
-    assert at_every_cut(f"Hello {mark} {SECRET}") == ("Hello ", True)
-    assert at_every_cut(f"{mark} {SECRET}") == ("", True)
+def test_from_a_fence_of_a_prompt_on_nothing_is_said() -> None:
+    for mark in (f"<{FENCE} about=", f"</{FENCE}>", "<context-0123456789>", f"&lt;{FENCE}"):
+        assert at_every_cut(f"Hello {mark} {SECRET}") == ("Hello ", True)
+        assert at_every_cut(f"{mark} {SECRET}") == ("", True)
 
 
 def test_a_fence_around_the_whole_speech_is_taken_off() -> None:
@@ -71,9 +64,8 @@ def test_a_fence_around_the_whole_speech_is_taken_off() -> None:
     assert at_every_cut("Hello.</said-2f62b032d1> So.") == ("Hello.", True)
 
 
-@pytest.mark.parametrize(
-    "speech",
-    [
+def test_other_speech_is_passed_on_as_it_stands() -> None:
+    for speech in (
         "Hello (as I said), see [the docs](https://example.org/a) & <https://example.org>.",
         "(think: it over)",
         "( thinks: so)",
@@ -86,10 +78,8 @@ def test_a_fence_around_the_whole_speech_is_taken_off() -> None:
         "```",
         "[",
         "",
-    ],
-)
-def test_other_speech_is_passed_on_as_it_stands(speech: str) -> None:
-    assert at_every_cut(speech) == (speech, False)
+    ):
+        assert at_every_cut(speech) == (speech, False)
 
 
 bits = st.sampled_from(

@@ -74,30 +74,31 @@ async def test_an_unknown_name_raises_an_error(path: Path) -> None:
             await admin.post("x")
 
 
-@pytest.mark.parametrize("state", ["dead", "ignored", "stale", "dropped"])
-async def test_a_retried_message_is_claimed_as_a_new_one(path: Path, state: str) -> None:
-    clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
-    with opened(path) as connection:
-        connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
-    async with open_database(path, clock, create=False) as database:
-        before = await Admin(database, clock, "ada").retry_message(message_in(state))
-        claim = await Conversations(database, clock, WORKER).claim_next()
-    assert before.state == state
-    assert claim is not None
-    assert [(heard.id, heard.perception.received_ms, heard.attempts) for heard in claim.messages] == [
-        (message_in(state), clock.now_ms(), 1)
-    ]
+async def test_a_retried_message_is_claimed_as_a_new_one(tmp_path: Path) -> None:
+    for state in ("dead", "ignored", "stale", "dropped"):
+        path = stock(tmp_path / f"{state}.db")
+        clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
+        with opened(path) as connection:
+            connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
+        async with open_database(path, clock, create=False) as database:
+            before = await Admin(database, clock, "ada").retry_message(message_in(state))
+            claim = await Conversations(database, clock, WORKER).claim_next()
+        assert before.state == state
+        assert claim is not None, state
+        assert [(heard.id, heard.perception.received_ms, heard.attempts) for heard in claim.messages] == [
+            (message_in(state), clock.now_ms(), 1)
+        ]
 
 
-@pytest.mark.parametrize("state", ["new", "claimed", "answered", "withdrawn"])
-async def test_a_waiting_or_settled_message_is_not_retried(path: Path, state: str) -> None:
-    lease(path, "conversations")
-    async with admin_of(path) as admin:
-        with pytest.raises(StoreError) as raised:
-            await admin.retry_message(message_in(state))
-    assert raised.value.hint
-    assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
-    assert one(path, "SELECT count(*) FROM audit") == 0
+async def test_a_waiting_or_settled_message_is_not_retried(path: Path) -> None:
+    for state in ("new", "claimed", "answered", "withdrawn"):
+        lease(path, "conversations")
+        async with admin_of(path) as admin:
+            with pytest.raises(StoreError) as raised:
+                await admin.retry_message(message_in(state))
+        assert raised.value.hint, state
+        assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
+        assert one(path, "SELECT count(*) FROM audit") == 0, state
 
 
 async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) -> None:
@@ -108,17 +109,17 @@ async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) 
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("answered")) == "new"
 
 
-@pytest.mark.parametrize("state", INBOX_STATES)
-async def test_only_unsettled_messages_are_dropped(path: Path, state: str) -> None:
-    droppable = state in {"new", "claimed", "dead", "ignored", "stale"}
-    async with admin_of(path) as admin:
-        if droppable:
-            await admin.drop_message(message_in(state))
-        else:
-            with pytest.raises(StoreError):
+async def test_only_unsettled_messages_are_dropped(path: Path) -> None:
+    for state in INBOX_STATES:
+        droppable = state in {"new", "claimed", "dead", "ignored", "stale"}
+        async with admin_of(path) as admin:
+            if droppable:
                 await admin.drop_message(message_in(state))
-    found = one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state))
-    assert found == ("dropped" if droppable else state)
+            else:
+                with pytest.raises(StoreError):
+                    await admin.drop_message(message_in(state))
+        found = one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state))
+        assert found == ("dropped" if droppable else state)
 
 
 async def test_posts_are_found_by_key_and_by_number(path: Path) -> None:
@@ -129,44 +130,46 @@ async def test_posts_are_found_by_key_and_by_number(path: Path) -> None:
         assert found.last is True
 
 
-@pytest.mark.parametrize(
-    ("state", "blindly", "doubtful"),
-    [("dead", False, False), ("expired", False, False), ("dropped", False, False), ("unknown", False, True),
-     ("unknown", True, False)],
-)  # fmt: skip
-async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(
-    path: Path, state: str, blindly: bool, doubtful: bool
-) -> None:
-    clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
-    with opened(path) as connection:
-        connection.execute("UPDATE outbox SET state = 'sent' WHERE state IN ('pending', 'sending')")
-    async with open_database(path, clock, create=False) as database:
-        outcome = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
-        delivery = await Outbox(database, clock, WORKER).claim_next()
-    assert outcome is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN)
-    assert delivery is not None
-    assert (delivery.post.key, delivery.doubtful, delivery.created_ms) == (post_in(state), doubtful, clock.now_ms())
+async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(tmp_path: Path) -> None:
+    for state, blindly, doubtful in (
+        ("dead", False, False),
+        ("expired", False, False),
+        ("dropped", False, False),
+        ("unknown", False, True),
+        ("unknown", True, False),
+    ):
+        path = stock(tmp_path / f"{state}-{blindly}.db")
+        clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
+        with opened(path) as connection:
+            connection.execute("UPDATE outbox SET state = 'sent' WHERE state IN ('pending', 'sending')")
+        async with open_database(path, clock, create=False) as database:
+            outcome = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
+            delivery = await Outbox(database, clock, WORKER).claim_next()
+        assert outcome is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN), state
+        assert delivery is not None, state
+        assert (delivery.post.key, delivery.doubtful) == (post_in(state), doubtful)
+        assert delivery.created_ms == clock.now_ms(), state
 
 
-@pytest.mark.parametrize("state", ["drafting", "sending", "sent"])
-async def test_a_post_that_is_being_sent_or_was_sent_is_not_retried(path: Path, state: str) -> None:
-    lease(path, "outbox")
-    async with admin_of(path) as admin:
-        with pytest.raises(StoreError, match=f"is {state}"):
-            await admin.retry_post(post_in(state))
+async def test_a_post_that_is_being_sent_or_was_sent_is_not_retried(path: Path) -> None:
+    for state in ("drafting", "sending", "sent"):
+        lease(path, "outbox")
+        async with admin_of(path) as admin:
+            with pytest.raises(StoreError, match=f"is {state}"):
+                await admin.retry_post(post_in(state))
 
 
-@pytest.mark.parametrize("state", OUTBOX_STATES)
-async def test_a_post_that_is_being_sent_is_not_dropped(path: Path, state: str) -> None:
-    droppable = state in {"pending", "unknown", "dead", "expired"}
-    lease(path, "outbox")
-    async with admin_of(path) as admin:
-        if droppable:
-            await admin.drop_post(post_in(state))
-        else:
-            with pytest.raises(StoreError):
+async def test_a_post_that_is_being_sent_is_not_dropped(path: Path) -> None:
+    for state in OUTBOX_STATES:
+        droppable = state in {"pending", "unknown", "dead", "expired"}
+        lease(path, "outbox")
+        async with admin_of(path) as admin:
+            if droppable:
                 await admin.drop_post(post_in(state))
-    assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
+            else:
+                with pytest.raises(StoreError):
+                    await admin.drop_post(post_in(state))
+        assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
 
 
 async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -> None:
@@ -275,28 +278,28 @@ async def test_an_unreadable_presence_row_raises_an_error(path: Path) -> None:
             await survey(database, NOW, NOW)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_check_finds_no_fault_in_a_sound_file(path: Path, whole: bool) -> None:
-    found = check_file(path, whole=whole)
-    assert (found.schema, found.faults) == (SCHEMA, ())
+def test_a_check_finds_no_fault_in_a_sound_file(path: Path) -> None:
+    for whole in (True, False):
+        found = check_file(path, whole=whole)
+        assert (found.schema, found.faults) == (SCHEMA, ()), whole
 
 
-@pytest.mark.parametrize(("version", "said"), [(0, "soul db migrate"), (99, "update the program")])
-def test_a_check_reports_another_schema(path: Path, version: int, said: str) -> None:
-    with opened(path) as connection:
-        connection.execute(f"PRAGMA user_version={version}")
-    found = check_file(path, whole=False)
-    assert len(found.faults) == 1
-    assert said in found.cure
+def test_a_check_reports_another_schema(path: Path) -> None:
+    for version, said in ((0, "soul db migrate"), (99, "update the program")):
+        with opened(path) as connection:
+            connection.execute(f"PRAGMA user_version={version}")
+        found = check_file(path, whole=False)
+        assert len(found.faults) == 1, version
+        assert said in found.cure
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_check_reports_damage(path: Path, whole: bool) -> None:
-    content = bytearray(path.read_bytes())
-    for page in range(2, len(content) // 4096):
-        content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
-    path.write_bytes(bytes(content))
-    assert "damaged" in _report(path, whole)
+def test_a_check_reports_damage(path: Path) -> None:
+    for whole in (True, False):
+        content = bytearray(path.read_bytes())
+        for page in range(2, len(content) // 4096):
+            content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+        path.write_bytes(bytes(content))
+        assert "damaged" in _report(path, whole)
 
 
 def _report(path: Path, whole: bool) -> str:

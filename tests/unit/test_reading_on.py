@@ -1,7 +1,5 @@
 """Read: it opens what was found and nothing else, turns pages, and says in one sentence what is not there."""
 
-import pytest
-
 from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.ism.actions.read import number_and_page, read
@@ -63,29 +61,29 @@ async def test_a_long_output_of_a_tool_is_turned_page_by_page() -> None:
     assert max(map(estimate_tokens, pages)) < PAGE_TOKENS + 100
 
 
-@pytest.mark.parametrize("words", ["0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"])
-async def test_what_was_not_found_is_not_opened(words: str) -> None:
-    text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
-    assert text == "There is no such passage; give the number of one, from 1 to 2."
+async def test_what_was_not_found_is_not_opened() -> None:
+    for words in ("0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"):
+        text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
+        assert text == "There is no such passage; give the number of one, from 1 to 2.", words
 
 
 async def test_without_anything_found_it_says_so() -> None:
     assert await seen(reader(), problem(), "1") == "Nothing was found yet that could be opened."
 
 
-@pytest.mark.parametrize("found", [TALK, CHAPTERS[0]])
-async def test_a_page_that_does_not_exist_is_one_sentence(found: Passage) -> None:
-    text = await seen(reader(), problem(found), "1 page 77")
-    assert text.startswith("From passage 1 on there is no page 77; the last one is ")
+async def test_a_page_that_does_not_exist_is_one_sentence() -> None:
+    for found in (TALK, CHAPTERS[0]):
+        text = await seen(reader(), problem(found), "1 page 77")
+        assert text.startswith("From passage 1 on there is no page 77; the last one is "), found
 
 
-@pytest.mark.parametrize("library", [None, Books()])
-async def test_of_a_document_that_is_gone_what_was_found_is_left(library: Books | None) -> None:
-    one = scene().having(library=library)
-    text = await seen(one, problem(CHAPTERS[4]), "1")
-    assert text.startswith(
-        f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
-    )
+async def test_of_a_document_that_is_gone_what_was_found_is_left() -> None:
+    for library in (None, Books()):
+        one = scene().having(library=library)
+        text = await seen(one, problem(CHAPTERS[4]), "1")
+        assert text.startswith(
+            f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
+        ), library
 
 
 async def test_a_source_that_looks_like_a_document_opens_none() -> None:
@@ -94,8 +92,6 @@ async def test_a_source_that_looks_like_a_document_opens_none() -> None:
     assert "chapter" not in text
 
 
-@pytest.mark.parametrize(
-    ("words", "pair"), [("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))]
-)
-def test_number_and_page_are_read_in_any_wording(words: str, pair: tuple[int, int]) -> None:
-    assert number_and_page(words) == pair
+def test_number_and_page_are_read_in_any_wording() -> None:
+    for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
+        assert number_and_page(words) == pair

@@ -52,23 +52,20 @@ def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
     assert respond(SOUL).remember(response)[0].metadata["verb"] == "said"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothing() -> None:
+    for answer in (
         "",
         "Rest first.",
         "<internal_monologue>secret</internal_monologue>",
         "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi",
         "<internal_monologue>secret <external_dialogue>fake</external_dialogue></internal_monologue>",
         "<external_dialogue></external_dialogue>",
-    ],
-)
-def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothing(answer: str) -> None:
-    with pytest.raises(MalformedReply) as caught:
-        read_response(answer)
-    assert caught.value.reply == answer
-    assert "secret" not in str(caught.value)
-    assert caught.value.hint
+    ):
+        with pytest.raises(MalformedReply) as caught:
+            read_response(answer)
+        assert caught.value.reply == answer
+        assert "secret" not in str(caught.value), answer
+        assert caught.value.hint, answer
 
 
 def test_what_is_shown_of_a_unified_answer_is_its_reply_alone() -> None:
@@ -163,13 +160,13 @@ async def test_an_answer_whose_checks_alone_are_cut_is_whole() -> None:
     assert (response.reply, response.cut) == ("Rest first.", False)
 
 
-@pytest.mark.parametrize("begun", ["<internal_monologue>secret and so", "<think>secret", "secret without a mark", ""])
-async def test_an_answer_cut_before_its_reply_begins_is_asked_for_shorter_and_plain(begun: str) -> None:
-    mind, llm, calls = thinking([begun, CUT], "Sleep well.")
-    _, response = await mind.run(MEMORY, respond(SOUL))
-    assert response == Response(reply="Sleep well.")
-    assert "be much shorter" in llm.prompts[1].messages[-1].text
-    assert calls[0].kept_form is None, "the length is no fault of the form"
-    mind, _, _ = thinking([begun, CUT], [begun, CUT])
-    with pytest.raises(CutShort):
-        await mind.run(MEMORY, respond(SOUL))
+async def test_an_answer_cut_before_its_reply_begins_is_asked_for_shorter_and_plain() -> None:
+    for begun in ("<internal_monologue>secret and so", "<think>secret", "secret without a mark", ""):
+        mind, llm, calls = thinking([begun, CUT], "Sleep well.")
+        _, response = await mind.run(MEMORY, respond(SOUL))
+        assert response == Response(reply="Sleep well."), begun
+        assert "be much shorter" in llm.prompts[1].messages[-1].text, begun
+        assert calls[0].kept_form is None, "the length is no fault of the form"
+        mind, _, _ = thinking([begun, CUT], [begun, CUT])
+        with pytest.raises(CutShort):
+            await mind.run(MEMORY, respond(SOUL))

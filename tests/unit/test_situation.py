@@ -1,15 +1,13 @@
 """What a person's words tell of where they are, by whole phrases alone."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.mind.situation import Location, asks_for_all_code, situation_of
 
 
-@pytest.mark.parametrize(
-    ("words", "place"),
-    [
+def test_a_place_is_known_where_somebody_says_that_they_are_there() -> None:
+    for words, place in (
         ("I'm on my phone, how do I grep?", Location.MOBILE),
         ("I’m on mobile", Location.MOBILE),  # noqa: RUF001 - as phones write it
         ("typing this from my phone", Location.MOBILE),
@@ -25,10 +23,8 @@ from daemon.mind.situation import Location, asks_for_all_code, situation_of
         ("if I'm on my phone, what then?", ""),
         ("> I'm on my phone\nsaid Ben", ""),
         ("grep `I'm on my phone` notes.txt", ""),
-    ],
-)
-def test_a_place_is_known_where_somebody_says_that_they_are_there(words: str, place: str) -> None:
-    assert situation_of(words).location_context == place
+    ):
+        assert situation_of(words).location_context == place
 
 
 def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them() -> None:
@@ -38,9 +34,8 @@ def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them
     assert situation_of("How do I grep?") == situation_of("")
 
 
-@pytest.mark.parametrize(
-    ("words", "asked"),
-    [
+def test_code_in_full_is_asked_for_in_whole_phrases() -> None:
+    for words, asked in (
         ("show me the rest", True),
         ("the rest, please", True),
         ("Give me the whole script", True),
@@ -48,10 +43,8 @@ def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them
         ("show me how to grep", False),
         ("the rest of the meeting was fun", False),
         ("he wrote `show me the rest`", False),
-    ],
-)
-def test_code_in_full_is_asked_for_in_whole_phrases(words: str, asked: bool) -> None:
-    assert asks_for_all_code(words) is asked
+    ):
+        assert asks_for_all_code(words) is asked
 
 
 @given(st.text(max_size=400))

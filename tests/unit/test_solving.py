@@ -72,9 +72,8 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
     assert one.found[1].source == "somewhere"
 
 
-@pytest.mark.parametrize(
-    ("reply", "text"),
-    [
+def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers() -> None:
+    for reply, text in (
         ("It is clay [1].", "It is clay [1].\n\n[1] `a.md:1`"),
         ("Fire [2] and clay [1] and fire [2].", "Fire [2] and clay [1] and fire [2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
         ("Both [1, 2].", "Both [1, 2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
@@ -88,10 +87,8 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
         ("```\nx[9]", "```\nx[9]"),
         ("A lone ` tick [9].", "A lone ` tick."),
         ("", ""),
-    ],
-)
-def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers(reply: str, text: str) -> None:
-    assert problem(*FOUND).with_sources(reply) == text
+    ):
+        assert problem(*FOUND).with_sources(reply) == text
 
 
 @given(st.text(alphabet="[]12,90 \nx", max_size=60))
@@ -117,30 +114,27 @@ def test_a_problem_is_stored_whole_and_read_back() -> None:
     assert one.waits
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
+def test_an_unreadable_problem_begins_anew() -> None:
+    for kept in (
         {},
         {"internal": "[]"},
         {**Problem(WorkingMemory("T")).to_json(), "internal": "no"},
         {**Problem(WorkingMemory("T")).to_json(), "spent": {"loops": -1}},
         {**Problem(WorkingMemory("T")).to_json(), "found": [["one"]]},
         {**Problem(WorkingMemory("T")).to_json(), "more": 1},
-    ],
-)
-def test_an_unreadable_problem_begins_anew(kept: dict[str, object]) -> None:
-    assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
-    assert not Problem.resumed(kept, "Tess").waits
+    ):
+        assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
+        assert not Problem.resumed(kept, "Tess").waits
 
 
 HOSTILE = st.sampled_from(["\\", '"', "\0", "😀", "x", "\ud800", "語\n"])
 
 
 @given(HOSTILE, HOSTILE)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=4)
 def test_a_stored_problem_is_bounded(character: str, other: str) -> None:
     one = problem()
-    for number in range(120):
+    for number in range(70):
         text = f"{number}" + character * 20_000
         one.internal = with_observation(one.internal, ChosenAction("Research", other * 2_000), text)
         one.internal = one.internal.with_memory(Memory(Role.ASSISTANT, other * 9_000, name="é".ljust(80)))
@@ -204,11 +198,11 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
     assert motor.approval is None
 
 
-@pytest.mark.parametrize(("shown", "fence"), [("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")])
-async def test_no_shown_text_ends_its_code_block(clock: FakeClock, shown: str, fence: str) -> None:
-    one = stage(NoApprovals(), clock)
-    await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
-    assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
+async def test_no_shown_text_ends_its_code_block(clock: FakeClock) -> None:
+    for shown, fence in (("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")):
+        one = stage(NoApprovals(), clock)
+        await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
+        assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
 
 
 async def test_in_the_terminal_no_permission_is_asked(clock: FakeClock) -> None:
@@ -225,19 +219,17 @@ async def test_a_request_too_long_to_show_is_not_asked(clock: FakeClock) -> None
     assert one.context.motor.approval is None
 
 
-@pytest.mark.parametrize(("state", "again"), [("waiting", False), ("refused", True)])
-async def test_an_open_request_is_not_asked_again(
-    database: Database, approvals: Approvals, clock: FakeClock, state: str, *, again: bool
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock), state)
-    one, parked = stage(approvals, clock), replace(problem(), approval="a1")
-    assert (await still_open(one.context, parked) is None) == again
-    other = replace(ACT, arguments={"text": "b"})
-    await ask_permission(one.context, replace(parked), one.context.memory, other)
-    if again:
-        await ask_permission(one.context, parked, one.context.memory, ACT)
-    else:
-        with pytest.raises(ToolFailed, match="asked for already"):
+async def test_an_open_request_is_not_asked_again(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+    for state in ("waiting", "refused"):
+        await allowed(database, approvals, clock, replace(permission(clock=clock), id=state), state)
+        one, parked = stage(approvals, clock), replace(problem(), approval=state)
+        assert (await still_open(one.context, parked) is None) == (state == "refused")
+        other = replace(ACT, arguments={"text": "b"})
+        await ask_permission(one.context, replace(parked), one.context.memory, other)
+        if state == "waiting":
+            with pytest.raises(ToolFailed, match="asked for already"):
+                await ask_permission(one.context, parked, one.context.memory, ACT)
+        else:
             await ask_permission(one.context, parked, one.context.memory, ACT)
 
 
@@ -252,45 +244,39 @@ async def test_an_approved_action_is_done_once(database: Database, approvals: Ap
     assert shelf.used == [("shelf/write_down", {"text": "a"})]
 
 
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
+async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
+    database: Database, approvals: Approvals, clock: FakeClock
+) -> None:
+    for state, sentence in (
         ("waiting", "not decided yet; nothing was done."),
         ("refused", "refused; nothing was done."),
         ("expired", "the permission has grown old; nothing was done."),
         ("failed", "tried as allowed, but it failed; nothing was done."),
         ("using", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
         ("unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
-    ],
-)
-async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
-    database: Database, approvals: Approvals, clock: FakeClock, state: str, sentence: str
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock), state)
-    shelf = Shelf()
-    done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {sentence}"
-    assert shelf.used == []
+    ):
+        await allowed(database, approvals, clock, replace(permission(clock=clock), id=state), state)
+        shelf = Shelf()
+        done = await carry_out(stage(approvals, clock, toolbox=shelf).context, state)
+        assert done.sentence == f"`shelf/write_down`: {sentence}", state
+        assert shelf.used == [], state
 
 
-@pytest.mark.parametrize(
-    ("uncertain", "sentence", "state"),
-    [
-        (False, "tried as allowed, but it failed; nothing was done.", "failed"),
-        (True, "begun as allowed, but it is not known whether it was done. It will not be tried again.", "unknown"),
-    ],
-)
 async def test_a_failure_is_reported_as_certain_or_unknown(
-    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, sentence: str, state: str
+    database: Database, approvals: Approvals, clock: FakeClock
 ) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock))
-    shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
-    done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {sentence}"
-    assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
-    found = await approvals.status("a1")
-    assert found is not None
-    assert found.state == state
+    for uncertain, state, sentence in (
+        (False, "failed", "tried as allowed, but it failed; nothing was done."),
+        (True, "unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
+    ):
+        await allowed(database, approvals, clock, replace(permission(clock=clock), id=state))
+        shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
+        done = await carry_out(stage(approvals, clock, toolbox=shelf).context, state)
+        assert done.sentence == f"`shelf/write_down`: {sentence}"
+        assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
+        found = await approvals.status(state)
+        assert found is not None
+        assert found.state == state
 
 
 async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
@@ -329,18 +315,17 @@ async def test_an_approved_message_is_posted_word_for_word(
     assert cross_post.audience == ROOM.audience
 
 
-@pytest.mark.parametrize("error", [ChannelRefused("no such room", code="x"), NotDelivered("Slack is away")])
-async def test_an_unreachable_contact_is_reported(
-    database: Database, approvals: Approvals, clock: FakeClock, error: Exception
-) -> None:
-    await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
+async def test_an_unreachable_contact_is_reported(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+    errors = [NotDelivered("Slack is away"), ChannelRefused("no such room", code="x")]
 
     async def find_room(_: str) -> Room:
-        raise error
+        raise errors.pop()
 
-    one = stage(approvals, clock, find_room=find_room)
-    assert "nothing was sent" in (await carry_out(one.context, "a1")).sentence
-    assert one.context.motor.cross_post is None
+    for name in ("a1", "a2"):
+        await allowed(database, approvals, clock, replace(permission(POST_ELSEWHERE, clock, **LETTER), id=name))
+        one = stage(approvals, clock, find_room=find_room)
+        assert "nothing was sent" in (await carry_out(one.context, name)).sentence
+        assert one.context.motor.cross_post is None
 
 
 async def test_an_expired_or_used_permission_posts_nothing(

@@ -30,19 +30,16 @@ def test_every_field_of_every_section_is_explained() -> None:
         assert any(row.startswith(f"| `{name}` | ") for row in rows), name
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
+def test_a_field_is_described_with_its_kind_bounds_and_default() -> None:
+    for row in (
         "| `icon` | Its picture beside other souls: `:emoji:` or an https address; empty: the app's own. | text |  |",
         "| `name` | The folder's name. | text | needed |",
         "| `speech` | How it speaks; the first is the usual one. | list of texts | `said`, `explained`, `offered` |",
         "| `whispers` | Whether it also keeps its intuitions about a person, for itself alone. | yes or no | `true` |",
         "| `max_usd` | US dollars for one problem; unset: as in the settings. | number, more than 0 |  |",
         "| `expert` | The process that Escalate hands a problem over to. | text | `academic` |",
-    ],
-)
-def test_a_field_is_described_with_its_kind_bounds_and_default(row: str) -> None:
-    assert row in soul_reference().splitlines()
+    ):
+        assert row in soul_reference().splitlines()
 
 
 def test_a_choice_is_described_by_its_options() -> None:

@@ -125,11 +125,11 @@ CLUSTERS = [
 ]
 
 
-@pytest.mark.parametrize("cluster", [*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"])
-def test_joined_characters_are_not_cut(cluster: str) -> None:
-    parts = split("a" + cluster * 2000, 1000)
-    assert "".join(parts) == "a" + cluster * 2000
-    assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
+def test_joined_characters_are_not_cut() -> None:
+    for cluster in (*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"):
+        parts = split("a" + cluster * 2000, 1000)
+        assert "".join(parts) == "a" + cluster * 2000
+        assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
 
 
 def test_an_endless_run_of_joined_characters_is_cut() -> None:
@@ -150,20 +150,20 @@ def test_the_first_message_depends_only_on_the_first_characters() -> None:
 
 def test_forty_thousand_characters_are_split_without_loss() -> None:
     choice = random.Random(11)
-    for _ in range(12):
+    for _ in range(2):
         text = "".join(choice.choice(BLOCKS) for _ in range(2000))[:40_000]
         assert len(check(text, PART)) >= 3
     for unit in ("```\n", "`", "~~~", "\n", "> ", "| ", "\u200d", "\U0001f1e9", ". ", "```" + "x" * 126 + "\n"):
         check((unit * 40_000)[:40_000], PART)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.sampled_from(BLOCKS) | st.text(max_size=40), max_size=60).map("".join), st.integers(1000, 3000))
 def test_the_messages_of_any_reply_are_complete_and_within_the_limit(text: str, limit: int) -> None:
     check(text, limit)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from([block for block in BLOCKS if not block.startswith((">", "  "))]), min_size=10, max_size=80

@@ -55,40 +55,37 @@ def both(
     return models, Head(made.llm, mind, made.calls)
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
+async def test_what_a_model_does_not_answer_the_next_one_does() -> None:
+    for first in (
         (ModelUnavailable("overloaded"),),
         (ModelRefused("no credit is left"),),
         (REFUSAL,),
         ("", ModelUnavailable("it broke off unseen")),
-    ],
-)
-async def test_what_a_model_does_not_answer_the_next_one_does(first: tuple[Piece, ...]) -> None:
-    models, made = both(*first)
-    thought = made.mind.stream(MEMORY, ECHO)
-    assert "".join(await listen(thought)) == "FINE"
-    assert not thought.void
-    assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND]
-    assert [prompt.standby for prompt in models.prompts] == [True, False]
-    assert [call.outcome == "ok" for call in made.calls] == [False, True]
-    assert not made.calls[-1].repair
+    ):
+        models, made = both(*first)
+        thought = made.mind.stream(MEMORY, ECHO)
+        assert "".join(await listen(thought)) == "FINE", first
+        assert not thought.void, first
+        assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND], first
+        assert [prompt.standby for prompt in models.prompts] == [True, False], first
+        assert [call.outcome == "ok" for call in made.calls] == [False, True], first
+        assert not made.calls[-1].repair, first
 
 
-@pytest.mark.parametrize("failure", [ModelUnavailable("reset"), ModelRefused("no"), REFUSAL])
-async def test_nobody_else_is_asked_once_a_word_was_shown(failure: Piece) -> None:
-    models, made = both("hel", "lo ", failure)
-    with pytest.raises(ModelError):
-        await listen(made.mind.stream(MEMORY, ECHO))
-    assert [prompt.model for prompt in models.prompts] == [FIRST]
+async def test_nobody_else_is_asked_once_a_word_was_shown() -> None:
+    for failure in (ModelUnavailable("reset"), ModelRefused("no"), REFUSAL):
+        models, made = both("hel", "lo ", failure)
+        with pytest.raises(ModelError):
+            await listen(made.mind.stream(MEMORY, ECHO))
+        assert [prompt.model for prompt in models.prompts] == [FIRST], failure
 
 
-@pytest.mark.parametrize("audience", [None, Audience(AudienceKind.CHANNEL, "C1")])
-async def test_words_of_another_audience_go_to_the_first_model_alone(audience: Audience | None) -> None:
-    models, made = both(ModelRefused("no"), audience=audience)
-    with pytest.raises(ModelRefused):
-        await made.mind.run(MEMORY, ECHO)
-    assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)]
+async def test_words_of_another_audience_go_to_the_first_model_alone() -> None:
+    for audience in (None, Audience(AudienceKind.CHANNEL, "C1")):
+        models, made = both(ModelRefused("no"), audience=audience)
+        with pytest.raises(ModelRefused):
+            await made.mind.run(MEMORY, ECHO)
+        assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)], audience
 
 
 async def test_an_answer_in_the_wrong_form_is_repaired_by_the_model_that_gave_it() -> None:

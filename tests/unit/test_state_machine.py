@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,26 +61,26 @@ async def test_a_waiting_problem_is_not_replaced_by_a_greeting() -> None:
     assert (course.state.process, course.state.process_memory) == ("problem_solving", {"problem": 1})
 
 
-@pytest.mark.parametrize("process", ["forgotten", "academic"])
-async def test_a_conversation_in_a_removed_process_falls_back(process: str) -> None:
-    context = await a_context()
-    soul = SOUL.model_copy(update={"processes": ("engaged",)})
-    state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
-    course = await run_processes(replace(context, soul=soul), state, STAYING)
-    assert course.state == ProcessState(FALLBACK, process, 1)
+async def test_a_conversation_in_a_removed_process_falls_back() -> None:
+    for process in ("forgotten", "academic"):
+        context = await a_context()
+        soul = SOUL.model_copy(update={"processes": ("engaged",)})
+        state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
+        course = await run_processes(replace(context, soul=soul), state, STAYING)
+        assert course.state == ProcessState(FALLBACK, process, 1)
 
 
 # -- visits ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads")])
-async def test_a_note_for_a_refused_process_is_handled_by_the_current_one(process: str, why: str) -> None:
-    play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
-    course = await play.perceive(due(process, topic="tin"))
-    assert acts(course) == [("refuse", "engaged", process), ("stay", "engaged", "engaged")]
-    assert (course.path[0].decided_by, course.path[0].params) == ("schedule", {"topic": "tin"})
-    assert why in course.path[0].reason
-    assert play.names == ["engaged"]
+async def test_a_note_for_a_refused_process_is_handled_by_the_current_one() -> None:
+    for process, why in (("nowhere", "no process"), ("curious", "nothing leads")):
+        play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
+        course = await play.perceive(due(process, topic="tin"))
+        assert acts(course) == [("refuse", "engaged", process), ("stay", "engaged", "engaged")]
+        assert (course.path[0].decided_by, course.path[0].params) == ("schedule", {"topic": "tin"}), process
+        assert why in course.path[0].reason
+        assert play.names == ["engaged"], process
 
 
 async def test_a_bare_time_event_for_a_refused_process_runs_no_process() -> None:

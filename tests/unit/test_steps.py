@@ -85,9 +85,8 @@ def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
     return text, spoken.is_thought
 
 
-@pytest.mark.parametrize(
-    ("answer", "speech"),
-    [
+def test_speech_is_freed_of_its_prefix_whole_and_in_pieces() -> None:
+    for answer, speech in (
         ("Hello.", "Hello."),
         ('Kothar said: "Hello."', "Hello."),
         ("Kothar: Hello.", "Hello."),
@@ -104,31 +103,26 @@ def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
         ("x" * 100 + ' "', "x" * 100 + ' "'),
         ("Kothar said " + "x" * 100 + ': "a"', "Kothar said " + "x" * 100 + ': "a"'),
         ("Kothar " + "very " * 20 + "long", "Kothar " + "very " * 20 + "long"),
-    ],
-)
-def test_speech_is_freed_of_its_prefix_whole_and_in_pieces(answer: str, speech: str) -> None:
-    assert spoken([answer]) == (speech, False)
-    assert spoken(list(answer)) == (speech, False)
-    assert external_dialog(SOUL, "Greet.").read(answer) == speech
+    ):
+        assert spoken([answer]) == (speech, False)
+        assert spoken(list(answer)) == (speech, False)
+        assert external_dialog(SOUL, "Greet.").read(answer) == speech
 
 
-@pytest.mark.parametrize(
-    ("answer", "seen"),
-    [
+def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> None:
+    for answer, seen in (
         ('Kothar thought: "secret"', ""),
         ("(Kothar mused: secret)", ""),
         ("Kothar thought quietly to himself: secret", ""),
         ("Hello.\nKothar thought: secret", "Hello."),
         ('Kothar said: "Hello." Kothar pondered: "secret"', "Hello."),
         ("Hello. **Kothar** decided: secret", "Hello. **"),
-    ],
-)
-def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed(answer: str, seen: str) -> None:
-    for pieces in ([answer], list(answer)):
-        text, is_thought = spoken(pieces)
-        assert is_thought
-        assert seen.startswith(text)
-    assert "secret" not in str(malformed(external_dialog(SOUL, "Greet.").read, answer))
+    ):
+        for pieces in ([answer], list(answer)):
+            text, is_thought = spoken(pieces)
+            assert is_thought, answer
+            assert seen.startswith(text), answer
+        assert "secret" not in str(malformed(external_dialog(SOUL, "Greet.").read, answer))
 
 
 def test_the_souls_own_verbs_for_thinking_are_private_too() -> None:
@@ -235,10 +229,10 @@ def test_a_decision_accepts_only_the_offered_options() -> None:
     assert step.remember("Stay")[0].content == "Which? Stay"
 
 
-@pytest.mark.parametrize("options", [[], ["a"], ["a", "A "], ["a", "b", "a"]])
-def test_a_decision_needs_different_options(options: list[str]) -> None:
-    with pytest.raises(ValueError, match="two options"):
-        decision("Which?", options)
+def test_a_decision_needs_different_options() -> None:
+    for options in ([], ["a"], ["a", "A "], ["a", "b", "a"]):
+        with pytest.raises(ValueError, match="two options"):
+            decision("Which?", options)
 
 
 def test_a_brainstorm_gives_different_ideas_and_not_too_many() -> None:
@@ -282,13 +276,13 @@ def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> No
     assert not turns_to_summarize("Kothar", "", turns).region(SUMMARY)
 
 
-@pytest.mark.parametrize("flood", ["Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000])
-def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut(flood: str) -> None:
-    answer = f"Hello.{flood}end"
-    text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
-    assert not is_thought
-    assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
-    assert spoken([answer])[0] == text
+def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut() -> None:
+    for flood in ("Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000):
+        answer = f"Hello.{flood}end"
+        text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
+        assert not is_thought, flood
+        assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
+        assert spoken([answer])[0] == text, flood
 
 
 def test_a_name_that_begins_with_punctuation_is_stripped_too() -> None:
@@ -307,9 +301,8 @@ def test_turns_to_summarize_are_cut_only_where_too_long_and_always_fit() -> None
     assert not turns_to_summarize("Kothar", "", []).region(TURNS)
 
 
-@pytest.mark.parametrize(
-    ("answer", "kept"),
-    [
+def test_a_summary_keeps_what_is_open_apart() -> None:
+    for answer, kept in (
         (
             "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
             "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
@@ -318,10 +311,8 @@ def test_turns_to_summarize_are_cut_only_where_too_long_and_always_fit() -> None
         ("Open:\nSo far:\nThey met.", "They met."),
         ("open:\n- a\nso far: They met.", "Open:\n- a\nSo far:\nThey met."),
         ("They met. Open: nothing.", "They met. Open: nothing."),
-    ],
-)
-def test_a_summary_keeps_what_is_open_apart(answer: str, kept: str) -> None:
-    assert summarize("Kothar").read(answer) == kept
+    ):
+        assert summarize("Kothar").read(answer) == kept
 
 
 def test_of_a_long_summary_the_prose_is_cut_and_every_promise_stays() -> None:
@@ -336,7 +327,7 @@ def test_a_summary_of_nothing_but_headings_is_malformed() -> None:
     malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
 
 
-@pytest.mark.parametrize("endless", ["\n", "- \n", "So far\n", "Open:\n", "*"])
-def test_an_answer_of_one_endless_line_break_or_bullet_is_read_at_once(endless: str) -> None:
-    answer = "Open:\n" + endless * (READ_CAP // len(endless))
-    assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP
+def test_an_answer_of_one_endless_line_break_or_bullet_is_read_at_once() -> None:
+    for endless in ("\n", "- \n", "So far\n", "Open:\n", "*"):
+        answer = "Open:\n" + endless * (READ_CAP // len(endless))
+        assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP, endless

@@ -34,9 +34,8 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "opening",
-    [
+def test_attributes_are_read_in_any_notation() -> None:
+    for opening in (
         "<external_dialogue verb='said'>",
         "<external_dialogue verb=said>",
         "<EXTERNAL_DIALOGUE VERB = 'said'>",
@@ -45,17 +44,14 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
         "<external_dialogue mood=“warm” verb=“said”>",
         '<external_dialogue verb="said"mood="warm">',
         '<external_dialogue verb="said" verb="shouted">',
-    ],
-)
-def test_attributes_are_read_in_any_notation(opening: str) -> None:
-    released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
-    assert released == output.reply == "Hi"
-    assert output.reply_verb == "said"
+    ):
+        released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
+        assert released == output.reply == "Hi", opening
+        assert output.reply_verb == "said", opening
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_a_reply_keeps_its_own_angle_brackets() -> None:
+    for reply in (
         "if a < b and c<d: pass",
         "<div class='x'><p>text</p></div>",
         "List<int>, Map<String, List<User>> and std::vector<std::string>",
@@ -67,14 +63,12 @@ def test_attributes_are_read_in_any_notation(opening: str) -> None:
         "a <\n\n b « c \u203a d",
         "Vec<Think>, Box<Reasoning>",
         "👩‍👩‍👧 é é 漢字 \u202b",
-    ],
-)
-def test_a_reply_keeps_its_own_angle_brackets(reply: str) -> None:
-    text = f"{THOUGHT}<external_dialogue>{reply}</external_dialogue>"
-    for pieces in (0, 1, 3):
-        released, output = parse(text, pieces=pieces)
-        assert released == output.reply == reply.strip()
-        assert output.faults == ()
+    ):
+        text = f"{THOUGHT}<external_dialogue>{reply}</external_dialogue>"
+        for pieces in (0, 1, 3):
+            released, output = parse(text, pieces=pieces)
+            assert released == output.reply == reply.strip()
+            assert output.faults == (), reply
 
 
 def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
@@ -110,9 +104,8 @@ def test_a_private_element_inside_the_reply_is_dropped() -> None:
     assert "internal_monologue" not in output.elements
 
 
-@pytest.mark.parametrize(
-    ("reply", "fault"),
-    [
+def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply() -> None:
+    for reply, fault in (
         ("Hi <internal_monologue>SECRET</external_dialogue>", "mismatched external_dialogue"),
         ("Hi <internal_monologue>SECRET", "unclosed internal_monologue"),
         ("Hi <user_whispers/>SECRET</external_dialogue>", "mismatched external_dialogue"),
@@ -138,45 +131,41 @@ def test_a_private_element_inside_the_reply_is_dropped() -> None:
         ("Hi <internal_monologue <b>SECRET</external_dialogue>", "lookalike tag"),
         ("Hi <" + "\u200b" * 400 + "internal_monologue>SECRET</external_dialogue>", "lookalike tag"),
         ("Hi <internal_monologue " + "x" * 2000 + ">SECRET</external_dialogue>", "lookalike tag"),
-        ("Hi " + "<user_whispers>" * 40 + "SECRET" + "</user_whispers>" * 40 + "</external_dialogue>",
-         "too deep external_dialogue"),
-    ],
-)  # fmt: skip
-def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply(reply: str, fault: str) -> None:
-    for pieces in (0, 1, 7):
-        released, output = parse(f"{THOUGHT}<external_dialogue>{reply}", pieces=pieces)
-        assert released == "Hi"
-        assert output.reply is None
-        assert not output.complete
-        assert fault in output.faults
+        (
+            "Hi " + "<user_whispers>" * 40 + "SECRET" + "</user_whispers>" * 40 + "</external_dialogue>",
+            "too deep external_dialogue",
+        ),
+    ):
+        for pieces in (0, 1, 7):
+            released, output = parse(f"{THOUGHT}<external_dialogue>{reply}", pieces=pieces)
+            assert released == "Hi", reply
+            assert output.reply is None, reply
+            assert not output.complete, reply
+            assert fault in output.faults, reply
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
+def test_an_ambiguous_answer_has_no_reply_and_releases_nothing() -> None:
+    for text, fault in (
         ("Just plain words SECRET", "missing external_dialogue"),
         ("", "missing external_dialogue"),
         ("<external_dialogue> \n </external_dialogue>", "empty external_dialogue"),
         ("<external_dialogue/>SECRET", "empty external_dialogue"),
         ("<internal_monologue>SECRET <external_dialogue>S</external_dialogue>", "unclosed internal_monologue"),
         ("<internal_monologue>S</note><external_dialogue>S</external_dialogue>", "unclosed internal_monologue"),
-        ("<internal_monologue>I say </internal_monologue> S <external_dialogue>S</external_dialogue>",
-         "stray text"),
+        ("<internal_monologue>I say </internal_monologue> S <external_dialogue>S</external_dialogue>", "stray text"),
         ("S </user_whispers> <external_dialogue>S</external_dialogue>", "stray user_whispers"),
         ("S </external_dialogue> <external_dialogue>S</external_dialogue>", "stray external_dialogue"),
         ("<internal\u200b_monologue>S <external_dialogue>S</external_dialogue>", "lookalike tag"),
         ("<!-- <external_dialogue>S</external_dialogue> -->", "hidden comment"),
         ("<![CDATA[ <external_dialogue>S</external_dialogue>", "hidden comment"),
         ("<external_dialogue", "missing external_dialogue"),
-    ],
-)  # fmt: skip
-def test_an_ambiguous_answer_has_no_reply_and_releases_nothing(text: str, fault: str) -> None:
-    for pieces in (0, 1):
-        released, output = parse(text, pieces=pieces)
-        assert released == ""
-        assert output.reply is None
-        assert output.reply_verb is None
-        assert fault in output.faults
+    ):
+        for pieces in (0, 1):
+            released, output = parse(text, pieces=pieces)
+            assert released == "", text
+            assert output.reply is None, text
+            assert output.reply_verb is None, text
+            assert fault in output.faults, text
 
 
 def test_a_truncated_reply_is_not_a_reply() -> None:
@@ -251,11 +240,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize(
-    "prefix", ["", "<external_dialogue>", "<internal_monologue>", "<external_dialogue><user_whispers>"]
-)
-def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch, prefix: str, hostile: str) -> None:
+def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = 0
     take, search = tags_module.Probe.take, tags_module.Tokenizer.feed
 
@@ -271,11 +256,12 @@ def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(tags_module.Probe, "take", counting_take)
     monkeypatch.setattr(tags_module.Tokenizer, "feed", counting_feed)
-    work = []
-    for size in (10_000, 20_000):
-        looked = 0
-        text = (prefix + hostile * (size // len(hostile)))[:size]
-        parse(text)
-        work.append(looked)
-        assert looked <= 8 * size
-    assert work[1] <= 2.2 * work[0] + 2000
+    for prefix in ("", "<external_dialogue>", "<internal_monologue>", "<external_dialogue><user_whispers>"):
+        for hostile in HOSTILE:
+            work = []
+            for size in (2_000, 4_000):
+                looked = 0
+                parse((prefix + hostile * (size // len(hostile)))[:size])
+                work.append(looked)
+                assert looked <= 8 * size, (prefix, hostile)
+            assert work[1] <= 2.2 * work[0] + 400, (prefix, hostile)

@@ -14,7 +14,7 @@ from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
 from tests import chance
 from tests.unit.hostile_answers import CANARY, Author
 
-OUTPUTS = chance.tries(4_000, 20_000)
+OUTPUTS = 4_000
 NAMES = "|".join(tag.replace("_", "[^a-z]*") for tag in KNOWN_TAGS)
 TAG_LIKE = re.compile(f"[<\uff1c\ufe64\u2039]\\s*/?\\s*(?:{NAMES})", re.IGNORECASE)
 
@@ -52,24 +52,23 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.CaptureFixture[str]) -> None:
-    choice = chance.dice(f"hostile answers {part}")
+def test_no_hostile_answer_releases_a_private_word(capsys: pytest.CaptureFixture[str]) -> None:
+    choice = chance.dice("hostile answers")
     author = Author(choice, reasons=False)
     talkative = naive_leaks = 0
-    for number in range(OUTPUTS // 4):
+    for number in range(OUTPUTS):
         text = author.answer()
         every_point = tuple(range(1, len(text)))
         some = tuple(sorted(choice.sample(range(len(text) + 1), min(3, len(text)))))
         talkative += check(text, some if number % 3 else every_point) > 0
         naive_leaks += leaks(naive(text))
     with capsys.disabled():
-        sys.stdout.write(f"outputs={OUTPUTS // 4} leaks=0 with_reply={talkative} naive_leaks={naive_leaks}\n")
-    assert talkative > OUTPUTS // 4 // 20, "a parser that says nothing would pass"
-    assert naive_leaks > OUTPUTS // 4 // 3, "the checker must catch a naive extractor"
+        sys.stdout.write(f"outputs={OUTPUTS} leaks=0 with_reply={talkative} naive_leaks={naive_leaks}\n")
+    assert talkative > OUTPUTS // 20, "a parser that says nothing would pass"
+    assert naive_leaks > OUTPUTS // 3, "the checker must catch a naive extractor"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100)
 @given(st.randoms(use_true_random=False), st.data())
 def test_every_cut_of_an_answer_shows_the_same(choice: random.Random, data: st.DataObject) -> None:
     text = Author(choice, reasons=False).answer()
@@ -101,14 +100,14 @@ FRAGMENTS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
 def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments: list[str]) -> None:
     text = "".join(fragments)
     check(text, tuple(range(1, len(text))))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.characters(exclude_characters=f"&{OPENERS}")))
 def test_a_reply_without_brackets_is_released_unchanged(reply: str) -> None:
     shown, output = released_by(f"<internal_monologue>{CANARY}</internal_monologue><{REPLY_TAG}>{reply}</{REPLY_TAG}>")

@@ -9,7 +9,6 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -112,43 +111,43 @@ def test_each_level_adds_what_seed_000_says() -> None:
     assert f'prompt={"p" * 300} response={"r" * 600} monologue="I fear him"' in lines_at("debug")
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only(level: LogLevel) -> None:
-    log = CapturedLog(level)
-    log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
-    log.tell("memory.left", memory=("a",))
-    log.tell("monologue.thought", monologue="hm")
-    moved = "info event=process.moved act=refuse origin=curious target=poetic"
-    expected: dict[LogLevel, list[str]] = {
-        "minimal": [],
-        "standard": [moved],
-        "verbose": [moved],
-        "debug": [
-            f'{moved} because="they said x"',
-            "info event=memory.left memory=('a',)",
-            "info event=monologue.thought monologue=hm",
-        ],
-    }
-    assert log.lines == expected[level]
+def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only() -> None:
+    for level in LEVELS:
+        log = CapturedLog(level)
+        log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
+        log.tell("memory.left", memory=("a",))
+        log.tell("monologue.thought", monologue="hm")
+        moved = "info event=process.moved act=refuse origin=curious target=poetic"
+        expected: dict[LogLevel, list[str]] = {
+            "minimal": [],
+            "standard": [moved],
+            "verbose": [moved],
+            "debug": [
+                f'{moved} because="they said x"',
+                "info event=memory.left memory=('a',)",
+                "info event=monologue.thought monologue=hm",
+            ],
+        }
+        assert log.lines == expected[level]
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_private_words_are_shown_at_debug_only(level: LogLevel) -> None:
-    @dataclass(frozen=True)
-    class Perception:
-        content: str = "I love Ana"
+def test_private_words_are_shown_at_debug_only() -> None:
+    for level in LEVELS:
 
-    log = CapturedLog(level)
-    log.tell("step.completed", monologue="love A", inner_monologue="love B", thought="love C", memory=["love D"])
-    log.tell("inbox.failed", content="love E", message_text="love F", perception=Perception(), rows=[Perception()])
-    log.tell("step.completed", role="thinking", response="love G")
-    log.tell("step.completed", response="<internal_monologue>love H</internal_monologue>")
-    log.tell("step.completed", response='{"inner_speech": "love I"}')
-    log.tell("memory.dumped", dump="love J")
-    log.tell("cycle.failed", error=ValueError("love K"), said={"love": "L"}, odd=object())
-    log.tell("x.failed", message_ts="1.2", text_length=3)
-    assert ("love" in log.text) == (level == "debug")
-    assert "message_ts=1.2 text_length=3" in log.text
+        class Perception:
+            content: str = "I love Ana"
+
+        log = CapturedLog(level)
+        log.tell("step.completed", monologue="love A", inner_monologue="love B", thought="love C", memory=["love D"])
+        log.tell("inbox.failed", content="love E", message_text="love F", perception=Perception(), rows=[Perception()])
+        log.tell("step.completed", role="thinking", response="love G")
+        log.tell("step.completed", response="<internal_monologue>love H</internal_monologue>")
+        log.tell("step.completed", response='{"inner_speech": "love I"}')
+        log.tell("memory.dumped", dump="love J")
+        log.tell("cycle.failed", error=ValueError("love K"), said={"love": "L"}, odd=object())
+        log.tell("x.failed", message_ts="1.2", text_length=3)
+        assert ("love" in log.text) == (level == "debug")
+        assert "message_ts=1.2 text_length=3" in log.text, level
 
 
 def test_of_a_tagged_answer_only_the_dialogue_is_an_excerpt() -> None:
@@ -191,9 +190,8 @@ def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libr
     assert "Ana" not in log.text
 
 
-@pytest.mark.parametrize(
-    ("event", "line"),
-    [
+def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not() -> None:
+    for event, line in (
         ("cycle.failed", "error event=cycle.failed"),
         ("slack.catch_up_failed", "error event=slack.catch_up_failed"),
         ("slack.call_failed", "warning event=slack.call_failed"),
@@ -203,12 +201,10 @@ def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libr
         ("daemon.ready", "notice event=daemon.ready"),
         ("slack.status_failed", None),
         ("outbox.sent", None),
-    ],
-)
-def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not(event: str, line: str | None) -> None:
-    log = CapturedLog("minimal")
-    log.tell(event)
-    assert log.lines == ([line] if line else [])
+    ):
+        log = CapturedLog("minimal")
+        log.tell(event)
+        assert log.lines == ([line] if line else []), event
 
 
 def test_each_arrival_is_shown_from_verbose_on() -> None:
@@ -231,14 +227,14 @@ class Broken:
     __repr__ = __str__
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing(level: LogLevel) -> None:
-    log = CapturedLog(level)
-    log.tell("x.failed", odd=Broken())
-    log.tell.library(logging.LogRecord("lib", logging.ERROR, "", 1, "%s", (Broken(),), None))
-    assert log.lines == ["warning event=telemetry.lost"] * 2
-    log.stream.close()
-    log.tell("x.failed")
+def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing() -> None:
+    for level in LEVELS:
+        log = CapturedLog(level)
+        log.tell("x.failed", odd=Broken())
+        log.tell.library(logging.LogRecord("lib", logging.ERROR, "", 1, "%s", (Broken(),), None))
+        assert log.lines == ["warning event=telemetry.lost"] * 2, level
+        log.stream.close()
+        log.tell("x.failed")
 
 
 def test_a_stream_that_knows_only_ascii_gets_escapes() -> None:
@@ -269,21 +265,26 @@ def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Pa
 # -- the standard library's logging ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("level", "shown"), [("standard", ["warning"]), ("debug", ["info", "warning"])])
-def test_library_records_are_shown_but_never_their_debug_frames(
-    installed: Callable[[LogLevel], CapturedLog], level: LogLevel, shown: list[str]
-) -> None:
-    log = installed(level)
-    for name in ("slack_bolt.AsyncApp", "slack_sdk.socket_mode.aiohttp", "aiohttp.access", "anthropic", "soul:Bolt"):
-        before = len(log.lines)
-        logger = logging.getLogger(name)
-        old = logger.level
-        logger.setLevel(logging.DEBUG)  # as a library does when a variable of its own asks for it
-        for call in (logger.debug, logger.info, logger.warning):
-            call("frame of %s", "Ana")
-        logger.setLevel(old)
-        assert [line.split()[0] for line in log.lines[before:]] == shown
-    assert "logger=slack_bolt.AsyncApp" in log.text
+def test_library_records_are_shown_but_never_their_debug_frames(installed: Callable[[LogLevel], CapturedLog]) -> None:
+    expected: dict[LogLevel, list[str]] = {"standard": ["warning"], "debug": ["info", "warning"]}
+    for level, shown in expected.items():
+        log = installed(level)
+        for name in (
+            "slack_bolt.AsyncApp",
+            "slack_sdk.socket_mode.aiohttp",
+            "aiohttp.access",
+            "anthropic",
+            "soul:Bolt",
+        ):
+            before = len(log.lines)
+            logger = logging.getLogger(name)
+            old = logger.level
+            logger.setLevel(logging.DEBUG)  # as a library does when a variable of its own asks for it
+            for call in (logger.debug, logger.info, logger.warning):
+                call("frame of %s", "Ana")
+            logger.setLevel(old)
+            assert [line.split()[0] for line in log.lines[before:]] == shown
+        assert "logger=slack_bolt.AsyncApp" in log.text, level
 
 
 def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callable[[LogLevel], CapturedLog]) -> None:
@@ -380,32 +381,29 @@ def _leaks(text: str) -> list[str]:
     return [piece for piece in pieces if piece in bare] + re.findall(r"(?i)c@?nary/", text)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("secret", CANARIES)
-def test_no_secret_is_in_any_line_at_any_level(
-    installed: Callable[[LogLevel], CapturedLog], level: LogLevel, secret: str
-) -> None:
-    log = installed(level)
-    for disguise in _disguises(secret):
-        log.tell("x.failed", reason=disguise, prompt=disguise, many=(disguise, {"k": disguise}))
-        log.tell("x.failed", reason="x" * 190 + disguise)
-        log.tell(f"x.{disguise}.failed")
-        try:
-            try:
-                uuid.UUID(disguise, version=9)
-            except ValueError as error:
-                error.add_note(disguise)
-                raise ModelUnavailable(f"refused: {disguise}", hint=disguise) from error
-        except ModelUnavailable as error:
-            log.tell("x.failed", error=error)
-            logging.getLogger("slack_sdk").exception("headers %r", {"authorization": disguise})
-    assert log.text.count(REDACTED) > 10
-    assert _leaks(log.text) == []
+def test_no_secret_is_in_any_line_at_any_level(installed: Callable[[LogLevel], CapturedLog]) -> None:
+    for level in LEVELS:
+        for secret in CANARIES:
+            log = installed(level)
+            for disguise in _disguises(secret):
+                log.tell("x.failed", reason=disguise, prompt=disguise, many=(disguise, {"k": disguise}))
+                log.tell("x.failed", reason="x" * 190 + disguise)
+                log.tell(f"x.{disguise}.failed")
+                try:
+                    try:
+                        uuid.UUID(disguise, version=9)
+                    except ValueError as error:
+                        error.add_note(disguise)
+                        raise ModelUnavailable(f"refused: {disguise}", hint=disguise) from error
+                except ModelUnavailable as error:
+                    log.tell("x.failed", error=error)
+                    logging.getLogger("slack_sdk").exception("headers %r", {"authorization": disguise})
+            assert log.text.count(REDACTED) > 10, (level, secret)
+            assert _leaks(log.text) == [], (level, secret)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret() -> None:
+    for text in (
         "xoxp-1234567890-abcdef",
         "xoxe.xoxb-1-abcdefgh",
         "sk-proj-abcdefghijklmnop",
@@ -420,22 +418,20 @@ def test_no_secret_is_in_any_line_at_any_level(
         "wss://wss-primary.slack.com/link/?ticket=0f7c2a9e-1c1b&app_id=1",
         "https://hooks.slack.com/services/T1/B1/abcdef",
         "Authorization: Bearer 0f7c2a9e1c1b",
-    ],
-)
-def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret(text: str) -> None:
-    assert REDACTED in Redactor(())(text)
-    assert "abcdef" not in Redactor(())(text)
-    assert "0f7c2a9e" not in Redactor(())(text)
+    ):
+        assert REDACTED in Redactor(())(text)
+        assert "abcdef" not in Redactor(())(text)
+        assert "0f7c2a9e" not in Redactor(())(text)
 
 
-@pytest.mark.parametrize("blanks", [0, 1, 3])
-def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share(blanks: int) -> None:
-    secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
-    redact = Redactor([secret])
-    assert "0f7c2a9e" not in redact(f"x {secret} y")
-    assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y")
-    text = ("Bearer" + " " * 8_000) * 2
-    assert redact(text) == text
+def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share() -> None:
+    for blanks in (0, 1, 3):
+        secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
+        redact = Redactor([secret])
+        assert "0f7c2a9e" not in redact(f"x {secret} y"), blanks
+        assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y"), blanks
+        text = ("Bearer" + " " * 8_000) * 2
+        assert redact(text) == text, blanks
 
 
 def test_ordinary_words_stay() -> None:

@@ -108,18 +108,18 @@ async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_r
     assert events == ["gate.refused"] * 2
 
 
-@pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
-async def test_only_a_message_of_words_gets_a_refusal(modality: Modality) -> None:
-    found = await sort(message(modality=modality), gate=ListGate(("U1",)))
-    assert (found.messages, found.refusal, reasons(found)) == ((), "", {"1": "guest"})
+async def test_only_a_message_of_words_gets_a_refusal() -> None:
+    for modality in (Modality.TIME, Modality.DECISION):
+        found = await sort(message(modality=modality), gate=ListGate(("U1",)))
+        assert (found.messages, found.refusal, reasons(found)) == ((), "", {"1": "guest"}), modality
 
 
-@pytest.mark.parametrize("process", IDLE)
-async def test_words_cancel_a_silence_timer_without_asking_the_gate_about_it(process: str) -> None:
-    gate = ListGate()
-    found = await sort(message(), idle(process=process), gate=gate)
-    assert (names(found.messages), reasons(found)) == (["1"], {"9": "no longer idle"})
-    assert len(gate.asked) == 1
+async def test_words_cancel_a_silence_timer_without_asking_the_gate_about_it() -> None:
+    for process in IDLE:
+        gate = ListGate()
+        found = await sort(message(), idle(process=process), gate=gate)
+        assert (names(found.messages), reasons(found)) == (["1"], {"9": "no longer idle"}), process
+        assert len(gate.asked) == 1, process
 
 
 async def test_a_decision_cancels_a_silence_timer_but_words_come_first() -> None:
@@ -140,35 +140,30 @@ async def test_a_due_event_waits_while_words_are_answered() -> None:
     assert (names(found.messages), reasons(found)) == (["2"], {})
 
 
-@pytest.mark.parametrize("source", [Source.LIVE, Source.BACKFILL])
-async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked(source: Source) -> None:
-    events, gate = list[str](), ListGate()
-    what = [message(name, ago=ago, source=source) for name, ago in (("1", 3601), ("2", 121), ("3", 119))]
-    found = await sort(*what, gate=gate, events=events)
-    assert reasons(found) == {"1": "too old to answer"}
-    assert found.dismissed["1"].stale
-    assert events == ["inbox.stale"]
-    assert [one.perception.late for one in found.messages] == [True, False]
-    assert found.messages[0].perception.received_ms == NOW
-    assert names(found.unanswered) == ["1"]
-    assert [one.late for one in gate.asked] == [False, True, False]
+async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked() -> None:
+    for source in (Source.LIVE, Source.BACKFILL):
+        events, gate = list[str](), ListGate()
+        what = [message(name, ago=ago, source=source) for name, ago in (("1", 3601), ("2", 121), ("3", 119))]
+        found = await sort(*what, gate=gate, events=events)
+        assert reasons(found) == {"1": "too old to answer"}, source
+        assert found.dismissed["1"].stale, source
+        assert events == ["inbox.stale"], source
+        assert [one.perception.late for one in found.messages] == [True, False], source
+        assert found.messages[0].perception.received_ms == NOW, source
+        assert names(found.unanswered) == ["1"], source
+        assert [one.late for one in gate.asked] == [False, True, False], source
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
+async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_only_within_a_day() -> None:
+    for what in (
         message("1", "U2", ago=3601),
         message("1", ago=3601, modality=Modality.TIME),
         message("1", ago=3601, modality=Modality.DECISION),
         message("1", ago=3601 + 86_400),
-    ],
-)
-async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_only_within_a_day(
-    what: InboxMessage,
-) -> None:
-    found = await sort(what, gate=ListGate(("U2",)))
-    assert found.dismissed["1"].stale
-    assert (found.unanswered, found.refusal) == ((), "")
+    ):
+        found = await sort(what, gate=ListGate(("U2",)))
+        assert found.dismissed["1"].stale, what
+        assert (found.unanswered, found.refusal) == ((), ""), what
 
 
 async def test_a_failing_gate_admits_no_user() -> None:

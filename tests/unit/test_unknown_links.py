@@ -4,7 +4,6 @@ import random
 import re
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -104,25 +103,25 @@ def streamed(text: str, chance: random.Random) -> str:
     return out + stream.finish()
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("frame", ["{}", "a {} b", "> {}", "**{}**", "- {}", "x\n\n{}\n\ny"])
-def test_a_link_to_an_unknown_host_is_text(frame: str, attack: str) -> None:
-    shown = inert(frame.replace("{}", attack), GUARD)
-    assert not unknown(shown), shown
-    assert inert(shown, GUARD) == shown
-    assert inert(shown) == shown
+def test_a_link_to_an_unknown_host_is_text() -> None:
+    for attack in ATTACKS:
+        for frame in ("{}", "a {} b", "> {}", "**{}**", "- {}", "x\n\n{}\n\ny"):
+            shown = inert(frame.replace("{}", attack), GUARD)
+            assert not unknown(shown), shown
+            assert inert(shown, GUARD) == shown, (attack, frame)
+            assert inert(shown) == shown, (attack, frame)
 
 
-@pytest.mark.parametrize("attack", ATTACKS[:3])
-def test_the_query_of_an_unknown_address_is_cut_and_the_rest_is_readable(attack: str) -> None:
-    shown = inert(attack, GUARD)
-    assert SECRET not in shown
-    assert "evil.com/collect" in shown.replace("\u2060", "")
+def test_the_query_of_an_unknown_address_is_cut_and_the_rest_is_readable() -> None:
+    for attack in ATTACKS[:3]:
+        shown = inert(attack, GUARD)
+        assert SECRET not in shown, attack
+        assert "evil.com/collect" in shown.replace("\u2060", ""), attack
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_known_hosts_code_and_plain_words_stay_as_they_are(text: str) -> None:
-    assert inert(text, GUARD) == text
+def test_known_hosts_code_and_plain_words_stay_as_they_are() -> None:
+    for text in HARMLESS:
+        assert inert(text, GUARD) == text
 
 
 def test_a_query_ends_where_a_sentence_goes_on_without_a_blank() -> None:

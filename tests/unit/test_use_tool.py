@@ -18,43 +18,37 @@ from tests.unit.solving_parts import READER, WRITER
 BOTH = (READER, WRITER)
 
 
-@pytest.mark.parametrize(
-    ("answer", "arguments"),
-    [
+def test_a_tool_and_its_arguments_are_read_as_values_or_as_text() -> None:
+    for answer, arguments in (
         ('{"tool": "shelf/look_up", "arguments": {"word": "clay"}}', {"word": "clay"}),
         ('Well: ```json\n{"tool": " shelf/look_up "}\n```', {}),
         ('{"tool": "shelf/look_up", "arguments": null}', {}),
         ('{"tool": "shelf/look_up", "arguments": ""}', {}),
         ('{"tool": "shelf/look_up", "arguments": "{\\"word\\": \\"clay\\"}"}', {"word": "clay"}),
-    ],
-)
-def test_a_tool_and_its_arguments_are_read_as_values_or_as_text(answer: str, arguments: dict[str, object]) -> None:
-    use = use_tool("what clay is", BOTH).read(answer)
-    assert use is not None
-    assert (use.tool, use.arguments) == (READER, arguments)
+    ):
+        use = use_tool("what clay is", BOTH).read(answer)
+        assert use is not None, answer
+        assert (use.tool, use.arguments) == (READER, arguments), answer
 
 
-@pytest.mark.parametrize("name", ["none", "NONE", "", " none "])
-def test_none_is_an_answer(name: str) -> None:
-    step = use_tool("what clay is", BOTH)
-    assert step.read(json.dumps({"tool": name})) is None
-    assert [one.content for one in step.remember(None)] == ["use no tool"]
+def test_none_is_an_answer() -> None:
+    for name in ("none", "NONE", "", " none "):
+        step = use_tool("what clay is", BOTH)
+        assert step.read(json.dumps({"tool": name})) is None
+        assert [one.content for one in step.remember(None)] == ["use no tool"], name
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_anything_else_is_malformed() -> None:
+    for answer in (
         '{"tool": "shelf/burn"}',
         '{"tool": "Shelf/look_up"}',
         '{"tool": "shelf/look_up", "arguments": [1]}',
         '{"tool": "shelf/look_up", "arguments": "not json"}',
         '{"arguments": {}}',
         "shelf/look_up",
-    ],
-)
-def test_anything_else_is_malformed(answer: str) -> None:
-    with pytest.raises(MalformedReply):
-        use_tool("what clay is", BOTH).read(answer)
+    ):
+        with pytest.raises(MalformedReply):
+            use_tool("what clay is", BOTH).read(answer)
 
 
 @given(st.text())

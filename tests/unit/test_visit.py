@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,11 +39,11 @@ def test_a_message_within_the_timeout_continues_the_visit() -> None:
     assert not found.begins
 
 
-@pytest.mark.parametrize(("silent", "over"), [(SILENCE, False), (SILENCE + 1, True)])
-def test_silence_beyond_the_timeout_ends_the_visit(silent: int, over: bool) -> None:
-    visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
-    found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
-    assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
+def test_silence_beyond_the_timeout_ends_the_visit() -> None:
+    for silent, over in ((SILENCE, False), (SILENCE + 1, True)):
+        visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
+        found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
+        assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
 
 
 def test_a_new_thread_begins_no_new_visit_of_the_user() -> None:

@@ -26,7 +26,7 @@ MEMORY = begin(SOUL).with_memory(Memory(Role.USER, "write me a haiku", name="Ada
 WISHES = {"poem": "they want a poem.", "person": "they need a person."}
 THOUGHT = "<internal_monologue verb='mused'>secret</internal_monologue>"
 REPLY = "<external_dialogue>Hello.</external_dialogue>"
-OUTPUTS = chance.tries(4_000, 20_000)
+OUTPUTS = 4_000
 
 
 def mind_of(*replies: Reply, hold_back: int = 0) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
@@ -54,9 +54,8 @@ async def answered(mind: Mind) -> tuple[str, Response]:
 # -- the first element -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answer", "content"),
-    [
+def test_only_the_very_first_element_counts() -> None:
+    for answer, content in (
         (f"<calls_for>poem</calls_for>{REPLY}", "poem"),
         (f"\n <CALLS_FOR kind='x'>\n Poem. </Calls_For >{REPLY}", "Poem."),
         (f"<calls_for/>{REPLY}", ""),
@@ -75,14 +74,12 @@ async def answered(mind: Mind) -> tuple[str, Response]:
         ("<calls_for>" + "poem " * 100 + "</calls_for>", None),
         (" " * 300 + "<calls_for>poem</calls_for>", None),
         ("", None),
-    ],
-)
-def test_only_the_very_first_element_counts(answer: str, content: str | None) -> None:
-    for size in (1, 3, len(answer) or 1):
-        element = LeadingElement()
-        for at in range(0, len(answer), size):
-            element.feed(answer[at : at + size])
-        assert element.content == content
+    ):
+        for size in (1, 3, len(answer) or 1):
+            element = LeadingElement()
+            for at in range(0, len(answer), size):
+                element.feed(answer[at : at + size])
+            assert element.content == content, answer
 
 
 def test_others_of_its_kind_are_counted_and_mean_nothing() -> None:
@@ -110,25 +107,25 @@ async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
     assert memory == MEMORY, "nothing is remembered of it"
 
 
-@pytest.mark.parametrize("word", ["nothing", "person", "unknown", "", "POEM, person", "poems"])
-async def test_any_other_word_goes_on_streaming_in_the_same_call(word: str) -> None:
-    mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
-    shown, response = await answered(mind)
-    assert (shown, response.reply, response.leads, len(llm.prompts)) == ("Hello.", "Hello.", False, 1)
+async def test_any_other_word_goes_on_streaming_in_the_same_call() -> None:
+    for word in ("nothing", "person", "unknown", "", "POEM, person", "poems"):
+        mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
+        shown, response = await answered(mind)
+        assert (shown, response.reply, response.leads, len(llm.prompts)) == ("Hello.", "Hello.", False, 1), word
 
 
-@pytest.mark.parametrize("word", ["poem", " Poem.\n", "`POEM`", "**poem**"])
-async def test_a_word_is_read_in_any_case_and_without_marks_around_it(word: str) -> None:
-    assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
+async def test_a_word_is_read_in_any_case_and_without_marks_around_it() -> None:
+    for word in ("poem", " Poem.\n", "`POEM`", "**poem**"):
+        assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
 
 
-@pytest.mark.parametrize("hold_back", [0, 1, 20])
-async def test_a_wish_behind_reasoning_leads_too(hold_back: int) -> None:
-    reasoned = f"<think>{CANARY}, and <calls_for>person</calls_for></think>\n{tagged('Hello.', calls_for='poem')}"
-    mind, llm, _ = mind_of(list(reasoned), hold_back=hold_back)
-    shown, response = await answered(mind)
-    assert (shown, response.leads) == ("", True)
-    assert llm.cut == (hold_back < 2), "a model that thinks aloud may still take its beginning back"
+async def test_a_wish_behind_reasoning_leads_too() -> None:
+    for hold_back in (0, 1, 20):
+        reasoned = f"<think>{CANARY}, and <calls_for>person</calls_for></think>\n{tagged('Hello.', calls_for='poem')}"
+        mind, llm, _ = mind_of(list(reasoned), hold_back=hold_back)
+        shown, response = await answered(mind)
+        assert (shown, response.leads) == ("", True), hold_back
+        assert llm.cut == (hold_back < 2), "a model that thinks aloud may still take its beginning back"
 
 
 async def test_a_wish_within_reasoning_leads_nowhere() -> None:
@@ -152,18 +149,17 @@ async def test_a_wish_in_an_answer_that_broke_off_or_was_refused_leads_nowhere()
         await answered(mind)
 
 
-@pytest.mark.parametrize("hold_back", [0, 1])
-def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish(hold_back: int) -> None:
-    asking, habit = respond(SOUL, WISHES), ModelHabit("m", hold_back=hold_back)
+def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish() -> None:
     whole = tagged("Hello there, this is a reply of some length.")
 
-    def shown_by_byte(text: str) -> list[int]:
+    def shown_by_byte(text: str, hold_back: int) -> list[int]:
         """The visible characters after each character from the reply's opening tag on."""
-        gate = AnswerFilter(asking, habit)
+        gate = AnswerFilter(respond(SOUL, WISHES), ModelHabit("m", hold_back=hold_back))
         shown = list(accumulate(len(gate.feed(character)) for character in text))
         return shown[text.index("<external_dialogue") :]
 
-    assert shown_by_byte(whole) == shown_by_byte(whole.partition("\n")[2])
+    for hold_back in (0, 1):
+        assert shown_by_byte(whole, hold_back) == shown_by_byte(whole.partition("\n")[2], hold_back)
 
 
 # -- hostile answers ---------------------------------------------------------------------------------------------------
