@@ -25,14 +25,7 @@ async def known(embedder: WordEmbedder) -> Labels:
     return labels
 
 
-async def test_the_three_nearest_labels_say_what_a_text_is_about() -> None:
-    labels = await known(WordEmbedder())
-    found = await labels.of(["the weather and the food and the money", "a failed build"])
-    assert set(found["the weather and the food and the money"].split("; ")) == {"weather", "food", "money"}
-    assert found["a failed build"].startswith("a failed build; ")
-
-
-async def test_the_list_is_embedded_in_parts_and_once() -> None:
+async def test_the_three_nearest_labels_say_what_a_text_is_about_and_their_list_is_embedded_in_parts_and_once() -> None:
     embedder = WordEmbedder()
     labels = Labels(embedder)
     assert await labels.of(["hello"]) == {}
@@ -41,6 +34,9 @@ async def test_the_list_is_embedded_in_parts_and_once() -> None:
     before = len(embedder.texts)
     await labels.of(["hello"])
     assert len(embedder.texts) == before + 1
+    found = await labels.of(["the weather and the food and the money", "a failed build"])
+    assert set(found["the weather and the food and the money"].split("; ")) == {"weather", "food", "money"}
+    assert found["a failed build"].startswith("a failed build; ")
 
 
 async def test_what_is_missing_slow_or_failing_labels_nothing() -> None:

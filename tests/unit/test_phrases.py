@@ -15,18 +15,14 @@ def test_each_phrase_of_the_table_is_found_in_any_case_with_any_last_mark() -> N
                 assert phrase_in(form) == Phrase(command, number), form
 
 
-def test_why_is_obeyed_but_as_one_word_with_a_question_mark_it_is_a_question() -> None:
+def test_a_phrase_gives_the_names_numbers_and_own_words_in_it() -> None:
     for said in ("why", "Why!", "*why*", "Warum.", "why did you say that?", "Woher weißt du das?"):
         assert phrase_in(said) == Phrase(Command.WHY_SAID)
-
-
-def test_what_follows_the_colon_are_the_persons_own_words() -> None:
     assert phrase_in("Wrong 3: I live in *Berlin*: now") == Phrase(Command.WRONG, 3, "I live in *Berlin*: now")
     assert phrase_in("falsch #3: ja") == Phrase(Command.WRONG, 3, "ja")
     assert phrase_in("wrong 3") == Phrase(Command.WRONG, 3)
-
-
-def test_what_is_put_to_a_session_names_it_and_goes_on_with_the_words() -> None:
+    for form in ("remember that {}", "Please remember: {}", "Merk dir, dass {}", "REMEMBER THAT {}"):
+        assert phrase_in(form.format("I like *tea*")) == Phrase(Command.REMEMBER, words="I like *tea*")
     for said, phrase in (
         ("ask ada-api: which one: a or b?", Phrase(Command.ASK, words="which one: a or b?", name="ada-api")),
         ("Please ask `ada-api-2` :\nwhy?\n\nOr not?", Phrase(Command.ASK, words="why?\n\nOr not?", name="ada-api-2")),
@@ -40,22 +36,6 @@ def test_what_is_put_to_a_session_names_it_and_goes_on_with_the_words() -> None:
         ("gib ada-api: räum auf", Phrase(Command.HAND, words="räum auf", name="ada-api")),
     ):
         assert phrase_in(said) == phrase
-
-
-def test_what_names_no_session_or_has_no_words_is_for_the_soul() -> None:
-    for said in (
-        *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
-        *("ask a\u2014b: c", "ask \u300ca-b\u300d: c", "ask 私: 何?", "ask a-\u200bb: c"),
-    ):
-        assert phrase_in(said) is None
-
-
-def test_what_is_to_be_remembered_are_their_own_words() -> None:
-    for form in ("remember that {}", "Please remember: {}", "Merk dir, dass {}", "REMEMBER THAT {}"):
-        assert phrase_in(form.format("I like *tea*")) == Phrase(Command.REMEMBER, words="I like *tea*")
-
-
-def test_a_name_stands_in_the_question_what_one_works_on() -> None:
     for said, name in (
         ("what is Ada working on?", "Ada"),
         ("What's  Ada Lovelace working on right now", "Ada Lovelace"),
@@ -65,9 +45,6 @@ def test_a_name_stands_in_the_question_what_one_works_on() -> None:
         ("an was arbeitet Dora Maar", "Dora Maar"),
     ):
         assert phrase_in(said) == Phrase(Command.WORKS_ON, words=name)
-
-
-def test_a_name_stands_in_the_request_to_hand_a_thread_over() -> None:
     for said, name in (
         ("hand this thread to rolf", "rolf"),
         ("Please hand the thread over to *Rolf*.", "Rolf"),
@@ -80,6 +57,11 @@ def test_a_name_stands_in_the_request_to_hand_a_thread_over() -> None:
 
 
 def test_anything_else_is_an_ordinary_message() -> None:
+    for said in (
+        *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
+        *("ask a\u2014b: c", "ask \u300ca-b\u300d: c", "ask 私: 何?", "ask a-\u200bb: c"),
+    ):
+        assert phrase_in(said) is None
     for said in (
         "hand this thread to a human",
         "hand this to rolf",

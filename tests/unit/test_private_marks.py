@@ -26,7 +26,7 @@ def at_every_cut(speech: str) -> tuple[str, bool]:
     return whole
 
 
-def test_an_aside_that_is_called_a_thought_is_left_out_wherever_it_stands() -> None:
+def test_thoughts_and_fences_within_a_speech_are_left_out_wherever_they_stand() -> None:
     for aside in (
         f"(thinks: {SECRET})",
         f"[inner_speech: {SECRET} (or [not]) so]",
@@ -39,9 +39,6 @@ def test_an_aside_that_is_called_a_thought_is_left_out_wherever_it_stands() -> N
         assert at_every_cut(f"Hello {aside}there.") == ("Hello there.", False)
         assert at_every_cut(f"Hello.{aside}") == ("Hello.", False)
         assert at_every_cut(f"Hello {aside[:-1]}") == ("Hello ", True), "one that is not closed lasts to the end"
-
-
-def test_a_reply_that_is_the_json_of_a_thought_is_none() -> None:
     for speech in (
         f'{{"calls_for": "nothing", "inner_speech": "{SECRET}", "external_speech": "Hello."}}',
         f'```json\n{{"innerSpeech": "{SECRET}"}}\n```',
@@ -49,15 +46,9 @@ def test_a_reply_that_is_the_json_of_a_thought_is_none() -> None:
         f'  {{"output": {{"external_speech": "{SECRET}"}}}}',
     ):
         assert at_every_cut(speech) == ("", True)
-
-
-def test_from_a_fence_of_a_prompt_on_nothing_is_said() -> None:
     for mark in (f"<{FENCE} about=", f"</{FENCE}>", "<context-0123456789>", f"&lt;{FENCE}"):
         assert at_every_cut(f"Hello {mark} {SECRET}") == ("Hello ", True)
         assert at_every_cut(f"{mark} {SECRET}") == ("", True)
-
-
-def test_a_fence_around_the_whole_speech_is_taken_off() -> None:
     wrapped = '<said-2f62b032d1 by="Tess">\nHello.\n</said-2f62b032d1>'
     assert at_every_cut(wrapped) == ("\nHello.\n", False)
     assert at_every_cut(f"{wrapped}\n\n<context-2f62b032d1>\n{SECRET}") == ("\nHello.\n\n\n", True)

@@ -7,7 +7,7 @@ DAY_MS = 86_400_000
 MAY_8 = 1_683_504_000_000  # 2023-05-08, UTC
 
 
-def test_small_talk_in_any_language_asks_for_nothing() -> None:
+def test_small_talk_in_any_language_asks_for_nothing_and_a_question_is_no_small_talk() -> None:
     for text in (
         *("thanks!", "Vielen Dank!", "Danke dir", "merci beaucoup", "OK, great!"),
         *(
@@ -24,9 +24,6 @@ def test_small_talk_in_any_language_asks_for_nothing() -> None:
         *("お元気ですか？", "你今天怎么样？", "잘 지내요?", "आप कैसे हैं?", "كيف حالك؟", "מה שלומך?", "Apa kabar?"),  # noqa: RUF001
     ):
         assert question(text).small_talk
-
-
-def test_a_question_is_no_small_talk() -> None:
     for text in (
         *("great job on the kiln", "and who has it?", "am 3. Mai", "was hast du mir geraten?", "what day?", "how far?"),
         *("How is the release going?", "who is going today?", "Geht das heute?", "how did it go on 8 May?", "how?"),
@@ -44,7 +41,7 @@ def test_own_words_are_asked_for_in_several_languages() -> None:
         assert not question("What did Ben advise her?").own_words, text
 
 
-def test_dates_are_read_in_several_languages() -> None:
+def test_dates_are_read_in_several_languages_and_a_day_fits_best() -> None:
     for text, named in (
         ("what happened on 8 May 2023?", NamedDate(2023, 5, 8)),
         ("was war am 8. Mai 2023?", NamedDate(2023, 5, 8)),
@@ -56,13 +53,7 @@ def test_dates_are_read_in_several_languages() -> None:
         ("back in 2022", NamedDate(2022)),
     ):
         assert dates_in(text) == (named,)
-
-
-def test_a_word_that_is_also_a_month_is_no_date() -> None:
     assert dates_in("you may come, and march on") == ()
-
-
-def test_a_day_fits_best_and_some_days_after_it_less() -> None:
     day = NamedDate(2023, 5, 8)
     assert day.fits(MAY_8) == 1.0
     assert 0 < day.fits(MAY_8 + 5 * DAY_MS) < 1

@@ -9,7 +9,7 @@ import pytest
 
 from daemon.core.errors import StoreError
 from daemon.memory.admin.job_admin import JobAdmin
-from daemon.memory.admin.overview import check_file, sqlite_build, survey
+from daemon.memory.admin.overview import check_file, survey
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.database import open_database
 from daemon.memory.database.migrate import SCHEMA
@@ -40,18 +40,25 @@ def lease(path: Path, table: str) -> None:
         connection.execute(f"UPDATE {table} SET lease_owner = 'here/boot/1/1', lease_until = ?", (NOW * 2,))
 
 
-async def test_messages_come_newest_first_and_by_state(path: Path) -> None:
+async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(path: Path) -> None:
     async with admin_of(path) as admin:
         assert [found.state for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
         assert [found.id for found in await admin.messages("dead", 100)] == [message_in("dead")]
         assert len(await admin.messages(None, 3)) == 3
-
-
-async def test_a_message_is_found_by_its_id_and_by_its_ts(path: Path) -> None:
     async with admin_of(path) as admin:
         found = await admin.message(message_in("dead"))
         assert found.body == WORDS
         assert await admin.message("6.5") == found
+    async with admin_of(path) as admin:
+        assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
+        (found,) = await admin.posts("unknown", 100)
+        assert await admin.post(str(found.seq)) == await admin.post(post_in("unknown")) == found
+        assert found.last is True
+    async with admin_of(path) as admin:
+        with pytest.raises(StoreError, match="no message x"):
+            await admin.message("x")
+        with pytest.raises(StoreError, match="no post x"):
+            await admin.post("x")
 
 
 async def test_a_ts_of_several_messages_is_refused(path: Path) -> None:
@@ -64,14 +71,6 @@ async def test_a_ts_of_several_messages_is_refused(path: Path) -> None:
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match="several messages"):
             await admin.message("6.5")
-
-
-async def test_an_unknown_name_raises_an_error(path: Path) -> None:
-    async with admin_of(path) as admin:
-        with pytest.raises(StoreError, match="no message x"):
-            await admin.message("x")
-        with pytest.raises(StoreError, match="no post x"):
-            await admin.post("x")
 
 
 async def test_a_retried_message_is_claimed_as_a_new_one(tmp_path: Path) -> None:
@@ -90,7 +89,7 @@ async def test_a_retried_message_is_claimed_as_a_new_one(tmp_path: Path) -> None
         ]
 
 
-async def test_a_waiting_or_settled_message_is_not_retried(path: Path) -> None:
+async def test_what_waits_or_is_settled_is_not_retried_unless_an_answered_message_is_by_force(path: Path) -> None:
     for state in ("new", "claimed", "answered", "withdrawn"):
         lease(path, "conversations")
         async with admin_of(path) as admin:
@@ -99,9 +98,11 @@ async def test_a_waiting_or_settled_message_is_not_retried(path: Path) -> None:
         assert raised.value.hint, state
         assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
         assert one(path, "SELECT count(*) FROM audit") == 0, state
-
-
-async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) -> None:
+    for state in ("drafting", "sending", "sent"):
+        lease(path, "outbox")
+        async with admin_of(path) as admin:
+            with pytest.raises(StoreError, match=f"is {state}"):
+                await admin.retry_post(post_in(state))
     async with admin_of(path) as admin:
         await admin.retry_message(message_in("answered"), force=True)
         with pytest.raises(StoreError, match="withdrawn"):
@@ -109,7 +110,7 @@ async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) 
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("answered")) == "new"
 
 
-async def test_only_unsettled_messages_are_dropped(path: Path) -> None:
+async def test_only_unsettled_messages_and_posts_are_dropped(path: Path) -> None:
     for state in INBOX_STATES:
         droppable = state in {"new", "claimed", "dead", "ignored", "stale"}
         async with admin_of(path) as admin:
@@ -120,14 +121,16 @@ async def test_only_unsettled_messages_are_dropped(path: Path) -> None:
                     await admin.drop_message(message_in(state))
         found = one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state))
         assert found == ("dropped" if droppable else state)
-
-
-async def test_posts_are_found_by_key_and_by_number(path: Path) -> None:
-    async with admin_of(path) as admin:
-        assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
-        (found,) = await admin.posts("unknown", 100)
-        assert await admin.post(str(found.seq)) == await admin.post(post_in("unknown")) == found
-        assert found.last is True
+    for state in OUTBOX_STATES:
+        droppable = state in {"pending", "unknown", "dead", "expired"}
+        lease(path, "outbox")
+        async with admin_of(path) as admin:
+            if droppable:
+                await admin.drop_post(post_in(state))
+            else:
+                with pytest.raises(StoreError):
+                    await admin.drop_post(post_in(state))
+        assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
 
 
 async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(tmp_path: Path) -> None:
@@ -149,27 +152,6 @@ async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(t
         assert delivery is not None, state
         assert (delivery.post.key, delivery.doubtful) == (post_in(state), doubtful)
         assert delivery.created_ms == clock.now_ms(), state
-
-
-async def test_a_post_that_is_being_sent_or_was_sent_is_not_retried(path: Path) -> None:
-    for state in ("drafting", "sending", "sent"):
-        lease(path, "outbox")
-        async with admin_of(path) as admin:
-            with pytest.raises(StoreError, match=f"is {state}"):
-                await admin.retry_post(post_in(state))
-
-
-async def test_a_post_that_is_being_sent_is_not_dropped(path: Path) -> None:
-    for state in OUTBOX_STATES:
-        droppable = state in {"pending", "unknown", "dead", "expired"}
-        lease(path, "outbox")
-        async with admin_of(path) as admin:
-            if droppable:
-                await admin.drop_post(post_in(state))
-            else:
-                with pytest.raises(StoreError):
-                    await admin.drop_post(post_in(state))
-        assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
 
 
 async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -> None:
@@ -278,22 +260,20 @@ async def test_an_unreadable_presence_row_raises_an_error(path: Path) -> None:
             await survey(database, NOW, NOW)
 
 
-def test_a_check_finds_no_fault_in_a_sound_file(path: Path) -> None:
+def test_a_check_finds_a_row_that_refers_to_a_missing_one_another_schema_and_damage(path: Path) -> None:
     for whole in (True, False):
         found = check_file(path, whole=whole)
         assert (found.schema, found.faults) == (SCHEMA, ()), whole
-
-
-def test_a_check_reports_another_schema(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM conversations")
+    assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
     for version, said in ((0, "soul db migrate"), (99, "update the program")):
         with opened(path) as connection:
             connection.execute(f"PRAGMA user_version={version}")
         found = check_file(path, whole=False)
         assert len(found.faults) == 1, version
         assert said in found.cure
-
-
-def test_a_check_reports_damage(path: Path) -> None:
     for whole in (True, False):
         content = bytearray(path.read_bytes())
         for page in range(2, len(content) // 4096):
@@ -308,14 +288,3 @@ def _report(path: Path, whole: bool) -> str:
         return " ".join(f"damaged: {fault}" for fault in check_file(path, whole=whole).faults)
     except StoreError as error:
         return error.message
-
-
-def test_the_whole_check_finds_a_row_that_refers_to_a_missing_one(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("PRAGMA foreign_keys=OFF")
-        connection.execute("DELETE FROM conversations")
-    assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
-
-
-def test_the_sqlite_build_has_a_version() -> None:
-    assert sqlite_build().version.count(".") == 2

@@ -15,7 +15,7 @@ def judged(line: str, quote: str, *messages: str, said_as: SaidAs = SAID) -> Evi
     return proof(line, quote, said_as, messages or (quote,), ("Ann",))
 
 
-def test_plain_words_of_the_person_prove_a_line() -> None:
+def test_plain_words_of_the_person_prove_a_line_and_the_newest_message_counts() -> None:
     for line, quote, message in (
         ("Works on billing since 2024", "I work on billing since 2024", "Hi! I work on billing since 2024. And you?"),
         ("Ann is vegan", "I'm vegan", "I'm vegan"),
@@ -32,6 +32,8 @@ def test_plain_words_of_the_person_prove_a_line() -> None:
         ("Owns the kiln", "I own the kiln", "> who owns the kiln?\nI own the kiln"),
     ):
         assert isinstance(judged(line, quote, message), Evidence)
+    found = judged("Works on billing", "I work on billing", "I work on billing", "hm", "yes, I work on billing")
+    assert found == Evidence(2, "I work on billing")
 
 
 def test_what_does_not_prove_a_line_is_refused_with_the_reason() -> None:
@@ -61,16 +63,8 @@ def test_what_does_not_prove_a_line_is_refused_with_the_reason() -> None:
         (Unproved.UNRELATED, "Owns a boat", "I work on billing", "I work on billing"),
     ):
         assert judged(line, quote, message) is why
-
-
-def test_what_the_model_itself_calls_no_statement_is_refused() -> None:
     for said_as in (SaidAs.JOKE, SaidAs.HYPOTHESIS, SaidAs.QUOTATION, SaidAs.ORDER):
         assert judged("Works on billing", "I work on billing", said_as=said_as) is Unproved.NOT_MEANT
-
-
-def test_the_newest_message_that_holds_the_words_proves_them() -> None:
-    found = judged("Works on billing", "I work on billing", "I work on billing", "hm", "yes, I work on billing")
-    assert found == Evidence(2, "I work on billing")
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=120), max_size=3))

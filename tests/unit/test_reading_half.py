@@ -35,11 +35,8 @@ def test_the_soul_decides_before_the_setting_and_the_setting_before_what_there_i
         soul = Soul(name="tess", display_name="Tess", personality="You are Tess.", ism=IsmLimits(enabled=own))
         limits = limits_of(settings, soul)
         assert (None if limits is None else limits.reads_only) == reads_only, (setting, own, folders, reads_only)
-
-
-def test_servers_of_tools_are_something_to_look_in() -> None:
-    soul = Soul(name="tess", display_name="Tess", personality="You are Tess.")
-    assert limits_of(load_settings(mcp_servers=Path("servers.json")), soul) is not None
+    tess = Soul(name="tess", display_name="Tess", personality="You are Tess.")
+    assert limits_of(load_settings(mcp_servers=Path("servers.json")), tess) is not None
 
 
 class Empty(Books):
@@ -100,9 +97,6 @@ def test_a_card_shows_what_is_looked_for_and_nothing_else_that_a_model_wrote() -
         task = card(event(action, words), SOURCES, FOUND)
         assert task is not None, words
         assert (task.id, task.title, task.details) == ("1.2", title, details), words
-
-
-def test_a_card_that_was_set_aside_says_so_and_other_events_have_none() -> None:
     task = card(event("Think", "", Progress.CUT), SOURCES, FOUND)
     assert task is not None
     assert task.title == "Thinking it through (set aside)"

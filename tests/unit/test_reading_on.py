@@ -41,18 +41,15 @@ async def test_a_passage_is_opened_with_what_follows_it_and_each_can_be_cited_by
     assert known.with_sources("So [3].").endswith(f"[3] `{BOOK}:31`")
 
 
-async def test_pages_follow_each_other_without_a_gap_up_to_the_end() -> None:
+async def test_the_pages_of_a_document_and_of_a_long_output_follow_each_other_without_a_gap() -> None:
     one, known = reader(), problem(CHAPTERS[0])
     shown = [await seen(one, known, f"1 page {page}") for page in range(1, 4)]
     places = [text.index(f"chapter {number} ") for text in shown for number in range(9) if f"chapter {number} " in text]
     assert len(places) == 9
     assert shown[-1].endswith("(Page 3 of 3.)")
     assert max(map(estimate_tokens, shown)) < PAGE_TOKENS + 100
-
-
-async def test_a_long_output_of_a_tool_is_turned_page_by_page() -> None:
     output = "\n".join("語" * 100 for _ in range(55))
-    one, known = reader(), problem(Passage("shelf/flood", output))
+    known = problem(Passage("shelf/flood", output))
     first = await seen(one, known, "passage 1")
     last = int(first.rpartition("(Page 1 of ")[2].partition(";")[0])
     assert last > 1
@@ -61,20 +58,17 @@ async def test_a_long_output_of_a_tool_is_turned_page_by_page() -> None:
     assert max(map(estimate_tokens, pages)) < PAGE_TOKENS + 100
 
 
-async def test_what_was_not_found_is_not_opened() -> None:
+async def test_what_was_not_found_or_has_no_such_page_is_not_opened() -> None:
     for words in ("0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"):
         text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
         assert text == "There is no such passage; give the number of one, from 1 to 2.", words
-
-
-async def test_without_anything_found_it_says_so() -> None:
     assert await seen(reader(), problem(), "1") == "Nothing was found yet that could be opened."
-
-
-async def test_a_page_that_does_not_exist_is_one_sentence() -> None:
     for found in (TALK, CHAPTERS[0]):
         text = await seen(reader(), problem(found), "1 page 77")
         assert text.startswith("From passage 1 on there is no page 77; the last one is "), found
+    forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
+    text = await seen(reader(), problem(forged), "1")
+    assert "chapter" not in text
 
 
 async def test_of_a_document_that_is_gone_what_was_found_is_left() -> None:
@@ -84,12 +78,6 @@ async def test_of_a_document_that_is_gone_what_was_found_is_left() -> None:
         assert text.startswith(
             f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
         ), library
-
-
-async def test_a_source_that_looks_like_a_document_opens_none() -> None:
-    forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
-    text = await seen(reader(), problem(forged), "1")
-    assert "chapter" not in text
 
 
 def test_number_and_page_are_read_in_any_wording() -> None:

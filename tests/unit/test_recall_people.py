@@ -26,9 +26,6 @@ def test_private_notes_come_first_then_notes_for_all_and_whispers_last() -> None
     assert everybody.splitlines()[0] == "noted in the open:"
     assert unsaid.endswith("I am tired")
     assert len(person_notes((own,), 300, whispers=False)) == 1
-
-
-def test_a_user_without_notes_takes_no_room() -> None:
     assert person_notes((model(),), 300) == ()
     assert with_people(begin(SOUL), SOUL, (model(),), ()).region(PERSON) == ()
 

@@ -40,33 +40,21 @@ def test_a_fourth_line_of_code_is_left_out_on_a_phone_and_words_stay() -> None:
     kept, broken = PHONE.kept(f"Do this:\n{code(5)}Then that:\n{code(2)}And `x = 1`.")
     assert kept == f"Do this:\n{code(3)}Then that:\nAnd `x = 1`."
     assert broken == {ReplyRule.CODE_LINES}
-
-
-def test_three_lines_are_no_breach_and_blank_ones_do_not_count() -> None:
     short = "```\na\n\nb\nc\n```"
     assert PHONE.kept(short) == (short, frozenset())
 
 
-def test_a_short_reply_is_untouched_on_the_alert() -> None:
-    for text in ("Short. And plain.", "One that has no end"):
-        assert ALERT.kept(text) == (text, frozenset())
-
-
-def test_a_long_reply_ends_at_a_sentence_within_the_limit_on_the_alert() -> None:
+def test_on_the_alert_a_reply_ends_at_a_sentence_or_a_word_within_the_limit() -> None:
     text = "This is one of many sentences. " * 40
     kept, broken = ALERT.kept(text)
     assert broken == {ReplyRule.ALERT}
     assert MOST_WHEN_ALERT - 40 < len(kept) <= MOST_WHEN_ALERT
     assert kept.endswith("sentences.")
-
-
-def test_a_sentence_that_is_longer_than_the_limit_is_cut_at_a_word() -> None:
+    for text in ("Short. And plain.", "One that has no end"):
+        assert ALERT.kept(text) == (text, frozenset())
     kept, _ = ALERT.kept("word " * 300)
     assert kept.endswith("word…")
     assert len(kept) <= MOST_WHEN_ALERT
-
-
-def test_a_sentence_does_not_end_inside_code() -> None:
     text = "Look at it. Now:\n```\n" + "it. ends\n" * 100 + "```\nDone."
     assert ALERT.kept(text)[0] == "Look at it."
 

@@ -6,7 +6,6 @@ from daemon.core.errors import CutShort, MalformedReply
 from daemon.core.ports.models import Completion
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import Memory, Role
-from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.soul import Soul, Verbs
@@ -14,7 +13,6 @@ from daemon.soul_engine import begin, build_prompt
 from tests.fakes import FakeClock
 from tests.given import shown as shown_in
 from tests.models import Reply, ScriptedLLM
-from tests.unit.every_step import filtered
 
 SOUL = Soul(
     name="minoan",
@@ -31,7 +29,7 @@ ANSWER = (
 MEMORY = begin(SOUL).with_memory(Memory(Role.USER, "I am tired.", name="Ada"))
 
 
-def test_a_unified_answer_is_taken_apart() -> None:
+def test_of_a_unified_answer_only_the_reply_is_needed_and_remembered() -> None:
     assert read_response(ANSWER) == Response(
         reply="Rest first.",
         reply_verb="offered",
@@ -41,9 +39,6 @@ def test_a_unified_answer_is_taken_apart() -> None:
         user_model=True,
         soul_state=False,
     )
-
-
-def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
     response = read_response("<external_dialogue>Hello.</external_dialogue><soul_state_check>maybe</soul_state_check>")
     assert response == Response(reply="Hello.")
     assert respond(SOUL).remember(read_response(ANSWER)) == (
@@ -66,10 +61,6 @@ def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothin
         assert caught.value.reply == answer
         assert "secret" not in str(caught.value), answer
         assert caught.value.hint, answer
-
-
-def test_what_is_shown_of_a_unified_answer_is_its_reply_alone() -> None:
-    assert filtered(respond(SOUL), list(ANSWER), ModelHabit(""))[0] == "Rest first."
 
 
 def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_words() -> None:
@@ -130,9 +121,6 @@ async def test_a_model_that_never_writes_an_element_is_asked_for_plain_speech() 
         ("respond", "malformed", False),
         ("external_dialog", "ok", None),
     ]
-
-
-async def test_a_model_without_words_to_say_shows_nothing_and_fails() -> None:
     mind, _, calls = thinking("Just words, perhaps private.", "Kothar thought: more of them.")
     thought = mind.stream(MEMORY, respond(SOUL))
     with pytest.raises(MalformedReply):
@@ -152,9 +140,6 @@ async def test_a_reply_that_met_the_output_limit_is_kept_as_far_as_it_was_releas
     assert thought.shown == "Rest first,"
     assert len(llm.prompts) == 1
     assert [(call.outcome, call.kept_form) for call in calls] == [("ok", True)]
-
-
-async def test_an_answer_whose_checks_alone_are_cut_is_whole() -> None:
     mind, _, _ = thinking([ANSWER.partition("<user_model")[0], CUT])
     _, response = await mind.run(MEMORY, respond(SOUL))
     assert (response.reply, response.cut) == ("Rest first.", False)

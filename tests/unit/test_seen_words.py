@@ -159,12 +159,9 @@ BY_IDS: Mapping[str, tuple[Callable[[WorkingMemory], WorkingMemory], set[str]]] 
 """Regions whose words have ids, with what fills them."""
 
 
-def test_every_region_says_how_it_is_followed() -> None:
+def test_what_stands_in_a_region_has_the_ids_by_which_it_goes() -> None:
     answered = {*OF_THE_TALK, *BY_IDS, *DAEMONS_OWN, *JOBS_ALONE}
     assert set(REGION_ORDER) - answered == set(), "how is a thought followed that saw the words of this region?"
-
-
-def test_what_stands_in_it_has_the_ids_by_which_it_goes() -> None:
     for region in BY_IDS:
         fill, ids = BY_IDS[region]
         memory = fill(begin(WHO))
@@ -176,9 +173,6 @@ def test_words_without_an_id_are_known_to_be_followed_by_nothing() -> None:
     for region in sorted({*REGION_ORDER, "my_own"} - {*OF_THE_TALK}):
         assert seen_in(with_notes(begin(WHO), region, "a user's words")) == {f"{UNFOLLOWED}{region}"}
         assert seen_in(with_notes(begin(WHO), region, "a user's words", seen=())) == set()
-
-
-def test_what_no_id_was_given_to_is_followed_by_nothing() -> None:
     for memory in (
         with_thread(begin(WHO), [SAID]),
         with_linked(begin(WHO), [LinkedMessages("https://x", (SAID,), "#c")], TEAM),

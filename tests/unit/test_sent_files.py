@@ -30,7 +30,7 @@ class Ears:
         """Nothing is open."""
 
 
-def test_a_file_is_what_its_bytes_are() -> None:
+def test_a_file_is_what_its_bytes_are_or_refused() -> None:
     for name, data, found in (
         ("a.png", picture(), Plain.PICTURE),
         ("a.jpg", picture(), Plain.PICTURE),  # named by habit; the picture is read all the same
@@ -43,9 +43,6 @@ def test_a_file_is_what_its_bytes_are() -> None:
         ("a.txt", "größe".encode("utf-16"), Plain.TEXT),
     ):
         assert what_it_is(name, data) == found
-
-
-def test_a_file_that_is_nothing_known_or_not_what_it_says_is_refused() -> None:
     for name, data, key in (
         ("a.png", b"<svg/>", "file_misnamed"),
         ("a.docx", b"just words", "file_misnamed"),

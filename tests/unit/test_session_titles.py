@@ -19,9 +19,6 @@ def test_the_first_words_make_the_title() -> None:
         ("窯が割れた。どうすればいい。", "窯が割れた。 どうすればいい。"),
     ):
         assert title_of(said) == title
-
-
-def test_a_long_sentence_is_cut_between_words_and_one_without_words_anywhere() -> None:
     title = title_of("Please tell me at length how the kiln in the lower workshop came to crack last week")
     assert title == "Please tell me at length how the kiln in the lower workshop…"
     assert title_of("x" * 500) == "x" * (LONGEST - 1) + "…"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from daemon.mind.situation import Location, asks_for_all_code, situation_of
 
 
-def test_a_place_is_known_where_somebody_says_that_they_are_there() -> None:
+def test_place_haste_and_stakes_are_known_where_somebody_says_so() -> None:
     for words, place in (
         ("I'm on my phone, how do I grep?", Location.MOBILE),
         ("I’m on mobile", Location.MOBILE),  # noqa: RUF001 - as phones write it
@@ -25,9 +25,6 @@ def test_a_place_is_known_where_somebody_says_that_they_are_there() -> None:
         ("grep `I'm on my phone` notes.txt", ""),
     ):
         assert situation_of(words).location_context == place
-
-
-def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them() -> None:
     assert situation_of("It's urgent, production is down").time_pressure == "high"
     assert situation_of("It's urgent, production is down").stakes_level == "high"
     assert situation_of("It's not urgent").time_pressure == "low"

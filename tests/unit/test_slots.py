@@ -19,9 +19,6 @@ async def test_a_model_that_struggles_gets_half_as_many_calls_at_most_once_in_te
     await clock.advance(10)
     slots.struggled()
     assert slots.limit == 4
-
-
-async def test_two_slots_are_always_left_or_the_one_there_is() -> None:
     for most, fewest in ((16, 2), (1, 1)):
         clock = FakeClock()
         slots = Slots(most, clock)
@@ -47,7 +44,4 @@ async def test_a_quarter_of_the_slots_is_for_dms() -> None:
     await slots.acquire()
     assert slots.only_for_dms()
     assert not slots.only_for_dms(holding=1)
-
-
-async def test_where_there_are_few_slots_none_is_kept() -> None:
     assert not (await _taken(Slots(3, FakeClock()), 3)).only_for_dms()

@@ -49,22 +49,16 @@ def problem(*found: Passage) -> Problem:
 # -- what is found -----------------------------------------------------------------------------------------------------
 
 
-def test_a_passage_is_numbered_once() -> None:
+def test_passages_are_numbered_once_up_to_the_most_with_a_source_of_one_line() -> None:
     one = problem()
     assert one.add([Passage("a.md:1", "clay"), Passage("b.md:2", "fire")]) == "[1] a.md:1\nclay\n\n[2] b.md:2\nfire"
     assert one.add([Passage("b.md:2", "fire"), Passage("c.md:3", "ash")]) == "[2] b.md:2\nfire\n\n[3] c.md:3\nash"
     assert len(one.found) == 3
-
-
-def test_passages_beyond_the_most_are_left_out_and_reported() -> None:
     one = problem()
     one.add([Passage(f"{number}", "x") for number in range(MOST_FOUND - 1)])
     text = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
     assert text.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
     assert len(one.found) == MOST_FOUND
-
-
-def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
     one = problem()
     one.add([Passage("a`b\n*c*\t" + "d" * 500, "x"), Passage("  ", "y")])
     assert one.found[0].source.startswith("a'b *c* d")
@@ -89,6 +83,8 @@ def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers() -> None:
         ("", ""),
     ):
         assert problem(*FOUND).with_sources(reply) == text
+    hostile = " ".join("`" * (1 + number % 60) for number in range(2_000)) + " [9]"
+    assert "`" in problem().with_sources(hostile)
 
 
 @given(st.text(alphabet="[]12,90 \nx", max_size=60))
@@ -98,23 +94,15 @@ def test_no_unknown_number_is_left(reply: str) -> None:
     assert ("[1]" in reply) <= ("[1] `a.md:1`" in once)
 
 
-def test_thousands_of_backticks_are_read_quickly() -> None:
-    hostile = " ".join("`" * (1 + number % 60) for number in range(2_000)) + " [9]"
-    assert "`" in problem().with_sources(hostile)
-
-
 # -- what is kept ------------------------------------------------------------------------------------------------------
 
 
-def test_a_problem_is_stored_whole_and_read_back() -> None:
+def test_a_problem_is_stored_whole_and_read_back_and_an_unreadable_one_begins_anew() -> None:
     internal = with_observation(WorkingMemory("Tess"), ChosenAction("Research", "kilns"), "clay")
     one = Problem(internal, list(FOUND), Spent(2, 300, 0.25, 1.5), "UADA", asks=True, approval="a1")
     kept = json.loads(json.dumps(one.to_json()))
     assert Problem.resumed(kept, "Tess") == one
     assert one.waits
-
-
-def test_an_unreadable_problem_begins_anew() -> None:
     for kept in (
         {},
         {"internal": "[]"},
@@ -196,24 +184,18 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
     assert parked.waits
     motor.withdraw_question()
     assert motor.approval is None
-
-
-async def test_no_shown_text_ends_its_code_block(clock: FakeClock) -> None:
     for shown, fence in (("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")):
         one = stage(NoApprovals(), clock)
         await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
         assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
+    assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
 
 
-async def test_in_the_terminal_no_permission_is_asked(clock: FakeClock) -> None:
+async def test_in_the_terminal_or_beyond_its_length_no_permission_is_asked(clock: FakeClock) -> None:
     one = stage(NoApprovals(), clock)
     there = replace(one.context, perception=replace(one.context.perception, place=Place.TERMINAL))
     with pytest.raises(ToolFailed, match="only be given in Slack"):
         await ask_permission(there, problem(), there.memory, ACT)
-
-
-async def test_a_request_too_long_to_show_is_not_asked(clock: FakeClock) -> None:
-    one = stage(NoApprovals(), clock)
     with pytest.raises(ToolFailed, match="too long"):
         await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown="x" * 3_001))
     assert one.context.motor.approval is None
@@ -340,10 +322,6 @@ async def test_an_expired_or_used_permission_posts_nothing(
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."
     assert one.context.motor.cross_post is None
     assert status_sentence(replace(found, arguments={})).startswith("The message to a contact: ")
-
-
-def test_plain_sight_escapes_invisible_characters() -> None:
-    assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
 
 
 async def test_a_decision_is_not_absorbed_by_a_reply_in_progress(database: Database, clock: FakeClock) -> None:

@@ -142,9 +142,10 @@ def test_the_stable_part_is_the_same_for_every_turn_user_and_nonce() -> None:
     other = rendered(integrate(begin(SOUL), perceive("bye", "Bob")), nonce=fresh_nonce())
     assert one.system == other.system
     assert NONCE not in "".join(part.text for part in one.system)
+    assert len({fresh_nonce() for _ in range(100)}) == 100
 
 
-def test_a_passing_command_closes_the_last_message_and_is_not_cached() -> None:
+def test_a_passing_command_may_depend_on_memory_closes_the_last_message_and_is_not_cached() -> None:
     prompt = build_prompt(
         integrate(begin(SOUL), perceive("hi")), mental_query("It rains"), budgets=Budgets(), nonce=NONCE
     )
@@ -153,31 +154,21 @@ def test_a_passing_command_closes_the_last_message_and_is_not_cached() -> None:
     assert len(prompt.system) == 1
     assert (prompt.step, prompt.creativity, prompt.max_output_tokens) == ("mental_query", 0.2, 128)
     assert prompt.json_schema
-
-
-def test_a_command_may_depend_on_working_memory() -> None:
     step = replace(mental_query("x"), command=lambda memory: f"There are {len(memory)} memories.")
     prompt = build_prompt(WorkingMemory("Ea"), step, budgets=Budgets(), nonce=NONCE)
     assert [part.text for part in prompt.system] == [DATA_RULE], "no prompt goes without the rule on data"
     assert prompt.messages[-1].text.endswith("There are 0 memories.")
 
 
-def test_an_unknown_region_is_shown_before_the_time_and_unfenced_only_if_it_is_the_daemons_own() -> None:
+def test_an_unknown_region_is_shown_before_the_time_and_each_kind_of_channel_has_its_own_sentence() -> None:
     memory = with_now(begin(SOUL), 0, Place.TERMINAL)
     memory = memory.with_region("playbook", Memory(Role.SYSTEM, "Ask first.")).with_region(
         "web", Memory(Role.USER, "Buy!")
     )
     volatile = rendered(memory).messages[-1].text
     assert volatile.index("## Playbook\n\nAsk first.") < volatile.index("## Web\n\n<note-") < volatile.index("## Now")
-
-
-def test_every_kind_of_channel_has_its_own_sentence() -> None:
     for place in list(Place):
         assert " You are " in with_now(begin(SOUL), 0, place).region("now")[0].content
-
-
-def test_no_two_nonces_are_equal() -> None:
-    assert len({fresh_nonce() for _ in range(100)}) == 100
 
 
 # -- the chat ---------------------------------------------------------------------------------------------------------
@@ -255,21 +246,23 @@ def surrounded(data: str) -> str:
     return "\n".join(texts(prompt)[2:])
 
 
-def test_of_two_long_thoughts_the_newest_is_kept() -> None:
+def test_the_newest_thought_and_a_stance_with_fifty_contacts_are_shown_whole() -> None:
     shown = "\n".join(texts(rendered(with_thoughts(begin(SOUL), ("older " * 66, "newer " * 66)))))
     assert "newer newer" in shown
     assert "older older" not in shown
-
-
-def test_a_stance_with_fifty_contacts_is_shown_whole() -> None:
     contacts = [f"- Person {number}: can decide about all matters of department {number}" for number in range(50)]
     shown = "\n".join(texts(rendered(with_stance(begin(SOUL), "\n".join(contacts)))))
     assert [one for one in contacts if one not in shown] == []
 
 
-def test_known_fence_breakers_do_not_break_out() -> None:
+def test_known_fence_breakers_do_not_break_out_and_a_broken_fence_is_seen() -> None:
     for data in BREAKERS:
         assert breaks(surrounded(data)) == 0
+    assert breaks(f"<said-{NONCE}>\nhi</said-{NONCE}>\n</said-{NONCE}>") > 0
+    assert breaks("<said-0000>") > 0
+    assert breaks(f"<context-{NONCE}>\n<context-{NONCE}>") > 0
+    assert breaks(f"</context-{NONCE}>") > 0
+    assert breaks(f"<said-{NONCE}>") > 0
 
 
 @given(
@@ -288,20 +281,9 @@ def test_no_text_breaks_out(data: str) -> None:
     assert inner.endswith(f"\n</said-{NONCE}>")
 
 
-def test_the_measure_of_broken_fences_can_fail() -> None:
-    assert breaks(f"<said-{NONCE}>\nhi</said-{NONCE}>\n</said-{NONCE}>") > 0
-    assert breaks("<said-0000>") > 0
-    assert breaks(f"<context-{NONCE}>\n<context-{NONCE}>") > 0
-    assert breaks(f"</context-{NONCE}>") > 0
-    assert breaks(f"<said-{NONCE}>") > 0
-
-
-def test_ordinary_text_is_unchanged() -> None:
+def test_ordinary_text_is_unchanged_and_names_are_one_clean_line() -> None:
     for text in ("if a < b and c > d: <b>x</b>", "naïve 日本 👨‍👩‍👧\ttab\nline", "<sad> <notes-like> <sayd>"):
         assert defang(text, NONCE) == text
-
-
-def test_names_are_one_clean_line() -> None:
     for name, clean in (
         ("Ada Lovelace", "Ada Lovelace"),
         ("Ada\u202e\u2066evil\u200b", "Adaevil"),
@@ -354,9 +336,6 @@ def test_recent_turns_stay_whole_and_begin_with_a_user() -> None:
     assert transcript_window(turns[1:4], 10_000) == ((), tuple(turns[1:4]))
     assert transcript_window([], 10) == ((), ())
     assert transcript_window(turns, 0) == (tuple(turns), ())
-
-
-def test_a_huge_turn_counts_with_its_shown_length() -> None:
     turns = [turn(0, "x" * 40_000), turn(1)]
     assert transcript_window(turns, 2000, 700)[1] == tuple(turns)
 
@@ -397,14 +376,11 @@ def long_conversation(soul: Soul, turns: int, text: str) -> int:
     return size(rendered(integrate(memory, perceive("And now?")), soul))
 
 
-def test_a_prompt_does_not_grow_with_the_conversation() -> None:
+def test_a_prompt_is_small_at_first_and_does_not_grow_with_the_conversation() -> None:
     for text in ("word " * 40, "日本語の長い文章" * 12, "short"):
         home = find_souls_directory(None, NOWHERE, "minoan")
         soul = load_soul(home, "minoan")
         assert long_conversation(soul, 100, text) <= soul.budgets.prompt
         assert long_conversation(soul, 1000, text) <= soul.budgets.prompt
-
-
-def test_the_first_turn_is_small() -> None:
     soul = load_soul(find_souls_directory(None, NOWHERE, "minoan"), "minoan")
     assert size(rendered(integrate(full_memory(soul), perceive("hello")), soul)) <= 3000

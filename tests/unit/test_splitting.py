@@ -56,28 +56,26 @@ def fences_close(message: str) -> bool:
     return True
 
 
-def test_a_blank_reply_makes_no_message() -> None:
-    assert split("") == ()
-    assert split(" \n\t ") == ()
-
-
-def test_a_short_reply_is_one_unchanged_message() -> None:
+def test_a_short_reply_is_one_unchanged_message_and_a_blank_one_none() -> None:
     for text in ("Hi\n", "```py\nunclosed", "x" * PART):
         assert split(text) == (text,)
-
-
-def test_a_limit_that_is_too_small_is_refused() -> None:
+    assert split("") == ()
+    assert split(" \n\t ") == ()
+    assert [part.strip() for part in split("a" + "\n" * 5000 + "b", 1000)] == ["a", "b"]
     with pytest.raises(ValueError, match="too small"):
         split("x", 999)
 
 
-def test_paragraphs_are_preferred_to_lines_to_sentences_to_words() -> None:
+def test_paragraphs_are_preferred_to_lines_to_sentences_to_words_and_table_rows_stay_whole() -> None:
     words, sentences = "word " * 100, "One two three. " * 30
     assert split(f"{words}{sentences}\n{words}\n\n{words}{words}", 2000)[0].endswith(f"{words}\n\n")
     assert split(f"{words}{words}\n{words}{words}", 1100)[0].endswith("word \n")
     assert split(f"{words}{sentences}{words}", 1000)[0].endswith("three. ")
     assert split("word " * 400, 1001)[0] == "word " * 200
     assert split("漢字。" * 500, 1000)[0].endswith("。")
+    row = "| some cell with words. And more | another cell |\n"
+    for part in split(row * 200, 1000):
+        assert len(part) % len(row) == 0
 
 
 def test_a_code_fence_is_closed_and_opened_again() -> None:
@@ -91,28 +89,16 @@ def test_a_code_fence_is_closed_and_opened_again() -> None:
     assert "".join(re.findall(r"line \d+\n", "".join(parts))) == code
 
 
-def test_a_line_of_code_longer_than_a_message_is_cut_inside_fences() -> None:
-    parts = split("```\n" + "x" * 3000 + "\n```", 1000)
-    assert all(fences_close(part) for part in parts)
-    assert sum(part.count("x") for part in parts) == 3000
-
-
-def test_a_fence_is_not_opened_at_the_very_end_of_a_message() -> None:
+def test_a_fence_is_not_opened_at_the_end_of_a_message_nor_ended_by_an_indented_mark() -> None:
     parts = split("word " * 190 + "\n\n```py\n" + "x = 1\n" * 100 + "```", 1000)
     assert parts[0].endswith("word \n\n")
     assert parts[1].startswith("```py\nx = 1")
-
-
-def test_an_indented_fence_mark_inside_code_does_not_end_it() -> None:
     parts = split('```py\ndef f():\n    """\n    ```\n    """\n' + "    x = 1\n" * 300 + "```\n", 1000)
     assert all(part.startswith("```py\n") for part in parts)
     assert all(fences_close(part) for part in parts)
-
-
-def test_table_rows_stay_whole() -> None:
-    row = "| some cell with words. And more | another cell |\n"
-    for part in split(row * 200, 1000):
-        assert len(part) % len(row) == 0
+    parts = split("```\n" + "x" * 3000 + "\n```", 1000)
+    assert all(fences_close(part) for part in parts)
+    assert sum(part.count("x") for part in parts) == 3000
 
 
 CLUSTERS = [
@@ -125,20 +111,13 @@ CLUSTERS = [
 ]
 
 
-def test_joined_characters_are_not_cut() -> None:
+def test_joined_characters_are_not_cut_but_an_endless_run_is() -> None:
     for cluster in (*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"):
         parts = split("a" + cluster * 2000, 1000)
         assert "".join(parts) == "a" + cluster * 2000
         assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
-
-
-def test_an_endless_run_of_joined_characters_is_cut() -> None:
     text = "a" + "\u0301" * 5000
     assert "".join(check(text, 1000)) == text
-
-
-def test_a_blank_message_is_left_out() -> None:
-    assert [part.strip() for part in split("a" + "\n" * 5000 + "b", 1000)] == ["a", "b"]
 
 
 def test_the_first_message_depends_only_on_the_first_characters() -> None:

@@ -88,14 +88,13 @@ async def test_words_of_another_audience_go_to_the_first_model_alone() -> None:
         assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)], audience
 
 
-async def test_an_answer_in_the_wrong_form_is_repaired_by_the_model_that_gave_it() -> None:
+async def test_an_answer_in_the_wrong_form_is_repaired_by_the_model_that_gave_it_and_the_last_ones_reason_is_told() -> (
+    None
+):
     models, made = both(ModelUnavailable("down"), second=("bad", END))
     with pytest.raises(MalformedReply):
         await made.mind.run(MEMORY, ECHO)
     assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND, SECOND]
-
-
-async def test_when_all_are_down_the_last_ones_reason_is_told() -> None:
     _, made = both(ModelUnavailable("the first is down"), second=(ModelUnavailable("the second is down"),))
     with pytest.raises(ModelUnavailable, match="the second is down"):
         await made.mind.run(MEMORY, ECHO)

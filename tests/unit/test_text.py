@@ -4,17 +4,11 @@ from daemon.core.network import is_loopback
 from daemon.core.text import one_line, quoted, shortened, storable, visible_line
 
 
-def test_half_a_character_becomes_storable() -> None:
+def test_text_becomes_storable_visible_and_short() -> None:
     assert storable("a\ud83d\ude00b\ud800") == "a😀b�"
     assert storable("\ufeffplain") == "\ufeffplain"
-
-
-def test_lines_are_joined_and_shapeless_characters_dropped() -> None:
     assert one_line("  a\n\tb ") == "a b"
     assert visible_line("e\u0301\u202e\n x\x00") == "é x"
-
-
-def test_shortened_text_keeps_its_limit_and_shows_the_cut() -> None:
     assert shortened("abcdef", 6) == "abcdef"
     assert shortened("abc def", 5) == "abc…"
     assert quoted("a\nb") == "“a b”"

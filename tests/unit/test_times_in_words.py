@@ -20,7 +20,7 @@ def test_a_moment_is_named_by_the_day_of_the_person() -> None:
         assert day_in_words(when, NOON, zone) == said
 
 
-def test_a_span_has_one_unit() -> None:
+def test_a_span_has_one_unit_or_two() -> None:
     for seconds, said in (
         (-3, "0.0 seconds"),
         (4.2, "4.2 seconds"),
@@ -29,9 +29,6 @@ def test_a_span_has_one_unit() -> None:
         (1e6, "11 days"),
     ):
         assert span_in_words(seconds) == said
-
-
-def test_a_span_in_two_units_leaves_out_the_second_where_it_is_none() -> None:
     for seconds, said in (
         (12 * 60, "12 minutes"),
         (3 * 3_600 + 12 * 60 + 5, "3 hours and 12 minutes"),
@@ -41,7 +38,7 @@ def test_a_span_in_two_units_leaves_out_the_second_where_it_is_none() -> None:
         assert span_in_words(seconds, units=2) == said
 
 
-def test_a_prompt_says_what_is_known_of_time_and_no_more() -> None:
+def test_a_prompt_says_what_is_known_of_time_in_forty_tokens_at_most() -> None:
     for time, silence, said in (
         (TemporalContext(time_of_day="night"), "", ""),
         (TemporalContext(time_since_last_thought="4.2 seconds"), "", "Your last thought here was 4.2 seconds ago."),
@@ -53,9 +50,6 @@ def test_a_prompt_says_what_is_known_of_time_and_no_more() -> None:
         ),
     ):
         assert time_in_words(time, silence) == said
-
-
-def test_all_that_a_prompt_may_say_of_time_takes_forty_tokens_at_most() -> None:
     span = "1000 minutes"
-    time = TemporalContext(time_since_last_thought=span, session_duration=span, interactions_this_session=1_000)
-    assert estimate_tokens(time_in_words(time, f"a silence of {span}")) <= 40
+    longest = TemporalContext(time_since_last_thought=span, session_duration=span, interactions_this_session=1_000)
+    assert estimate_tokens(time_in_words(longest, f"a silence of {span}")) <= 40

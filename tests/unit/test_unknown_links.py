@@ -117,15 +117,18 @@ def test_the_query_of_an_unknown_address_is_cut_and_the_rest_is_readable() -> No
         shown = inert(attack, GUARD)
         assert SECRET not in shown, attack
         assert "evil.com/collect" in shown.replace("\u2060", ""), attack
+    assert inert("\u770bhttps://evil.com/a?b=1\uff0c\u7136\u540e", GUARD).endswith("?\u2026\uff0c\u7136\u540e")
 
 
 def test_known_hosts_code_and_plain_words_stay_as_they_are() -> None:
     for text in HARMLESS:
         assert inert(text, GUARD) == text
-
-
-def test_a_query_ends_where_a_sentence_goes_on_without_a_blank() -> None:
-    assert inert("\u770bhttps://evil.com/a?b=1\uff0c\u7136\u540e", GUARD).endswith("?\u2026\uff0c\u7136\u540e")
+    hosts = KnownHosts(["corp.example"])
+    hosts.learn("see https://Docs.example.org:8443/a?b and www.example.net, ask me@mail.example.com")
+    assert [hosts(one) for one in ("docs.example.org", "example.net", "mail.example.com", "a.corp.example")] == [
+        True
+    ] * 4
+    assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
 
 
 @given(st.lists(PIECES, max_size=12), st.randoms(use_true_random=False))
@@ -136,15 +139,6 @@ def test_a_stream_shows_what_the_whole_text_shows(pieces: list[str], chance: ran
     assert not unknown(shown), shown
     assert inert(shown) == shown
     assert not unknown(inert(shown, GUARD))
-
-
-def test_hosts_are_learned_from_words_and_an_allowed_one_covers_those_below_it() -> None:
-    hosts = KnownHosts(["corp.example"])
-    hosts.learn("see https://Docs.example.org:8443/a?b and www.example.net, ask me@mail.example.com")
-    assert [hosts(one) for one in ("docs.example.org", "example.net", "mail.example.com", "a.corp.example")] == [
-        True
-    ] * 4
-    assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
 
 
 def test_a_key_is_shown_neither_whole_nor_while_it_streams() -> None:

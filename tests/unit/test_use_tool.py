@@ -18,7 +18,7 @@ from tests.unit.solving_parts import READER, WRITER
 BOTH = (READER, WRITER)
 
 
-def test_a_tool_and_its_arguments_are_read_as_values_or_as_text() -> None:
+def test_a_tool_and_its_arguments_are_read_as_values_or_as_text_and_remembered_by_name_alone() -> None:
     for answer, arguments in (
         ('{"tool": "shelf/look_up", "arguments": {"word": "clay"}}', {"word": "clay"}),
         ('Well: ```json\n{"tool": " shelf/look_up "}\n```', {}),
@@ -29,13 +29,13 @@ def test_a_tool_and_its_arguments_are_read_as_values_or_as_text() -> None:
         use = use_tool("what clay is", BOTH).read(answer)
         assert use is not None, answer
         assert (use.tool, use.arguments) == (READER, arguments), answer
-
-
-def test_none_is_an_answer() -> None:
     for name in ("none", "NONE", "", " none "):
         step = use_tool("what clay is", BOTH)
         assert step.read(json.dumps({"tool": name})) is None
         assert [one.content for one in step.remember(None)] == ["use no tool"], name
+    step = use_tool("it", BOTH)
+    use = step.read('{"tool": "shelf/write_down", "arguments": {"text": "SECRET"}}')
+    assert [one.content for one in step.remember(use)] == ["use shelf/write_down"]
 
 
 def test_anything_else_is_malformed() -> None:
@@ -58,12 +58,6 @@ def test_any_answer_is_a_tool_none_or_malformed(answer: str) -> None:
     except MalformedReply:
         return
     assert use is None or use.tool in BOTH
-
-
-def test_a_choice_is_remembered_by_the_tools_name_alone() -> None:
-    step = use_tool("it", BOTH)
-    use = step.read('{"tool": "shelf/write_down", "arguments": {"text": "SECRET"}}')
-    assert [one.content for one in step.remember(use)] == ["use shelf/write_down"]
 
 
 def prompt_of(want: str, tools: tuple[Tool, ...]) -> str:

@@ -24,7 +24,7 @@ ADA = CodeSession(
 BEN = replace(ADA, id="s2", person="UBEN", person_name="Ben", name="ben-web", project="web", branch="")
 
 
-def test_a_list_names_person_project_branch_and_state_and_nothing_else() -> None:
+def test_a_list_names_person_project_branch_state_and_a_topic_where_its_owner_says_so() -> None:
     waits = replace(BEN, state=SessionState.WAITS)
     said = listed([ADA, waits], HOUSE_WORDS)
     assert said.splitlines()[1:] == [
@@ -37,9 +37,6 @@ def test_a_list_names_person_project_branch_and_state_and_nothing_else() -> None
     ]
     assert "SECRET" not in said
     assert "SECRET" not in shown(prompt((ADA, waits)))
-
-
-def test_a_topic_is_named_where_its_owner_says_so() -> None:
     named = replace(ADA, visibility=Visibility.TOPIC, topic="Renaming tenants")
     assert "on “Renaming tenants”" in listed([named], HOUSE_WORDS)
     assert "(Renaming tenants)" in shown(prompt((named,)))
@@ -55,13 +52,10 @@ def test_what_comes_from_elsewhere_ends_no_code_and_no_line() -> None:
     assert "](" not in lines[3]
 
 
-def test_a_person_is_found_by_name_first_name_session_or_mention() -> None:
+def test_a_person_is_found_by_name_session_or_mention_and_the_admins_sessions_by_no_name() -> None:
     for name in ("ada", "Ada Lovelace", "ADA-API", "@ada", "<@UADA>"):
         assert "ada-api" in listed_of(name, [ADA, BEN], HOUSE_WORDS)
         assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
-
-
-def test_an_unknown_name_finds_nothing_and_the_admins_sessions_belong_to_no_name() -> None:
     admins = replace(ADA, person="", person_name="")
     for name in ("Eve", "<@>", "<@UEVE>"):
         assert "I know of no session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
