@@ -51,9 +51,9 @@ async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(pat
         assert await admin.message("6.5") == found
     async with admin_of(path) as admin:
         assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
-        (found,) = await admin.posts("unknown", 100)
-        assert await admin.post(str(found.seq)) == await admin.post(post_in("unknown")) == found
-        assert found.last is True
+        (post,) = await admin.posts("unknown", 100)
+        assert await admin.post(str(post.seq)) == await admin.post(post_in("unknown")) == post
+        assert post.last is True
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match="no message x"):
             await admin.message("x")

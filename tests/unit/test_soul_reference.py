@@ -36,20 +36,6 @@ def test_every_field_of_every_section_is_explained() -> None:
         assert any(row.startswith(f"| `{name}` | ") for row in rows), name
 
 
-def test_a_field_is_described_with_its_kind_bounds_default_and_options() -> None:
-    for row in (
-        "| `icon` | Its picture beside other souls: `:emoji:` or an https address; empty: the app's own. | text |  |",
-        "| `name` | The folder's name. | text | needed |",
-        "| `speech` | How it speaks; the first is the usual one. | list of texts | `said`, `explained`, `offered` |",
-        "| `whispers` | Whether it also keeps its intuitions about a person, for itself alone. | yes or no | `true` |",
-        "| `max_usd` | US dollars for one problem; unset: as in the settings. | number, more than 0 |  |",
-        "| `expert` | The process that Escalate hands a problem over to. | text | `academic` |",
-    ):
-        assert row in soul_reference().splitlines()
-    (row,) = (row for row in soul_reference().splitlines() if row.startswith("| `pipeline`"))
-    assert row.endswith(" | `unified` or `split` | `unified` |")
-
-
 def test_the_commented_lines_of_kothars_manifest_are_valid() -> None:
     text = (ROOT / "souls" / "minoan" / "soul.toml").read_text(encoding="utf-8")
     shown = re.findall(r"^# ((?:\[\[?\w+\]\]?|\w+ = .*))$", text, flags=re.MULTILINE)

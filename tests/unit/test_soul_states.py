@@ -3,11 +3,13 @@
 import ast
 import re
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
 from daemon.core.errors import SoulError
 from daemon.core.sentences import SENTENCES, Sentence, Words, placeholders_in
+from daemon.core.working_memory import estimate_tokens
 from daemon.memory.knowledge.records.kinds import Topic
 from daemon.mind.stances import HOUSE, stance_of
 from daemon.processes import PROCESSES
@@ -51,6 +53,9 @@ def test_a_states_file_replaces_the_houses_stance_and_no_other(tmp_path: Path) -
     assert stance_of(soul, "greeting") == "Offer them bread."
     assert stance_of(soul, "curious") == HOUSE["curious"]
     assert soul.playbook == "Ask the sea first."
+    stance = 'After {pause}: ask about {"a": 1} and {Upper}.'
+    soul = load(write(tmp_path, states__returning_md=stance))
+    assert stance_of(soul, "returning", pause="{number} days", number="3") == stance.replace("{pause}", "{number} days")
 
 
 def test_every_process_has_a_stance_of_the_house_and_every_placeholder_is_in_it() -> None:
@@ -59,15 +64,8 @@ def test_every_process_has_a_stance_of_the_house_and_every_placeholder_is_in_it(
     assert {state: names for state, names in held.items() if names} == dict(PLACEHOLDERS)
 
 
-def test_placeholders_get_their_facts_and_other_braces_stay(tmp_path: Path) -> None:
-    stance = 'After {pause}: ask about {"a": 1} and {Upper}.'
-    soul = load(write(tmp_path, states__returning_md=stance))
-    assert stance_of(soul, "returning", pause="{number} days", number="3") == stance.replace("{pause}", "{number} days")
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "said"),
-    [
+def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path) -> None:
+    for file, text, said in (
         ("states__greetin_md", "Hello.", "states/greetin.md: there is no state 'greetin'; did you mean greeting.md?"),
         ("states__sleepless_md", "Hello.", "states/sleepless.md: there is no state 'sleepless'; there are academic, "),
         (
@@ -92,10 +90,16 @@ def test_placeholders_get_their_facts_and_other_braces_stay(tmp_path: Path) -> N
         ("awakening_md", "This is what you are. " * 9_000, "that budgets.awakening in soul.toml allows"),
         ("awakening_md", "x" * 300_000, "awakening.md has more than 256 KiB"),
         ("playbook_md", "Look before you leap. " * 2_000, "that budgets.playbook in soul.toml allows"),
-    ],
-)
-def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path, file: str, text: str, said: str) -> None:
-    assert said in fault(write(tmp_path, **{file: text}))
+    ):
+        assert said in fault(write(Path(mkdtemp(dir=tmp_path)), **{file: text}))
+
+
+def test_the_shipped_souls_are_valid_short_and_introduced_to_themselves(tmp_path: Path) -> None:
+    for name in ("minoan", "plain"):
+        soul = load_soul(find_souls_directory(None, tmp_path, name), name, KNOWN)
+        assert soul.name == name
+        assert soul.awakening, name
+        assert estimate_tokens(soul.personality) <= 1100, name
 
 
 def test_a_link_among_the_states_is_refused(tmp_path: Path) -> None:
@@ -118,22 +122,12 @@ def test_a_page_for_the_awakening_may_be_missing_and_its_text_belongs_into_its_f
     assert "awakening: belongs into awakening.md" in fault(tmp_path)
 
 
-def test_each_shipped_soul_is_introduced_to_itself() -> None:
-    for name in ("minoan", "plain"):
-        assert load_soul(ROOT / "souls", name, KNOWN).awakening
-
-
-def test_an_edit_of_the_awakening_is_followed(tmp_path: Path) -> None:
-    soul = ReloadingSoul(write(tmp_path), "ea", Events(), KNOWN)
-    write(tmp_path, awakening_md="You are.")
-    assert soul.current().awakening == "You are."
-
-
 def test_an_edit_of_a_state_or_of_the_playbook_is_followed_and_a_broken_one_keeps_the_last_soul(tmp_path: Path) -> None:
     events = Events()
     soul = ReloadingSoul(write(tmp_path), "ea", events, KNOWN)
-    write(tmp_path, states__dormant_md="Hum.", playbook_md="Dive.")
+    write(tmp_path, states__dormant_md="Hum.", playbook_md="Dive.", awakening_md="You are.")
     assert (soul.current().stance("dormant"), soul.current().playbook) == ("Hum.", "Dive.")
+    assert soul.current().awakening == "You are."
     write(tmp_path, states__dorment_md="Hum louder.")
     assert soul.current().stance("dormant") == "Hum."
     (broken,) = events.named("soul.broken")
@@ -165,21 +159,18 @@ thinking = "hämmert a bisserl…"
 """
 
 
-@pytest.mark.parametrize(
-    ("language", "said"),
-    [
+def test_words_follow_the_persons_language_then_the_souls_own(tmp_path: Path) -> None:
+    for language, said in (
         ("", "hammers on it…"),
         ("en-US", "hammers on it…"),
         ("de-DE", "hämmert daran…"),
         ("de_DE", "hämmert daran…"),
         ("de-AT", "hämmert a bisserl…"),
         ("\x00", "hammers on it…"),
-    ],
-)
-def test_words_follow_the_persons_language_then_the_souls_own(tmp_path: Path, language: str, said: str) -> None:
-    words = load(write(tmp_path, GERMAN)).words_in(language)
-    assert words.say("thinking") == said
-    assert words.say("due") == SENTENCES["due"], "what has no words of its own is said in English"
+    ):
+        words = load(write(tmp_path, GERMAN)).words_in(language)
+        assert words.say("thinking") == said, language
+        assert words.say("due") == SENTENCES["due"], "what has no words of its own is said in English"
 
 
 def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
@@ -195,9 +186,8 @@ def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_a_fault_in_the_words_names_its_line(tmp_path: Path) -> None:
+    for words, said in (
         (
             '[words.de]\nthinkin = "x"',
             "soul.toml:4 words.de.thinkin: there is no sentence 'thinkin'; did you mean 'thinking'?",
@@ -221,10 +211,8 @@ def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
         ('[words.de]\nallowed = "a\\nb"', "words.de.allowed: must be one line of text"),
         (f'[words.de]\napprove = "{"x" * 61}"', "words.de.approve: has 61 characters; at most 60 fit there"),
         ('words = "x"', "soul.toml:3 words: must be a table of sentences by their keys"),
-    ],
-)
-def test_a_fault_in_the_words_names_its_line(tmp_path: Path, words: str, said: str) -> None:
-    assert said in fault(write(tmp_path, words))
+    ):
+        assert said in fault(write(Path(mkdtemp(dir=tmp_path)), words))
 
 
 def test_every_sentence_can_be_said_and_is_said_somewhere() -> None:
@@ -266,8 +254,3 @@ def test_what_is_said_in_the_first_person_stands_in_the_one_table() -> None:
             if path.name not in NO_SPEECH and FIRST_PERSON.search(text)
         ]
         assert not found, place
-
-
-@pytest.mark.parametrize("name", ["minoan", "plain"])
-def test_the_shipped_souls_hold_nothing_unknown(name: str, tmp_path: Path) -> None:
-    assert load_soul(find_souls_directory(None, tmp_path, name), name, KNOWN).name == name

@@ -46,16 +46,13 @@ STAYING: Mapping[str, MentalProcess] = dict.fromkeys(TABLE, process_of(stay))
 # -- beginning ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_scheduled_perception_after_a_silence_is_no_return_of_a_user() -> None:
+async def test_what_falls_due_after_a_silence_or_in_a_waiting_problem_is_no_return_of_a_user() -> None:
     context = await a_context()
     note = replace(due("engaged"), process=None)
     course = await run_processes(replace(context, perception=note), ProcessState(), STAYING)
     assert acts(course) == [("stay", "engaged", "engaged")]
     course = await run_processes(context, ProcessState(), STAYING)
     assert acts(course) == [("enter", "engaged", "returning"), ("stay", "returning", "returning")]
-
-
-async def test_a_waiting_problem_is_not_replaced_by_a_greeting() -> None:
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     course = await run_processes(await a_context(), waiting, STAYING)
     assert (course.state.process, course.state.process_memory) == ("problem_solving", {"problem": 1})
@@ -100,14 +97,11 @@ async def test_a_visit_whose_transition_is_refused_restores_the_process_memory()
     assert play.state == home
 
 
-async def test_a_visit_of_the_current_process_changes_nothing() -> None:
+async def test_a_visit_of_the_current_process_changes_nothing_and_one_by_words_begins_none() -> None:
     home = ProcessState("engaged", "curious", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": keep_count}, state=home)
     await play.perceive(due("engaged"))
     assert play.state == home
-
-
-async def test_a_message_that_visits_a_process_begins_no_visit() -> None:
     context = await a_context()
     visiting = replace(context, perception=replace(WORDS, process="academic"))
     course = await run_processes(visiting, ProcessState(), STAYING)
@@ -119,23 +113,17 @@ async def test_a_message_that_visits_a_process_begins_no_visit() -> None:
 DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
 
 
-async def test_a_decision_visits_problem_solving_from_any_process() -> None:
+async def test_a_decision_visits_problem_solving_and_stays_where_more_is_asked() -> None:
     home = ProcessState("academic", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"academic": stay, "problem_solving": stay}, state=home)
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay", "return"]
     assert (play.names, dict(play.ran[0].state.params)) == (["problem_solving"], {"approved": True})
     assert play.state == home
-
-
-async def test_a_decision_after_which_more_is_asked_leaves_the_conversation_in_problem_solving() -> None:
     play = Play({"academic": stay, "problem_solving": keep_count}, state=ProcessState("academic"))
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay"]
     assert (play.state.process, play.state.process_memory) == ("problem_solving", {"runs": 1})
-
-
-async def test_a_decision_in_problem_solving_resumes_the_problem() -> None:
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     play = Play({"problem_solving": stay}, state=waiting)
     course = await play.perceive(DECISION)
@@ -146,7 +134,7 @@ async def test_a_decision_in_problem_solving_resumes_the_problem() -> None:
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
-async def test_after_a_refused_transition_the_fallback_answers() -> None:
+async def test_after_a_refused_transition_the_fallback_answers_unless_there_was_a_reply() -> None:
     play = Play({"engaged": stay, "academic": to("curious", now=True)}, state=ProcessState("academic"))
     course = await play.perceive()
     assert acts(course) == [
@@ -156,8 +144,6 @@ async def test_after_a_refused_transition_the_fallback_answers() -> None:
     ]
     assert play.names == ["academic", "engaged"]
 
-
-async def test_after_a_reply_a_refused_transition_gives_no_second_one() -> None:
     def answers(context: ProcessContext) -> Outcome:
         context.motor.settle("Said.")
         return Transition(context.memory, "curious", "because", execute_now=True)
@@ -203,18 +189,6 @@ def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
         assert course.state.process == came_from
 
 
-@given(acts=ACTS, home=st.sampled_from(NAMES))
-def test_the_same_outcomes_take_the_same_path(acts: Mapping[str, Act], home: str) -> None:
-    def course() -> ProcessRun | str:
-        try:
-            return asyncio.run(Play(acts, state=ProcessState(home)).perceive())
-        except ProcessFailed as error:
-            return error.message
-
-    first, again = course(), course()
-    assert getattr(first, "path", first) == getattr(again, "path", again)
-
-
 def test_every_process_stands_in_the_table() -> None:
     assert set(PROCESSES) == set(TABLE)
 
@@ -233,9 +207,6 @@ async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> No
         ({"b": 2}, {}, 0, "engaged"),
     ]
     assert play.state == ProcessState("academic", "engaged", 1, {"b": 2}, {"runs": 1})
-
-
-async def test_staying_without_a_value_keeps_the_process_memory() -> None:
     play = Play(
         {"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", process_memory={"k": 1})
     )

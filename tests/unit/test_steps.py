@@ -107,6 +107,8 @@ def test_speech_is_freed_of_its_prefix_whole_and_in_pieces() -> None:
         assert spoken([answer]) == (speech, False)
         assert spoken(list(answer)) == (speech, False)
         assert external_dialog(SOUL, "Greet.").read(answer) == speech
+    for pieces in (['(Ea) said: "Hello."'], list('(Ea) said: "Hello."')):
+        assert spoken(pieces, "(Ea)") == ("Hello.", False)
 
 
 def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> None:
@@ -123,9 +125,6 @@ def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> No
             assert is_thought, answer
             assert seen.startswith(text), answer
         assert "secret" not in str(malformed(external_dialog(SOUL, "Greet.").read, answer))
-
-
-def test_the_souls_own_verbs_for_thinking_are_private_too() -> None:
     malformed(external_dialog(SOUL, "Greet.").read, "Kothar brooded: secret")
     malformed(external_dialog(SOUL, "Greet.").read, " \n")
 
@@ -227,9 +226,6 @@ def test_a_decision_accepts_only_the_offered_options() -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"choice": "dance"}, step.json_schema)
     assert step.remember("Stay")[0].content == "Which? Stay"
-
-
-def test_a_decision_needs_different_options() -> None:
     for options in ([], ["a"], ["a", "A "], ["a", "b", "a"]):
         with pytest.raises(ValueError, match="two options"):
             decision("Which?", options)
@@ -274,6 +270,12 @@ def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> No
     assert lines[3].startswith("somebody: x x")
     assert estimate_tokens(memory.region(TURNS)[0].content) <= 3600
     assert not turns_to_summarize("Kothar", "", turns).region(SUMMARY)
+    long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
+    text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).region(TURNS)[0].content
+    assert text.count("Bob: short and whole") == 23
+    assert 3000 < estimate_tokens(text) <= 3600
+    assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).region(TURNS)[0].content) <= 3600
+    assert not turns_to_summarize("Kothar", "", []).region(TURNS)
 
 
 def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut() -> None:
@@ -283,22 +285,6 @@ def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut() -> Non
         assert not is_thought, flood
         assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
         assert spoken([answer])[0] == text, flood
-
-
-def test_a_name_that_begins_with_punctuation_is_stripped_too() -> None:
-    answer = '(Ea) said: "Hello."'
-    assert SpokenText("(Ea)").feed(answer) == "Hello."
-    spoken = SpokenText("(Ea)")
-    assert "".join([*map(spoken.feed, answer), spoken.finish()]) == "Hello."
-
-
-def test_turns_to_summarize_are_cut_only_where_too_long_and_always_fit() -> None:
-    long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
-    text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).region(TURNS)[0].content
-    assert text.count("Bob: short and whole") == 23
-    assert 3000 < estimate_tokens(text) <= 3600
-    assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).region(TURNS)[0].content) <= 3600
-    assert not turns_to_summarize("Kothar", "", []).region(TURNS)
 
 
 def test_a_summary_keeps_what_is_open_apart() -> None:
@@ -313,21 +299,12 @@ def test_a_summary_keeps_what_is_open_apart() -> None:
         ("They met. Open: nothing.", "They met. Open: nothing."),
     ):
         assert summarize("Kothar").read(answer) == kept
-
-
-def test_of_a_long_summary_the_prose_is_cut_and_every_promise_stays() -> None:
     owed = [f"- Kothar owes Ada part {number}" for number in range(9)]
-    kept = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
-    assert kept.splitlines()[1:10] == owed
-    assert kept.endswith(" […]")
-    assert len(kept) < 40 * 12 + 40
-
-
-def test_a_summary_of_nothing_but_headings_is_malformed() -> None:
+    long = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
+    assert long.splitlines()[1:10] == owed, "of a long summary the prose is cut and every promise stays"
+    assert long.endswith(" […]")
+    assert len(long) < 40 * 12 + 40
     malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
-
-
-def test_an_answer_of_one_endless_line_break_or_bullet_is_read_at_once() -> None:
     for endless in ("\n", "- \n", "So far\n", "Open:\n", "*"):
         answer = "Open:\n" + endless * (READ_CAP // len(endless))
         assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP, endless

@@ -63,12 +63,9 @@ def test_a_thought_under_any_name_is_never_shown_at_any_cut(name: str, verb: str
         assert not text.strip()
 
 
-def test_a_name_is_no_pattern() -> None:
+def test_a_name_is_no_pattern_and_the_verbs_of_a_mood_are_private() -> None:
     assert spoken(['Kxthar said: "Hello."'], "K.thar")[0] == 'Kxthar said: "Hello."'
     assert spoken(['K.thar said: "Hello."'], "K.thar")[0] == "Hello."
-
-
-def test_the_verbs_of_a_mood_are_private_too() -> None:
     moody = soul().model_copy(update={"verbs": Verbs(when=(("wry", VerbsInMood(thought=("smirked",))),))})
     for step in (external_dialog(moody, "Greet."), poetic_composition(moody, "The sea")):
         with pytest.raises(MalformedReply):
@@ -81,7 +78,7 @@ def test_the_verbs_of_a_mood_are_private_too() -> None:
 # -- poems ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_poem_is_spoken_by_the_persona_in_its_register() -> None:
+def test_a_poem_is_spoken_in_its_register_streams_line_by_line_and_is_remembered_as_said() -> None:
     step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
     assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
     command = str(step.command)
@@ -94,9 +91,6 @@ def test_a_poem_is_spoken_by_the_persona_in_its_register() -> None:
     bare = str(poetic_composition(soul(), "A poem").command)
     assert "register" not in bare
     assert "images come" not in bare
-
-
-def test_a_poem_streams_line_by_line_and_is_remembered_as_said() -> None:
     step = poetic_composition(soul(), "The tide")
     poem = "The tide\n  goes out,\n\nand in."
     visible = step.visible
@@ -129,11 +123,8 @@ def test_an_instruction_shows_nothing_and_its_result_is_remembered_as_a_thought(
 # -- all of them ------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_steps_is_the_whole_family() -> None:
-    assert set(every_step()) == FAMILY
-
-
 def test_every_verb_of_a_remembered_thought_is_private() -> None:
+    assert set(every_step()) == FAMILY
     answers = {
         "mental_query": '{"holds": true}',
         "decision": '{"choice": "Something yes"}',

@@ -42,16 +42,10 @@ def test_the_model_answers_with_changes_and_the_words_that_prove_them() -> None:
     assert step.read("{}") == step.read('```json\n{"add": [], "correct": [], "retire": []}\n```') == NotesChange()
     assert step.json_schema
     jsonschema.validate(answer, step.json_schema)
-
-
-def test_thought_and_whispers_come_in_the_same_answer_where_they_are_asked_for() -> None:
-    step = visitor_notes(NOTES, person="Ada", whole=True)
-    read = step.read('{"thought": "They\\nmoved on.", "whispers": ["- I am tired.", "", "x", "y", "z"]}')
+    whole = visitor_notes(NOTES, person="Ada", whole=True)
+    read = whole.read('{"thought": "They\\nmoved on.", "whispers": ["- I am tired.", "", "x", "y", "z"]}')
     assert (read.thought, read.whispers) == ("They moved on.", "I am tired.\nx\ny")
-    assert step.read('{"whispers": "I hope"}').whispers == "I hope"
-
-
-def test_an_unknown_kind_and_an_unknown_group_are_no_faults_of_form() -> None:
+    assert whole.read('{"whispers": "I hope"}').whispers == "I hope"
     [line] = visitor_notes((), person="Ada").read('{"add": [{"text": "x", "kind": "oath", "group": "zoo"}]}').add
     assert (line.said_as, line.group, line.quote) == (None, "zoo", "")
 
@@ -107,7 +101,7 @@ def test_the_notes_are_shown_whole_numbered_and_as_data() -> None:
 # -- whispers ---------------------------------------------------------------------------------------------------------
 
 
-def test_whispers_are_a_few_short_lines_in_whatever_form_they_come() -> None:
+def test_whispers_are_a_few_short_lines_remembered_as_a_feeling_and_not_as_fact() -> None:
     step = visitor_whispers("Ada", "the release on Friday")
     assert step.read('- "I am tired of this."\n\n* I wish  somebody asked.\n') == (
         "I am tired of this.\nI wish somebody asked."
@@ -117,9 +111,6 @@ def test_whispers_are_a_few_short_lines_in_whatever_form_they_come() -> None:
     with pytest.raises(MalformedReply) as caught:
         step.read(' \n - \n""')
     assert caught.value.hint
-
-
-def test_whispers_are_remembered_as_a_feeling_and_not_as_fact() -> None:
     step = visitor_whispers("Ada\nLovelace", "the release")
     (thought,) = step.remember("I am tired.")
     assert thought.metadata == {"kind": "thought", "verb": "sensed"}

@@ -72,6 +72,30 @@ async def test_a_users_own_words_become_notes_and_whispers(bench: SubprocessBenc
     assert (model.notes, model.whispers, model.version) == (("keeps bees on the roof",), "I hope they like it", 1)
     history = await model_history(bench.database, "U1", 9)
     assert [one.change["added"] for one in history] == [["keeps bees on the roof"]]
+    assert bench.events.names == ["person.modelled", "memory.integrated"], "the store is written before"
+    memory = bench.events.emitted[-1][1]["memory"]
+    assert isinstance(memory, WorkingMemory)
+    assert "- keeps bees on the roof" in memory.region(PERSON)[0].content
+    await models_the_visitor(bench.context())
+    assert (await bench.model(), len(bench.steps)) == (model, 1), "a second run changes nothing"
+
+
+async def test_nothing_is_noted_about_a_new_user_or_one_whose_model_was_deleted(bench: SubprocessBench) -> None:
+    await bench.say("U1", "I keep bees", "lovely")
+    await models_the_visitor(bench.context())
+    assert (bench.steps, (await bench.model()).modelled_to) == ([], 0)
+    await bench.say("U1", "and goats", "lovely")
+    await bench._run("DELETE FROM user_models")
+    await models_the_visitor(bench.context())
+    assert bench.steps == []
+
+
+async def test_a_false_check_of_the_reply_closes_the_second_gate_without_a_call(bench: SubprocessBench) -> None:
+    await two_talks(bench, NOT_LEARNED)
+    for _ in range(2):
+        await models_the_visitor(bench.context())
+    model = await bench.model()
+    assert (bench.steps, model.modelled_to, model.version) == ([], 4, 0)
 
 
 async def test_a_soul_that_thinks_in_steps_takes_three(bench: SubprocessBench) -> None:
@@ -94,16 +118,6 @@ async def test_what_no_words_prove_is_not_noted_and_the_ledger_says_why(bench: S
         "a number of the line is not in the quotation",
         "the line has nothing in common with the quotation",
     ]
-
-
-async def test_the_store_is_written_before_the_event(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-    bench.script(notes("keeps bees"))
-    await models_the_visitor(bench.context())
-    assert bench.events.names == ["person.modelled", "memory.integrated"]
-    memory = bench.events.emitted[-1][1]["memory"]
-    assert isinstance(memory, WorkingMemory)
-    assert "- keeps bees" in memory.region(PERSON)[0].content
 
 
 async def test_what_was_said_before_a_pause_is_not_learned_until_it_ends(bench: SubprocessBench) -> None:
@@ -131,20 +145,6 @@ async def test_a_wrong_key_is_no_fault_of_the_visit_that_waits_to_be_closed(benc
         assert len(await bench.rows("SELECT * FROM consolidation_items WHERE faults > 0")) == counted
 
 
-async def test_nothing_is_noted_about_a_new_user(bench: SubprocessBench) -> None:
-    await bench.say("U1", "I keep bees", "lovely")
-    await models_the_visitor(bench.context())
-    assert (bench.steps, (await bench.model()).modelled_to) == ([], 0)
-
-
-async def test_a_false_check_of_the_reply_closes_the_second_gate_without_a_call(bench: SubprocessBench) -> None:
-    await two_talks(bench, NOT_LEARNED)
-    for _ in range(2):
-        await models_the_visitor(bench.context())
-    model = await bench.model()
-    assert (bench.steps, model.modelled_to, model.version) == ([], 4, 0)
-
-
 async def test_without_a_check_of_the_reply_the_soul_asks_one_query(bench: SubprocessBench) -> None:
     for answer, version, modelled_to in (('{"holds": false}', 0, 4), ('{"holds": true}', 1, 8)):
         await two_talks(bench, {})
@@ -154,15 +154,6 @@ async def test_without_a_check_of_the_reply_the_soul_asks_one_query(bench: Subpr
         assert bench.steps.count("mental_query") == 1, answer
         model = await bench.model()
         assert (model.version, model.modelled_to) == (version, modelled_to)
-
-
-async def test_a_second_run_changes_nothing_and_calls_no_model(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-    bench.script(notes("keeps bees"))
-    await models_the_visitor(bench.context())
-    before = await bench.model()
-    await models_the_visitor(bench.context())
-    assert (await bench.model(), len(bench.steps)) == (before, 1)
 
 
 async def test_a_soul_may_do_without_whispers_and_have_its_own_creativity(bench: SubprocessBench) -> None:
@@ -353,13 +344,6 @@ async def test_a_message_deleted_just_after_it_was_read_is_not_noted(bench: Subp
     assert bench.events.names == ["soul_state.outrun", "person.outrun"]
 
 
-async def test_a_user_whose_model_was_deleted_is_skipped(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-    await bench._run("DELETE FROM user_models")
-    await models_the_visitor(bench.context())
-    assert bench.steps == []
-
-
 # -- closes_the_visit --------------------------------------------------------------------------------------------------
 
 
@@ -417,7 +401,10 @@ async def test_the_souls_state_is_stored_for_one_audience_alone(bench: Subproces
     assert "the mood was: glad" in shown(bench.llm.prompts[0])
 
 
-async def test_a_reply_that_changed_nothing_costs_nothing(bench: SubprocessBench) -> None:
+async def test_no_reply_or_one_that_changed_nothing_costs_nothing(bench: SubprocessBench) -> None:
+    await bench.say("U1", "nobody answers this")
+    await keeps_its_own_state(bench.context())
+    assert bench.steps == []
     await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
     await bench.say("U1", "yes", "well", {"soul_state_check": False})
     await keeps_its_own_state(bench.context())
@@ -431,12 +418,6 @@ async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench) ->
         await keeps_its_own_state(bench.context())
         assert bench.steps == ["mental_query", "feel"][: 1 + moved]
         assert (await bench.state() is not None) == moved
-
-
-async def test_without_a_reply_the_state_does_not_change(bench: SubprocessBench) -> None:
-    await bench.say("U1", "nobody answers this")
-    await keeps_its_own_state(bench.context())
-    assert bench.steps == []
 
 
 async def test_an_unknown_emotional_state_is_never_stored(bench: SubprocessBench) -> None:

@@ -65,9 +65,15 @@ def test_each_notification_arrives_as_systemd_s_assignments(manager: Manager) ->
     ]
 
 
-def test_without_systemd_nothing_happens() -> None:
+async def test_without_systemd_or_a_watchdog_nothing_happens(manager: Manager) -> None:
     for address in ("", "relative", "/nobody/listens/here", "@soul-test-nobody", "/" + "x" * 200):
         assert ServiceManager(address).ready("connected") is False
+    for usec in (None, 0):
+        await Watchdog(ServiceManager(manager.address), usec).feed(lambda: True, FakeClock())
+        assert manager.received() == [], usec
+    with pytest.raises(ZeroDivisionError):
+        await Watchdog(ServiceManager(manager.address), 1).feed(lambda: 1 // 0 == 0, FakeClock())
+    assert manager.received() == []
 
 
 def test_a_full_queue_never_blocks_the_sender(manager: Manager) -> None:
@@ -99,18 +105,6 @@ async def test_the_watchdog_beats_at_a_quarter_of_its_time_and_only_while_health
     with pytest.raises(asyncio.CancelledError):
         await feeding
     assert set(clock.slept) == {15.0}
-
-
-async def test_without_a_watchdog_there_is_no_beat(manager: Manager) -> None:
-    for usec in (None, 0):
-        await Watchdog(ServiceManager(manager.address), usec).feed(lambda: True, FakeClock())
-        assert manager.received() == [], usec
-
-
-async def test_an_error_of_the_health_check_is_raised(manager: Manager) -> None:
-    with pytest.raises(ZeroDivisionError):
-        await Watchdog(ServiceManager(manager.address), 1).feed(lambda: 1 // 0 == 0, FakeClock())
-    assert manager.received() == []
 
 
 def test_the_exit_code_says_whether_a_restart_can_help() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
+from daemon.mind.tagged_output import TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
 
 THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
@@ -84,7 +84,7 @@ def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
         assert "SECRET" in quoted or output.faults == ()
 
 
-def test_of_two_replies_only_the_first_is_released() -> None:
+def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it_is_dropped() -> None:
     released, output = parse(
         "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
         "<user_model_check>true</user_model_check><user_model_check>false</user_model_check>"
@@ -92,9 +92,6 @@ def test_of_two_replies_only_the_first_is_released() -> None:
     assert released == output.reply == "one"
     assert output.elements["user_model_check"].content == "true"
     assert set(output.faults) == {"duplicate external_dialogue", "duplicate user_model_check"}
-
-
-def test_a_private_element_inside_the_reply_is_dropped() -> None:
     released, output = parse(
         "<external_dialogue>Hi <internal_monologue>S <user_whispers>S</user_whispers> S</internal_monologue>there"
         "</external_dialogue>"
@@ -168,15 +165,12 @@ def test_an_ambiguous_answer_has_no_reply_and_releases_nothing() -> None:
             assert fault in output.faults, text
 
 
-def test_a_truncated_reply_is_not_a_reply() -> None:
+def test_a_truncated_reply_or_one_before_a_stray_closing_tag_is_no_reply() -> None:
     released, output = parse(f"{THOUGHT}<external_dialogue>Hello the")
     assert released == output.released == "Hello the"
     assert (output.reply, output.complete) == (None, False)
     assert output.faults == ("unclosed external_dialogue",)
     assert parse("<external_dialogue>Hello <inter")[0] == "Hello"
-
-
-def test_a_stray_closing_tag_after_the_reply_makes_it_untrusted() -> None:
     text = "<internal_monologue>say </internal_monologue><external_dialogue>x</external_dialogue></internal_monologue>"
     assert parse(text)[1].reply is None
     _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
@@ -195,7 +189,7 @@ def test_other_elements_survive_an_untrusted_reply() -> None:
     assert "distrusted external_dialogue" in output.faults
 
 
-def test_surrounding_space_is_stripped_while_streaming_too() -> None:
+def test_surrounding_space_is_stripped_while_streaming_too_and_a_run_of_it_bounded() -> None:
     text = "<external_dialogue>\n\n  one \n\n two  \n <user_whispers>x</user_whispers>\n</external_dialogue>"
     for pieces in (0, 1, 2):
         assert parse(text, pieces=pieces)[0] == "one \n\n two"
@@ -203,18 +197,10 @@ def test_surrounding_space_is_stripped_while_streaming_too() -> None:
     assert output.feed("<external_dialogue> Hello ") == "Hello"
     assert output.feed("\n") == ""
     assert output.feed("you") == " \nyou"
-
-
-def test_a_run_of_whitespace_is_bounded_equally_for_every_cut() -> None:
     text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
     expected = "a" + " " * 1024 + "b"
     for pieces in (0, 1, 700):
         assert parse(text, pieces=pieces)[0] == expected
-
-
-def test_the_tags_of_the_fixed_pipeline_are_known() -> None:
-    assert len(KNOWN_TAGS) == 16
-    assert REPLY_TAG in KNOWN_TAGS
 
 
 HOSTILE = [

@@ -67,7 +67,7 @@ def installed() -> Iterator[Callable[[LogLevel], CapturedLog]]:
         step()
 
 
-def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
+def test_an_event_is_one_line_with_its_time_and_its_fields_quoted_where_they_are_ambiguous() -> None:
     log = CapturedLog()
     emit: Emit = log.tell
     emit("cycle.committed", conversation="minoan/T1/C1/", ms=12.5, hops=2, late=False, draft_id=None, why="a b")
@@ -75,13 +75,23 @@ def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
         "2025-06-15T15:06:40.000Z info event=cycle.committed"
         ' conversation=minoan/T1/C1/ ms=12.5 hops=2 late=False draft_id=None why="a b"\n'
     )
-
-
-def test_values_are_quoted_so_that_they_are_unambiguous() -> None:
     log = CapturedLog()
     log.tell("x.y", a="", b='say "hi"', c="k=v", d="back\\slash", e="ünïcode", **{"odd key=\n": 1})
     assert log.lines == [
         r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1',
+    ]
+
+    class Mood(StrEnum):
+        CALM = "calm"
+
+    class Key:
+        def __str__(self) -> str:
+            return "key"
+
+    log = CapturedLog()
+    log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
+    assert log.lines == [
+        f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…",
     ]
 
 
@@ -129,6 +139,13 @@ def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only() -> No
             ],
         }
         assert log.lines == expected[level]
+    log = CapturedLog("standard")
+    log.tell("slack.heard", kind="NewMessage")
+    assert log.lines == []
+    log = CapturedLog("verbose")
+    log.tell("slack.heard", kind="NewMessage")
+    log.tell("step.completed", response="<internal_monologue>no</internal_monologue><external_dialogue>Yes!")
+    assert log.lines == ["info event=slack.heard kind=NewMessage", "info event=step.completed response=Yes!"]
 
 
 def test_private_words_are_shown_at_debug_only() -> None:
@@ -148,27 +165,6 @@ def test_private_words_are_shown_at_debug_only() -> None:
         log.tell("x.failed", message_ts="1.2", text_length=3)
         assert ("love" in log.text) == (level == "debug")
         assert "message_ts=1.2 text_length=3" in log.text, level
-
-
-def test_of_a_tagged_answer_only_the_dialogue_is_an_excerpt() -> None:
-    log = CapturedLog("verbose")
-    log.tell("step.completed", response="<internal_monologue>no</internal_monologue><external_dialogue>Yes!")
-    assert log.lines == ["info event=step.completed response=Yes!"]
-
-
-def test_values_with_their_own_text_are_shown_and_long_ones_cut() -> None:
-    class Mood(StrEnum):
-        CALM = "calm"
-
-    class Key:
-        def __str__(self) -> str:
-            return "key"
-
-    log = CapturedLog()
-    log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
-    assert log.lines == [
-        f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…",
-    ]
 
 
 def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libraries_texts() -> None:
@@ -207,14 +203,6 @@ def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not() -> No
         assert log.lines == ([line] if line else []), event
 
 
-def test_each_arrival_is_shown_from_verbose_on() -> None:
-    expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=NewMessage"]}
-    for level, lines in expected.items():
-        log = CapturedLog(level)
-        log.tell("slack.heard", kind="NewMessage")
-        assert log.lines == lines
-
-
 # -- never raises ------------------------------------------------------------------------------------------------------
 
 
@@ -235,9 +223,6 @@ def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing() -
         assert log.lines == ["warning event=telemetry.lost"] * 2, level
         log.stream.close()
         log.tell("x.failed")
-
-
-def test_a_stream_that_knows_only_ascii_gets_escapes() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     Telemetry("standard", stream, (), FakeClock())("x.y", a="ö…")
     assert stream.buffer.seek(0) == 0
@@ -342,8 +327,6 @@ def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert "KeyboardInterrupt" in capsys.readouterr().err
 
-
-def test_an_error_in_a_finalizer_is_an_event(installed: Callable[[LogLevel], CapturedLog]) -> None:
     class Doomed:
         def __del__(self) -> None:
             raise OSError(5, "broken")
@@ -422,6 +405,8 @@ def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret() 
         assert REDACTED in Redactor(())(text)
         assert "abcdef" not in Redactor(())(text)
         assert "0f7c2a9e" not in Redactor(())(text)
+    text = "a task-based risk-averse approach, ticket=none, the bearer of news, 10% of it"
+    assert Redactor(("abc", "", "  "))(text.replace("ticket=none, ", "")) == text.replace("ticket=none, ", "")
 
 
 def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share() -> None:
@@ -432,11 +417,6 @@ def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_ev
         assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y"), blanks
         text = ("Bearer" + " " * 8_000) * 2
         assert redact(text) == text, blanks
-
-
-def test_ordinary_words_stay() -> None:
-    text = "a task-based risk-averse approach, ticket=none, the bearer of news, 10% of it"
-    assert Redactor(("abc", "", "  "))(text.replace("ticket=none, ", "")) == text.replace("ticket=none, ", "")
 
 
 # -- hostile text ------------------------------------------------------------------------------------------------------

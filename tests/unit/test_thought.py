@@ -93,11 +93,12 @@ def test_the_wires_schema_is_closed_small_and_in_the_order_in_which_it_is_needed
     assert isinstance(properties, dict)
     assert list(properties)[:3] == ["calls_for", "inner_speech", "external_speech"]
     assert set(properties) == set(CognitiveOutput.model_fields)
-
-
-def test_the_schemas_are_schemas() -> None:
     for schema in (CognitiveInput.model_json_schema(), CognitiveOutput.model_json_schema()):
         Draft202012Validator.check_schema(schema)
+    bare = bare_thought(calls_for="nothing", external_speech="Hello.", epistemic_mode="assert", confidence=0.5)
+    Draft202012Validator(WIRE_SCHEMA).validate(bare)
+    read = read_thought(json.dumps(bare))
+    assert (read.output.external_speech, read.refused) == ("Hello.", ())
 
 
 def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stands() -> None:
@@ -163,16 +164,9 @@ def test_a_word_for_nothing_is_nothing() -> None:
 
 def test_a_word_for_nothing_is_not_said() -> None:
     for nothing in ("null", "none", "N/A", "(silence)", "[]", '""', ""):
-        assert (
-            read_thought(json.dumps({"inner_speech": "So.", "external_speech": nothing})).output.external_speech is None
-        )
-
-
-def test_a_short_reply_is_a_reply() -> None:
-    for words in ("None.", "nothing", "no", "[1]", "null and void"):
-        assert (
-            read_thought(json.dumps({"inner_speech": "So.", "external_speech": words})).output.external_speech == words
-        )
+        assert read_thought(thought(external_speech=nothing)).output.external_speech is None, nothing
+    for said in ("None.", "nothing", "no", "[1]", "null and void"):
+        assert read_thought(thought(external_speech=said)).output.external_speech == said
 
 
 def test_nul_is_no_part_of_any_words() -> None:
@@ -219,6 +213,9 @@ def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
     ):
         with pytest.raises(MalformedReply):
             read_thought(answer)
+    for answer in ('{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""):
+        with pytest.raises(MalformedReply):
+            read_thought_cut(answer)
 
 
 def test_of_a_key_that_stands_twice_the_first_counts() -> None:
@@ -295,6 +292,12 @@ def test_a_cut_answer_keeps_its_speech_as_far_as_it_goes_and_what_is_whole_behin
     kept = read_thought_cut(behind[: behind.index('"sun"') + 2])
     assert kept.output.external_speech == "Hello."
     assert [one.what for one in kept.output.predictions] == ["rain"]
+    read = read_thought(
+        '{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy", "predictions": [{'
+    )
+    assert (read.output.external_speech, read.output.emotion_signal) == ("Hello.", "joy")
+    with pytest.raises(MalformedReply):
+        read_thought('{"inner_speech": "So.", "external_speech": "Hel')
 
 
 def test_half_a_part_of_a_cut_answer_has_no_effect() -> None:
@@ -325,6 +328,9 @@ def test_half_a_character_anywhere_takes_no_whole_part() -> None:
                 f'{{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy{half}", "calls_for": ""'
             )
             assert read_thought(begun + end).output.emotion_signal == "joy\ufffd", half
+    for written, kept in (("\\ud800 hello", "\ufffd hello"), ("a\\u0000b", "ab"), ("\\ud83d\\ude00", "\U0001f600")):
+        read = read_thought(f'{{"inner_speech": "{written}", "external_speech": "{written}"}}').output
+        assert (read.inner_speech, read.external_speech) == (kept, kept)
 
 
 def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
@@ -334,12 +340,6 @@ def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
     assert read.refused == (Refused("world_model_updates", "empty"),)
 
 
-def test_an_answer_that_is_cut_off_before_its_speech_is_malformed() -> None:
-    for answer in ('{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""):
-        with pytest.raises(MalformedReply):
-            read_thought_cut(answer)
-
-
 def test_a_speech_cut_inside_an_escape_shows_no_half_of_it() -> None:
     answer = '{"external_speech": "a\\ud83d\\ude00b"}'
     stream, seen = SpeechInThought(), list[str]()
@@ -347,28 +347,6 @@ def test_a_speech_cut_inside_an_escape_shows_no_half_of_it() -> None:
         seen.append(stream.feed(mark))
     assert "".join(seen) == "a😀b"
     assert all(piece in ("", "a", "😀", "b") for piece in seen)
-
-
-def test_a_bare_thought_has_the_asked_form_and_every_part_of_it_is_read() -> None:
-    bare = bare_thought(calls_for="nothing", external_speech="Hello.", epistemic_mode="assert", confidence=0.5)
-    Draft202012Validator(WIRE_SCHEMA).validate(bare)
-    read = read_thought(json.dumps(bare))
-    assert (read.output.external_speech, read.refused) == ("Hello.", ())
-
-
-def test_half_a_character_in_what_is_said_is_kept_as_a_mark() -> None:
-    for written, kept in (("\\ud800 hello", "\ufffd hello"), ("a\\u0000b", "ab"), ("\\ud83d\\ude00", "\U0001f600")):
-        read = read_thought(f'{{"inner_speech": "{written}", "external_speech": "{written}"}}').output
-        assert (read.inner_speech, read.external_speech) == (kept, kept)
-
-
-def test_an_answer_that_ends_too_early_behind_its_speech_keeps_what_is_whole() -> None:
-    read = read_thought(
-        '{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy", "predictions": [{'
-    )
-    assert (read.output.external_speech, read.output.emotion_signal) == ("Hello.", "joy")
-    with pytest.raises(MalformedReply):
-        read_thought('{"inner_speech": "So.", "external_speech": "Hel')
 
 
 def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:

@@ -64,37 +64,25 @@ def test_the_visit_decides_between_greeting_and_returning() -> None:
         ("exiting", TALKING, True),
     ):
         assert (why_refused("engaged", target, situation(visit=visit)) == "") is may
+    for visit, opening in ((FIRST, "greeting"), (BACK, "returning"), (TALKING, ""), (replace(BACK, number=1), "")):
+        begun = opening_process("engaged", situation(visit=visit))
+        assert (begun[0] if begun else "") == opening, visit
 
 
-def test_curious_is_entered_only_at_a_beginning() -> None:
+def test_an_entry_needs_what_its_process_needs() -> None:
     for exchanges, may in ((0, True), (3, True), (4, False)):
         reason = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
         assert (reason == "") is may, exchanges
-
-
-def test_a_process_that_needs_what_the_soul_lacks_is_refused() -> None:
     for target in ("academic", "poetic", "problem_solving"):
         assert why_refused("engaged", target, situation()) == ""
         assert why_refused("engaged", target, situation(bare=True, autonomous=False))
-
-
-def test_a_process_the_soul_does_not_use_and_an_unknown_one_are_refused() -> None:
     apart = replace(situation(), soul=SOUL.model_copy(update={"processes": ("engaged",)}))
     assert "takes no part" in why_refused("engaged", "poetic", apart)
     assert "no process" in why_refused("engaged", "sleeping", situation())
-
-
-def test_from_dormant_only_exiting_and_a_thought_are_entered_and_from_any_state_what_a_program_reports() -> None:
     for target in TABLE:
         expected = target in ("exiting", "attending", "reflecting")
         assert (why_refused("dormant", target, situation(visit=FIRST)) == "") is expected
         assert (why_refused("exiting", target, situation(visit=FIRST)) == "") is (target in ("attending", "reflecting"))
-
-
-def test_a_visit_begins_with_greeting_or_returning_or_goes_on() -> None:
-    for visit, target in ((FIRST, "greeting"), (BACK, "returning"), (TALKING, None), (replace(BACK, number=1), None)):
-        begun = opening_process("engaged", situation(visit=visit))
-        assert (begun[0] if begun else None) == target, visit
 
 
 # -- wishes ------------------------------------------------------------------------------------------------------------
@@ -157,6 +145,12 @@ async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on
     assert "reminder" in Lead(bare).meanings
     one_state = SOUL.model_copy(update={"processes": ("engaged",)})
     assert list(Lead(replace(context, soul=one_state)).meanings) == [*CARRIED_OUT]
+    context, _ = await context_of("hello")
+    stop = Wish("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
+    more = replace(context, cycle=replace(context.cycle, wishes=(*WISHES, stop)))
+    assert "stop" in Lead(more).meanings
+    assert not Lead(more).leads("stop")
+    assert Lead(replace(more, state=ProcessState("ready"))).leads("stop")
 
 
 async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked() -> None:
@@ -169,6 +163,9 @@ async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked(
         assert {"who_works", "session"} & set(Lead(elsewhere).meanings) == words
         assert not Lead(elsewhere).leads("session")
         assert "no session" in why_refused("engaged", "liaising", situation_of(elsewhere))
+    context, _ = await context_of("find out")
+    assert situation_of(context).autonomous
+    assert not situation_of(replace(context, cycle=current_cycle())).autonomous
 
 
 async def test_a_message_is_led_once_and_no_wish_is_followed_twice() -> None:
@@ -197,15 +194,6 @@ async def test_a_soul_describes_its_mode_to_the_model_within_bounds() -> None:
     assert "Ugarit, \u0634\u0639\u0631, \U0001f3fa, c++ (.*." in meaning, "what doesn't fit is left out"
     assert len(meaning) < 1_000
     assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
-
-
-async def test_the_list_of_wishes_is_open() -> None:
-    context, _ = await context_of("hello")
-    stop = Wish("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
-    more = replace(context, cycle=replace(context.cycle, wishes=(*WISHES, stop)))
-    assert "stop" in Lead(more).meanings
-    assert not Lead(more).leads("stop")
-    assert Lead(replace(more, state=ProcessState("ready"))).leads("stop")
 
 
 # -- hints, for a model that answers without elements ------------------------------------------------------------------
@@ -238,22 +226,18 @@ async def test_a_hint_is_followed_if_the_model_confirms_it() -> None:
         context, thinking = await context_of(words, FALSE)
         assert await hinted(context) is None, words
         assert len(thinking.llm.prompts) == 1, words
+    context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
+    assert not await confirmed(context, "It is so.")
 
 
-async def test_a_message_without_a_hint_costs_no_question() -> None:
+async def test_no_question_is_asked_without_a_hint_or_where_it_leads_nowhere() -> None:
     for words in ("", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"):
         context, thinking = await context_of(words)
         assert await hinted(context) is None, words
         assert thinking.llm.prompts == [], words
-
-
-async def test_a_reminder_is_no_gates_business_since_its_own_step_asks() -> None:
     context, thinking = await context_of("remind me of it")
     assert await hinted(context) == BY_WORD["reminder"]
     assert thinking.llm.prompts == []
-
-
-async def test_no_hint_leads_to_the_current_or_a_refused_process() -> None:
     context, thinking = await context_of("write a poem")
     assert await hinted(replace(context, soul=BARE)) is None
     handed = replace(context, state=ProcessState("engaged", params={HANDED_OVER: context.perception.id}))
@@ -269,14 +253,3 @@ async def test_only_a_mode_is_left_by_a_thought_and_no_question_is_asked() -> No
         assert thinking.llm.prompts == [], process
         handed = replace(context, state=ProcessState(process, params={HANDED_OVER: context.perception.id}))
         assert turning_away(handed) is None, process
-
-
-async def test_a_failing_model_confirms_no_hint() -> None:
-    context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
-    assert not await confirmed(context, "It is so.")
-
-
-async def test_only_a_soul_with_limits_is_autonomous() -> None:
-    context, _ = await context_of("find out")
-    assert situation_of(context).autonomous
-    assert not situation_of(replace(context, cycle=current_cycle())).autonomous

@@ -92,11 +92,16 @@ def reasons(found: Triaged) -> dict[str, str]:
     return {row: one.reason for row, one in found.dismissed.items()}
 
 
-async def test_words_are_answered_together_with_the_names_of_the_gate() -> None:
+async def test_words_are_answered_together_and_before_what_falls_due() -> None:
     found = await sort(message("1"), message("2", "U2"))
     assert names(found.messages) == ["1", "2"]
     assert [one.perception.name for one in found.messages] == ["Name of U1", "Name of U2"]
     assert (reasons(found), found.refusal) == ({}, "")
+    note, other = (message(name, modality=Modality.TIME) for name in ("1", "2"))
+    found = await sort(note, other, idle())
+    assert (names(found.messages), reasons(found)) == (["1"], {})
+    found = await sort(message("1", modality=Modality.TIME, process="academic"), message("2"))
+    assert (names(found.messages), reasons(found)) == (["2"], {})
 
 
 async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_reply() -> None:
@@ -106,38 +111,21 @@ async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_r
     assert reasons(found) == {"1": "guest", "3": "guest"}
     assert found.refusal == "I may not talk with guests."
     assert events == ["gate.refused"] * 2
-
-
-async def test_only_a_message_of_words_gets_a_refusal() -> None:
     for modality in (Modality.TIME, Modality.DECISION):
         found = await sort(message(modality=modality), gate=ListGate(("U1",)))
         assert (found.messages, found.refusal, reasons(found)) == ((), "", {"1": "guest"}), modality
 
 
-async def test_words_cancel_a_silence_timer_without_asking_the_gate_about_it() -> None:
+async def test_words_or_a_decision_cancel_a_silence_timer() -> None:
     for process in IDLE:
         gate = ListGate()
         found = await sort(message(), idle(process=process), gate=gate)
         assert (names(found.messages), reasons(found)) == (["1"], {"9": "no longer idle"}), process
         assert len(gate.asked) == 1, process
-
-
-async def test_a_decision_cancels_a_silence_timer_but_words_come_first() -> None:
     decision = message("2", modality=Modality.DECISION)
     assert names((await sort(decision, idle())).messages) == ["2"]
     both = await sort(decision, message("1"))
     assert (names(both.messages), reasons(both)) == (["1"], {}), "the decision waits for the next claim"
-
-
-async def test_due_events_are_answered_one_by_one() -> None:
-    note, other = (message(name, modality=Modality.TIME) for name in ("1", "2"))
-    found = await sort(note, other, idle())
-    assert (names(found.messages), reasons(found)) == (["1"], {})
-
-
-async def test_a_due_event_waits_while_words_are_answered() -> None:
-    found = await sort(message("1", modality=Modality.TIME, process="academic"), message("2"))
-    assert (names(found.messages), reasons(found)) == (["2"], {})
 
 
 async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked() -> None:
@@ -169,9 +157,6 @@ async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_o
 async def test_a_failing_gate_admits_no_user() -> None:
     with pytest.raises(NotDelivered):
         await sort(message(), gate=ListGate(down=True))
-
-
-async def test_no_messages_give_an_empty_result() -> None:
     assert await sort() == Triaged()
 
 

@@ -26,7 +26,7 @@ MEMORY = begin(SOUL).with_memory(Memory(Role.USER, "write me a haiku", name="Ada
 WISHES = {"poem": "they want a poem.", "person": "they need a person."}
 THOUGHT = "<internal_monologue verb='mused'>secret</internal_monologue>"
 REPLY = "<external_dialogue>Hello.</external_dialogue>"
-OUTPUTS = 4_000
+OUTPUTS = 1_300
 
 
 def mind_of(*replies: Reply, hold_back: int = 0) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
@@ -80,9 +80,6 @@ def test_only_the_very_first_element_counts() -> None:
             for at in range(0, len(answer), size):
                 element.feed(answer[at : at + size])
             assert element.content == content, answer
-
-
-def test_others_of_its_kind_are_counted_and_mean_nothing() -> None:
     response = read_response(f"<calls_for>nothing</calls_for><calls_for>poem</calls_for>{THOUGHT}{REPLY}")
     assert (response.calls_for, response.stray_wishes) == ("nothing", 1)
     response = read_response(f"<internal_monologue><calls_for>poem</calls_for></internal_monologue>{REPLY}")
@@ -107,14 +104,11 @@ async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
     assert memory == MEMORY, "nothing is remembered of it"
 
 
-async def test_any_other_word_goes_on_streaming_in_the_same_call() -> None:
+async def test_only_a_word_that_leads_ends_the_call_in_any_case_and_without_marks_around_it() -> None:
     for word in ("nothing", "person", "unknown", "", "POEM, person", "poems"):
         mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
         shown, response = await answered(mind)
         assert (shown, response.reply, response.leads, len(llm.prompts)) == ("Hello.", "Hello.", False, 1), word
-
-
-async def test_a_word_is_read_in_any_case_and_without_marks_around_it() -> None:
     for word in ("poem", " Poem.\n", "`POEM`", "**poem**"):
         assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
 
@@ -132,6 +126,10 @@ async def test_a_wish_within_reasoning_leads_nowhere() -> None:
     aloud = f"<calls_for>poem</calls_for> is what they try.</think>\n{tagged('Hello.')}"
     mind, _, _ = mind_of(list(aloud), hold_back=20)
     assert (await answered(mind))[1].reply == "Hello."
+    refused = Completion("scripted/test", stop="refusal")
+    mind, _, _ = mind_of(["<calls_for>poem</calls_for>", refused], hold_back=20)
+    with pytest.raises(Exception, match="declined to answer"):
+        await answered(mind)
 
 
 async def test_the_first_element_and_nothing_else_is_repaired_in_plain_speech() -> None:
@@ -140,13 +138,6 @@ async def test_the_first_element_and_nothing_else_is_repaired_in_plain_speech() 
         assert (await answered(mind))[1] == Response("Sleep well.")
         assert [call.outcome for call in calls] == ["malformed", "ok"]
         assert len(llm.prompts) == 2
-
-
-async def test_a_wish_in_an_answer_that_broke_off_or_was_refused_leads_nowhere() -> None:
-    refused = Completion("scripted/test", stop="refusal")
-    mind, _, _ = mind_of(["<calls_for>poem</calls_for>", refused], hold_back=20)
-    with pytest.raises(Exception, match="declined to answer"):
-        await answered(mind)
 
 
 def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish() -> None:
@@ -170,14 +161,14 @@ FIRST = re.compile(rf"\s*<\s*calls_for{_ATTRIBUTES}>(.{{0,200}}?)<\s*/\s*calls_f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hold_back", [0, 1, 20])
+@pytest.mark.parametrize("hold_back", [0, 20])
 def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
     hold_back: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     choice, asking = chance.dice(f"hostile wishes {hold_back}"), respond(SOUL, WISHES)
     author, habit = Author(choice, reasons=False), ModelHabit("m", hold_back=hold_back)
     forced = private = wished = 0
-    for number in range(OUTPUTS // 3):
+    for number in range(OUTPUTS):
         text = author.answer()
         some = sorted(choice.sample(range(len(text) + 1), min(3, len(text))))
         cuts = (0, *(some if number % 3 else range(1, len(text))), len(text))
@@ -194,6 +185,6 @@ def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
         wished += gate.lead == "poem"
         private += CANARY in shown
     with capsys.disabled():
-        sys.stdout.write(f"answers={OUTPUTS // 3} private_shown={private} forced_states={forced} {wished=}\n")
+        sys.stdout.write(f"answers={OUTPUTS} private_shown={private} forced_states={forced} {wished=}\n")
     assert (forced, private) == (0, 0)
-    assert wished > OUTPUTS // 3 // 50, "a reader that finds no wish would pass"
+    assert wished > OUTPUTS // 50, "a reader that finds no wish would pass"

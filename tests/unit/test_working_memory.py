@@ -45,12 +45,11 @@ def test_fields_metadata_and_lists_cannot_be_changed_later() -> None:
     with pytest.raises(FrozenInstanceError):
         mind().memories = ()  # type: ignore[misc]  # the point of the test
     assert len({memory, replace(memory)}) == 1
-    source, order = [said("a")], ["r"]
-    memory = WorkingMemory("Kothar", cast("tuple[Memory, ...]", source), cast("tuple[str, ...]", order))
-    source.clear()
+    memories, order = [said("a")], ["r"]
+    made = WorkingMemory("Kothar", cast("tuple[Memory, ...]", memories), cast("tuple[str, ...]", order))
+    memories.clear()
     order.clear()
-    assert shown(memory) == "a"
-    assert memory.regional_order == ("r",)
+    assert (shown(made), made.regional_order) == ("a", ("r",))
 
 
 @given(memory=working_memories)
