@@ -45,16 +45,13 @@ async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(pat
         assert [found.state for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
         assert [found.id for found in await admin.messages("dead", 100)] == [message_in("dead")]
         assert len(await admin.messages(None, 3)) == 3
-    async with admin_of(path) as admin:
         found = await admin.message(message_in("dead"))
         assert found.body == WORDS
         assert await admin.message("6.5") == found
-    async with admin_of(path) as admin:
         assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
         (post,) = await admin.posts("unknown", 100)
         assert await admin.post(str(post.seq)) == await admin.post(post_in("unknown")) == post
         assert post.last is True
-    async with admin_of(path) as admin:
         with pytest.raises(StoreError, match="no message x"):
             await admin.message("x")
         with pytest.raises(StoreError, match="no post x"):

@@ -71,8 +71,6 @@ async def test_many_tools_are_named_up_to_a_limit_and_counted() -> None:
     assert sources.named(HOUSE_WORDS) == "docs, shelf, wiki, earlier talk"
 
 
-# -- cards -------------------------------------------------------------------------------------------------------------
-
 SOURCES = Sources({"docs": 2}, ())
 
 

@@ -8,28 +8,11 @@ from hypothesis import strategies as st
 from daemon.mind.reply_rules import MOST_WHEN_ALERT, ReplyRule, ReplyRules
 
 PHONE, ALERT = ReplyRules(few_code_lines=True), ReplyRules(alert=True)
-MARKDOWN = st.lists(
-    st.sampled_from(
-        [
-            "```\n",
-            "```py\n",
-            "``",
-            "~~~\n",
-            "x = 1\n",
-            "\n",
-            "\n\n",
-            "Done. ",
-            "Well",
-            "! ",
-            "> ",
-            " ",
-            "…",
-            "。",
-            "word " * 30,
-        ]
-    ),
-    max_size=40,
-).map("".join)
+PIECES = [
+    *("```\n", "```py\n", "``", "~~~\n", "x = 1\n", "\n", "\n\n"),
+    *("Done. ", "Well", "! ", "> ", " ", "…", "。", "word " * 30),
+]
+MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
 def code(lines: int) -> str:

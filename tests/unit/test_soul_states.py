@@ -45,9 +45,6 @@ def fault(root: Path) -> str:
     return caught.value.message
 
 
-# -- states and the playbook -------------------------------------------------------------------------------------------
-
-
 def test_a_states_file_replaces_the_houses_stance_and_no_other(tmp_path: Path) -> None:
     soul = load(write(tmp_path, states__greeting_md="Offer them bread.\n", playbook_md="Ask the sea first."))
     assert stance_of(soul, "greeting") == "Offer them bread."
@@ -143,8 +140,6 @@ def test_hints_of_a_mode_may_be_arabic_and_emoji(tmp_path: Path) -> None:
     assert mode is not None
     assert mode.hints == ("قصيدة", "🌊 song", "詩")
 
-
-# -- words -------------------------------------------------------------------------------------------------------------
 
 GERMAN = """
 [words]

@@ -87,6 +87,8 @@ def test_a_code_fence_is_closed_and_opened_again() -> None:
     assert all(part.endswith("\n````") for part in parts[:-1])
     assert parts[-1].endswith("````\nDone.")
     assert "".join(re.findall(r"line \d+\n", "".join(parts))) == code
+    assert fences_close("a\n```\nb\n```")
+    assert not fences_close("a\n```\nb")
 
 
 def test_a_fence_is_not_opened_at_the_end_of_a_message_nor_ended_by_an_indented_mark() -> None:
@@ -151,8 +153,3 @@ def test_the_messages_of_any_reply_are_complete_and_within_the_limit(text: str, 
 )
 def test_every_message_has_its_fences_closed(text: str, limit: int) -> None:
     assert all(fences_close(part) for part in split(text, limit))
-
-
-def test_the_fence_check_sees_an_open_fence() -> None:
-    assert fences_close("a\n```\nb\n```")
-    assert not fences_close("a\n```\nb")

@@ -43,9 +43,6 @@ async def a_context() -> ProcessContext:
 STAYING: Mapping[str, MentalProcess] = dict.fromkeys(TABLE, process_of(stay))
 
 
-# -- beginning ---------------------------------------------------------------------------------------------------------
-
-
 async def test_what_falls_due_after_a_silence_or_in_a_waiting_problem_is_no_return_of_a_user() -> None:
     context = await a_context()
     note = replace(due("engaged"), process=None)
@@ -65,9 +62,6 @@ async def test_a_conversation_in_a_removed_process_falls_back() -> None:
         state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
         course = await run_processes(replace(context, soul=soul), state, STAYING)
         assert course.state == ProcessState(FALLBACK, process, 1)
-
-
-# -- visits ------------------------------------------------------------------------------------------------------------
 
 
 async def test_a_note_for_a_refused_process_is_handled_by_the_current_one() -> None:
@@ -108,8 +102,6 @@ async def test_a_visit_of_the_current_process_changes_nothing_and_one_by_words_b
     assert [one.act for one in course.path] == ["visit", "stay", "return"]
 
 
-# -- decisions ---------------------------------------------------------------------------------------------------------
-
 DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
 
 
@@ -131,9 +123,6 @@ async def test_a_decision_visits_problem_solving_and_stays_where_more_is_asked()
     assert dict(play.ran[0].state.process_memory) == {"problem": 1}
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
-
-
 async def test_after_a_refused_transition_the_fallback_answers_unless_there_was_a_reply() -> None:
     play = Play({"engaged": stay, "academic": to("curious", now=True)}, state=ProcessState("academic"))
     course = await play.perceive()
@@ -152,8 +141,6 @@ async def test_after_a_refused_transition_the_fallback_answers_unless_there_was_
     course = await play.perceive(motor=Motor(None))
     assert acts(course) == [("refuse", "academic", "curious"), ("stay", "academic", "academic")]
 
-
-# -- all outcomes of processes -----------------------------------------------------------------------------------------
 
 NAMES = ("engaged", "academic", "poetic", "curious", "dormant", "nowhere")
 OUTCOMES = st.one_of(

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 import jsonschema
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.models import ModelRole
@@ -75,9 +73,6 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
     assert [step.name for step in steps if step.last_turns] == ["mental_query"]
 
 
-# -- external_dialog --------------------------------------------------------------------------------------------------
-
-
 def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
     """The visible text of an answer, and whether it is a thought."""
     spoken = SpokenText(name)
@@ -129,42 +124,6 @@ def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> No
     malformed(external_dialog(SOUL, "Greet.").read, " \n")
 
 
-@given(
-    words=st.lists(
-        st.sampled_from(
-            [
-                "Kothar",
-                " said",
-                " thought",
-                ":",
-                " ",
-                '"',
-                "”",
-                "\n",
-                "Ko",
-                "**",
-                "a",
-                "thar",
-                "(",
-                "x" * 70,
-                "y" * 29,
-                " " * 60,
-            ]
-        ),
-        max_size=14,
-    ),
-    cut=st.integers(1, 5),
-)
-@example(words=["Kothar", " said", ":", " ", '"', "a", '"'], cut=1)
-def test_speech_does_not_depend_on_how_the_answer_arrives(words: list[str], cut: int) -> None:
-    answer = "".join(words)
-    whole, thought = spoken([answer])
-    pieces, thought_too = spoken([answer[at : at + cut] for at in range(0, len(answer), cut)])
-    assert thought == thought_too
-    if not thought:
-        assert whole == pieces
-
-
 def test_what_is_said_is_remembered_under_the_souls_name() -> None:
     step = external_dialog(SOUL, "Greet.", verb="sang")
     assert step.remember("Hello.") == (Memory(Role.ASSISTANT, "Hello.", name="Kothar", metadata={"verb": "sang"}),)
@@ -173,9 +132,6 @@ def test_what_is_said_is_remembered_under_the_souls_name() -> None:
     visible = step.visible
     assert visible
     assert visible().feed('Kothar said: "Hello, you') == "Hello, you"
-
-
-# -- the silent ones --------------------------------------------------------------------------------------------------
 
 
 def test_a_thought_is_remembered_as_a_thought() -> None:
@@ -239,9 +195,6 @@ def test_a_brainstorm_gives_different_ideas_and_not_too_many() -> None:
     assert step.remember(("a", "b"))[0].content == "Names\n- a\n- b"
     with pytest.raises(ValueError, match="at least one"):
         brainstorm("Names", count=0)
-
-
-# -- summarize --------------------------------------------------------------------------------------------------------
 
 
 def test_a_summary_is_bounded_plain_text_and_leaves_no_memory() -> None:

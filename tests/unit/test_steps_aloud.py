@@ -29,8 +29,6 @@ hostile = (
     .filter(lambda text: bool(text.strip()))
 )
 
-# -- a prefix, at every cut -------------------------------------------------------------------------------------------
-
 
 def spoken(pieces: list[str], name: str) -> tuple[str, bool]:
     spoken = SpokenText(name)
@@ -75,9 +73,6 @@ def test_a_name_is_no_pattern_and_the_verbs_of_a_mood_are_private() -> None:
         assert not visible().feed("Kothar smirked: what a question")
 
 
-# -- poems ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_poem_is_spoken_in_its_register_streams_line_by_line_and_is_remembered_as_said() -> None:
     step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
     assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
@@ -103,9 +98,6 @@ def test_a_poem_is_spoken_in_its_register_streams_line_by_line_and_is_remembered
         step.read("Kothar brooded: what shall I write?")
 
 
-# -- instructions -----------------------------------------------------------------------------------------------------
-
-
 def test_an_instruction_shows_nothing_and_its_result_is_remembered_as_a_thought() -> None:
     step = instruction("List what is still open.", name="Kothar")
     assert step.role is ModelRole.THINKING
@@ -118,9 +110,6 @@ def test_an_instruction_shows_nothing_and_its_result_is_remembered_as_a_thought(
     with pytest.raises(MalformedReply) as caught:
         step.read(" \n")
     assert caught.value.hint
-
-
-# -- all of them ------------------------------------------------------------------------------------------------------
 
 
 def test_every_verb_of_a_remembered_thought_is_private() -> None:
@@ -151,7 +140,7 @@ def test_hostile_words_break_no_step(words: str, answer: str) -> None:
         made.outcome(answer)  # raises nothing but MalformedReply, with a hint
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(answer=hostile, cut=st.integers(1, 4))
 def test_a_step_shows_the_same_for_every_cut_of_an_answer_that_is_not_refused(answer: str, cut: int) -> None:
     for made in every_step().values():

@@ -26,9 +26,6 @@ def line(text: str) -> NewLine:
     return NewLine(text, "")
 
 
-# -- the step ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_model_answers_with_changes_and_the_words_that_prove_them() -> None:
     step = visitor_notes(NOTES, person="Ada")
     answer = {
@@ -96,9 +93,6 @@ def test_the_notes_are_shown_whole_numbered_and_as_data() -> None:
     assert "left out here" not in shown
     assert "shortened copy" not in shown
     assert with_current_notes(MEMORY, ()) == MEMORY
-
-
-# -- whispers ---------------------------------------------------------------------------------------------------------
 
 
 def test_whispers_are_a_few_short_lines_remembered_as_a_feeling_and_not_as_fact() -> None:

@@ -204,25 +204,9 @@ def test_surrounding_space_is_stripped_while_streaming_too_and_a_run_of_it_bound
 
 
 HOSTILE = [
-    *(
-        "<",
-        "<&",
-        "&l",
-        "&amp;",
-        "<in",
-        "< ",
-        "<i\u200b",
-        "&#105;",
-        "<internal_monologue x",
-        "<internal_monologue>",
-        "\n",
-    ),
-    *(
-        "</external_dialogue",
-        "<external_dialogue>a </external_dialogue>",
-        "a" * 50 + "<",
-        "<user_whispers>x</user_whispers>",
-    ),
+    *("<", "<&", "&l", "&amp;", "<in", "< ", "<i\u200b", "&#105;", "<internal_monologue x", "<internal_monologue>"),
+    *("\n", "</external_dialogue", "<external_dialogue>a </external_dialogue>", "a" * 50 + "<"),
+    "<user_whispers>x</user_whispers>",
 ]
 
 

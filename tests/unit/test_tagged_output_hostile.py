@@ -79,23 +79,8 @@ def test_every_cut_of_an_answer_shows_the_same(choice: random.Random, data: st.D
 FRAGMENTS = [
     *(f"<{tag}>" for tag in KNOWN_TAGS[:4]),
     *(f"</{tag}>" for tag in KNOWN_TAGS[:4]),
-    *(
-        "<",
-        ">",
-        "/",
-        "&lt;",
-        "&",
-        ";",
-        "internal_",
-        "monologue",
-        "external_dialogue",
-        " ",
-        "\n",
-        "verb=",
-        '"',
-        "'",
-        "`",
-    ),
+    *("<", ">", "/", "&lt;", "&", ";", "internal_", "monologue", "external_dialogue", " ", "\n", "verb="),
+    *('"', "'", "`"),
     *("\u200b", "word", "<think>", "</think>", "<!--"),
 ]
 

@@ -52,8 +52,11 @@ class CapturedLog:
         return [line.split(" ", 1)[1] for line in self.text.splitlines()]
 
 
+Install = Callable[[LogLevel], CapturedLog]
+
+
 @pytest.fixture
-def installed() -> Iterator[Callable[[LogLevel], CapturedLog]]:
+def installed() -> Iterator[Install]:
     """Installs a log for the standard library, and undoes it."""
     undo: list[Callable[[], None]] = []
 
@@ -250,7 +253,7 @@ def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Pa
 # -- the standard library's logging ------------------------------------------------------------------------------------
 
 
-def test_library_records_are_shown_but_never_their_debug_frames(installed: Callable[[LogLevel], CapturedLog]) -> None:
+def test_library_records_are_shown_but_never_their_debug_frames(installed: Install) -> None:
     expected: dict[LogLevel, list[str]] = {"standard": ["warning"], "debug": ["info", "warning"]}
     for level, shown in expected.items():
         log = installed(level)
@@ -272,7 +275,7 @@ def test_library_records_are_shown_but_never_their_debug_frames(installed: Calla
         assert "logger=slack_bolt.AsyncApp" in log.text, level
 
 
-def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callable[[LogLevel], CapturedLog]) -> None:
+def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Install) -> None:
     log = installed("verbose")
     logging.getLogger("asyncio").error("Task exception was never retrieved\nfuture: <Task ValueError('Ana')>")
     logging.getLogger("other").error("%d apples", "many")
@@ -286,9 +289,7 @@ def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callab
     assert len(log.lines) == 3
 
 
-async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(
-    installed: Callable[[LogLevel], CapturedLog],
-) -> None:
+async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(installed: Install) -> None:
     log = installed("standard")
     for number in range(5_000):
         logging.getLogger("mcp.client.session").warning("unknown message %s", number)
@@ -313,7 +314,7 @@ def test_installing_can_be_undone() -> None:
 
 
 def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
-    installed: Callable[[LogLevel], CapturedLog], capsys: pytest.CaptureFixture[str]
+    installed: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = installed("standard")
     error = ValueError(CANARIES[0])
@@ -364,7 +365,7 @@ def _leaks(text: str) -> list[str]:
     return [piece for piece in pieces if piece in bare] + re.findall(r"(?i)c@?nary/", text)
 
 
-def test_no_secret_is_in_any_line_at_any_level(installed: Callable[[LogLevel], CapturedLog]) -> None:
+def test_no_secret_is_in_any_line_at_any_level(installed: Install) -> None:
     for level in LEVELS:
         for secret in CANARIES:
             log = installed(level)

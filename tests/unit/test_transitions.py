@@ -47,9 +47,6 @@ def situation(visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = 
     return Situation(visit, BARE if bare else SOUL, autonomous=autonomous)
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_visit_decides_between_greeting_and_returning() -> None:
     for target, visit, may in (
         ("greeting", FIRST, True),
@@ -83,9 +80,6 @@ def test_an_entry_needs_what_its_process_needs() -> None:
         expected = target in ("exiting", "attending", "reflecting")
         assert (why_refused("dormant", target, situation(visit=FIRST)) == "") is expected
         assert (why_refused("exiting", target, situation(visit=FIRST)) == "") is (target in ("attending", "reflecting"))
-
-
-# -- wishes ------------------------------------------------------------------------------------------------------------
 
 
 async def put_nowhere(asked: Phrase) -> tuple[str, None]:
@@ -195,8 +189,6 @@ async def test_a_soul_describes_its_mode_to_the_model_within_bounds() -> None:
     assert len(meaning) < 1_000
     assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
 
-
-# -- hints, for a model that answers without elements ------------------------------------------------------------------
 
 TRUE: Script = ['{"holds": true}', END]
 FALSE: Script = ['{"holds": false}', END]

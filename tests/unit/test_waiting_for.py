@@ -62,23 +62,11 @@ def read(said: str, *, paused: bool = False, **request: object) -> Cue | str:
         return str(why)
 
 
-WORDS = st.sampled_from(
-    (
-        "the release",
-        "Ben",
-        "eve",
-        "Ada",
-        "<@U9>",
-        "<@U1>",
-        "2 days",
-        "1m",
-        "in 3 days",
-        "P1D",
-        "999999999 weeks",
-        "that",
-    )
-)
-HOSTILE = st.one_of(st.text(max_size=60), WORDS)
+KNOWN_WORDS = [
+    *("the release", "Ben", "eve", "Ada", "<@U9>", "<@U1>", "that"),
+    *("2 days", "1m", "in 3 days", "P1D", "999999999 weeks"),
+]
+HOSTILE = st.text(max_size=60) | st.sampled_from(KNOWN_WORDS)
 
 
 @given(said=HOSTILE, about=HOSTILE, who=HOSTILE, silence=HOSTILE, until=HOSTILE, times=st.integers(-(10**9), 10**9))

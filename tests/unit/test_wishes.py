@@ -51,9 +51,6 @@ async def answered(mind: Mind) -> tuple[str, Response]:
     return shown, (await thought.finished())[1]
 
 
-# -- the first element -------------------------------------------------------------------------------------------------
-
-
 def test_only_the_very_first_element_counts() -> None:
     for answer, content in (
         (f"<calls_for>poem</calls_for>{REPLY}", "poem"),
@@ -84,9 +81,6 @@ def test_only_the_very_first_element_counts() -> None:
     assert (response.calls_for, response.stray_wishes) == ("nothing", 1)
     response = read_response(f"<internal_monologue><calls_for>poem</calls_for></internal_monologue>{REPLY}")
     assert (response.calls_for, response.stray_wishes) == (None, 1)
-
-
-# -- before a word is out ----------------------------------------------------------------------------------------------
 
 
 async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
@@ -152,8 +146,6 @@ def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish() -> 
     for hold_back in (0, 1):
         assert shown_by_byte(whole, hold_back) == shown_by_byte(whole.partition("\n")[2], hold_back)
 
-
-# -- hostile answers ---------------------------------------------------------------------------------------------------
 
 _ATTRIBUTES = r"""(?:\s(?:"[^"]*"|'[^']*'|\u201c[^\u201d]*\u201d|[^<>"'\u201c])*)?"""
 FIRST = re.compile(rf"\s*<\s*calls_for{_ATTRIBUTES}>(.{{0,200}}?)<\s*/\s*calls_for\s*>", re.IGNORECASE | re.DOTALL)
