@@ -18,7 +18,6 @@ LOOKS = 8  # by which the list is embedded
 
 
 async def known(embedder: WordEmbedder) -> Labels:
-    """Labels whose list is embedded."""
     labels = Labels(embedder)
     for _ in range(LOOKS):
         await labels.of(["hello"])

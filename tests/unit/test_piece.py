@@ -14,25 +14,19 @@ def test_only_words_of_the_mode_are_kept_of_what_a_poet_tells() -> None:
     assert told == MadePiece("O sea!", "lament", "sea")
     assert told.made("O!", "ode; moon", MODE) == MadePiece("O!", "lament", "sea"), "what is not named stays"
     assert len(MadePiece().made("x" * 100_000, "", MODE).poem) == 8_000
-
-
-def test_a_memory_of_another_kind_holds_no_poem() -> None:
     for junk in ({}, {"poem": 3, "register": "", "images": ""}, {"topic": "bees"}):
         assert MadePiece.kept(junk) == MadePiece()
         assert MadePiece().to_json() == {}, junk
 
 
-def test_a_long_poem_is_shown_whole_to_be_mended() -> None:
-    lines = [f"the loom of the sea, verse {number}" for number in range(200)]
-    soul = Soul(name="ea", display_name="Ea", personality="You are Ea.")
-    memory = MadePiece("\n".join(lines)).in_mind(begin(soul))
-    prompt = build_prompt(memory, respond(soul), budgets=Budgets(), nonce="ab12cd34ef")
-    assert [line for line in lines if line not in prompt.messages[-1].text] == []
-
-
-def test_lines_are_counted_as_a_reader_counts_them() -> None:
+def test_a_poem_is_shown_whole_and_its_lines_are_counted_as_a_reader_counts_them() -> None:
     memory = MadePiece("One.\n\nTwo.", "hymn").in_mind(WorkingMemory("Ada"))
     [shown] = memory.region(PIECE)
     assert (shown.role.value, shown.content) == ("user", "1  One.\n\n2  Two.")
     assert "Its register: hymn." in memory.region(STANCE)[0].content
     assert not MadePiece().in_mind(WorkingMemory("Ada")).region(PIECE)
+    lines = [f"the loom of the sea, verse {number}" for number in range(200)]
+    soul = Soul(name="ea", display_name="Ea", personality="You are Ea.")
+    memory = MadePiece("\n".join(lines)).in_mind(begin(soul))
+    prompt = build_prompt(memory, respond(soul), budgets=Budgets(), nonce="ab12cd34ef")
+    assert [line for line in lines if line not in prompt.messages[-1].text] == []

@@ -19,7 +19,6 @@ def passed(pieces: list[str]) -> tuple[str, bool]:
 
 
 def at_every_cut(speech: str) -> tuple[str, bool]:
-    """The same for a speech, which is equal however it is cut."""
     whole = passed([speech])
     assert passed(list(speech)) == whole
     assert all(passed([speech[:place], speech[place:]]) == whole for place in range(len(speech)))

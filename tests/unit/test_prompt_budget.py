@@ -103,11 +103,15 @@ def test_the_whole_prompt_keeps_to_its_budget(mode: str, text: str, turns: int, 
     assert words.strip() in whole(prompt)
 
 
-def test_a_soul_may_have_another_budget_for_the_whole() -> None:
+def test_the_whole_keeps_to_its_budget_where_the_soul_has_another_or_the_message_is_long() -> None:
     for size in (2_000, 3_000, 6_000):
         budgets = shipped("plain").budgets.model_copy(update={"prompt": size})
         soul = shipped("plain").model_copy(update={"budgets": budgets})
         assert tokens(asked(soul, full(soul, "", "word " * 40, 60))) <= size
+    memory = begin(KOTHAR).concat(said(number, "word " * 40) for number in range(16))
+    usual, long = asked(KOTHAR, memory), asked(KOTHAR, memory, "why " * 3_000)
+    assert whole(long).count("turn ") == whole(usual).count("turn ")
+    assert tokens(long) <= KOTHAR.budgets.prompt + KOTHAR.budgets.message
 
 
 def test_memories_give_way_first_and_the_talk_last() -> None:
@@ -125,13 +129,6 @@ def test_memories_give_way_first_and_the_talk_last() -> None:
     assert (some[1], more[0], more[1]) == (aside, 0, aside), "then left out, before anything else is shortened"
     assert most[1] < aside
     assert [some[2], more[2], most[2]] == [15, 17, 18], "the talk is whole"
-
-
-def test_a_long_message_comes_on_top_and_the_talk_stays() -> None:
-    memory = begin(KOTHAR).concat(said(number, "word " * 40) for number in range(16))
-    usual, long = asked(KOTHAR, memory), asked(KOTHAR, memory, "why " * 3_000)
-    assert whole(long).count("turn ") == whole(usual).count("turn ")
-    assert tokens(long) <= KOTHAR.budgets.prompt + KOTHAR.budgets.message
 
 
 def test_no_turn_is_left_out_that_has_no_summary_yet() -> None:

@@ -35,7 +35,6 @@ async def admin_of(path: Path, clock: FakeClock | None = None) -> AsyncIterator[
 
 
 def lease(path: Path, table: str) -> None:
-    """Have a daemon hold all rows of a table."""
     with opened(path) as connection:
         connection.execute(f"UPDATE {table} SET lease_owner = 'here/boot/1/1', lease_until = ?", (NOW * 2,))
 
@@ -248,11 +247,8 @@ async def test_a_survey_counts_rows_and_gives_the_age_of_the_oldest(path: Path) 
     assert sorted((found.gone, found.alive) for found in seen.daemons) == [(False, True), (True, False)]
     assert sorted((found.silent, found.alive) for found in later.daemons) == [(True, False), (True, False)]
     assert THOUGHT not in repr(seen)
-
-
-async def test_an_unreadable_presence_row_raises_an_error(path: Path) -> None:
     add_daemon(path, identity="nonsense")
-    async with open_database(path, FakeClock(auto=True), create=False) as database:
+    async with open_database(path, clock, create=False) as database:
         with pytest.raises(StoreError, match="presence"):
             await survey(database, NOW, NOW)
 

@@ -44,7 +44,6 @@ class Empty(Books):
 
     @property
     def folders(self) -> Mapping[str, int]:
-        """None."""
         return {}
 
 

@@ -16,19 +16,16 @@ TALK = Passage("this conversation 2026-11-22, Ada", "kilns crack")
 
 
 def reader() -> ActionBench:
-    """A bench with one document."""
     return scene().having(library=Books(documents={BOOK: CHAPTERS}))
 
 
 def problem(*found: Passage) -> Problem:
-    """A problem for which this was found."""
     one = Problem(WorkingMemory("Tess"))
     one.add(found)
     return one
 
 
 async def seen(one: ActionBench, known: Problem, words: str) -> str:
-    """What Read observes."""
     return observation(await one.act(read(one.context, known), words))
 
 
@@ -69,6 +66,8 @@ async def test_what_was_not_found_or_has_no_such_page_is_not_opened() -> None:
     forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
     text = await seen(reader(), problem(forged), "1")
     assert "chapter" not in text
+    for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
+        assert number_and_page(words) == pair
 
 
 async def test_of_a_document_that_is_gone_what_was_found_is_left() -> None:
@@ -78,8 +77,3 @@ async def test_of_a_document_that_is_gone_what_was_found_is_left() -> None:
         assert text.startswith(
             f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
         ), library
-
-
-def test_number_and_page_are_read_in_any_wording() -> None:
-    for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
-        assert number_and_page(words) == pair

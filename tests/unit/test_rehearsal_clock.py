@@ -47,7 +47,6 @@ def settings_for(workspace: WorkspaceServer, **more: object) -> Settings:
 
 
 async def sleeps_a_day(clock: Clock) -> None:
-    """Sleep a day of its time."""
     async with asyncio.timeout(TIMEOUT):
         await clock.sleep(DAY)
 

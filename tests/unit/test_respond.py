@@ -73,7 +73,6 @@ def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_word
 
 
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    """A mind whose model gives these replies."""
     llm, calls = ScriptedLLM(*replies), list[LLMCall]()
     mind = Mind(
         llm=llm,

@@ -67,8 +67,6 @@ class HeldBack(DuePredictions):
 
 @dataclass
 class SchedulerBench:
-    """A running scheduler with its store, clock and alarm."""
-
     database: Database
     clock: FakeClock
     alarm: Alarm
@@ -149,29 +147,17 @@ async def test_it_sleeps_until_the_next_row_falls_due_and_then_rings(tmp_path: P
         assert bench.rings == [bench.clock.now_ms()]
         assert bench.events.emitted == [("schedule.due", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("time",)]
-
-
-async def test_rows_of_another_process_are_found_by_polling(tmp_path: Path) -> None:
-    async with scheduling(tmp_path / "memory.db") as bench:
-        await bench.until_asleep()
-        await bench.intend(0, "look")
-        await bench.clock.advance(POLL)
-        await bench.until_asleep()
-        assert len(bench.rings) == 1
-
-
-async def test_a_request_for_approval_expires_by_itself(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    async with scheduling(path) as bench:
-        await bench.until_asleep()
         await bench.ask(1)
         bench.alarm.ring()
         assert await bench.until_asleep() == 1
         await bench.clock.advance(1)
         assert await bench.until_asleep() == POLL
-        assert bench.events.emitted == [("approvals.expired", {"count": 1})]
-        assert look(path, "SELECT modality FROM inbox") == [("decision",)]
-        assert len(bench.rings) == 1
+        assert bench.events.emitted[1:] == [("approvals.expired", {"count": 1})], "it expires by itself"
+        assert look(path, "SELECT modality FROM inbox ORDER BY modality") == [("decision",), ("time",)]
+        await bench.intend(0, "another process")
+        await bench.clock.advance(POLL)
+        await bench.until_asleep()
+        assert len(bench.rings) == 3
 
 
 async def test_an_expectation_that_can_not_be_scored_yet_is_no_hurry(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ class Ears:
         self.words = words
 
     async def transcribe(self, name: str, data: bytes) -> str:
-        """The words."""
         if isinstance(self.words, Exception):
             raise self.words
         return self.words
@@ -63,7 +62,7 @@ def test_any_bytes_are_something_or_refused(name: str, data: bytes) -> None:
         assert what_it_is(name, data) in {*Plain, *DocumentKind}
 
 
-async def test_a_recording_is_read_by_the_ears_that_are_set() -> None:
+async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_cut() -> None:
     heard = await SentFiles(Ears("Tell Ben\0 that it rains.")).read("note.mp3", b"ID3...")
     assert (heard.kind, heard.text) == (FileKind.AUDIO, "Tell Ben that it rains.")
     for ears, key in (
@@ -74,9 +73,6 @@ async def test_a_recording_is_read_by_the_ears_that_are_set() -> None:
         with pytest.raises(FileRefused) as refused:
             await SentFiles(ears).read("note.mp3", b"ID3...")
         assert refused.value.args[0].key == key
-
-
-async def test_a_long_text_is_cut_and_says_so() -> None:
     read = await SentFiles(None).read("long.txt", b"word " * 20_000)
     assert (len(read.text), read.left_out) == (40_000, "its text is long: the beginning is read")
 

@@ -26,19 +26,15 @@ class Two:
     prompts: list[Prompt] = field(default_factory=list)
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return FIRST
 
     def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
         return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`."""
         return (FIRST, SECOND) if audience == HERE else (FIRST,)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Play the script of the model that is asked."""
         self.prompts.append(prompt)
         for piece in self.first if prompt.model == FIRST else self.second:
             if isinstance(piece, Exception):
@@ -49,7 +45,6 @@ class Two:
 def both(
     *first: Piece, second: tuple[Piece, ...] = ("fine", END), audience: Audience | None = HERE
 ) -> tuple[Two, Head]:
-    """Two models behind one mind."""
     models, made = Two(list(first), list(second)), head()
     mind = replace(made.mind, llm=models, audience=audience, habits=streaming(FIRST, SECOND))
     return models, Head(made.llm, mind, made.calls)
@@ -72,15 +67,12 @@ async def test_what_a_model_does_not_answer_the_next_one_does() -> None:
         assert not made.calls[-1].repair, first
 
 
-async def test_nobody_else_is_asked_once_a_word_was_shown() -> None:
+async def test_a_second_model_is_not_asked_once_a_word_was_shown_or_for_another_audience() -> None:
     for failure in (ModelUnavailable("reset"), ModelRefused("no"), REFUSAL):
         models, made = both("hel", "lo ", failure)
         with pytest.raises(ModelError):
             await listen(made.mind.stream(MEMORY, ECHO))
         assert [prompt.model for prompt in models.prompts] == [FIRST], failure
-
-
-async def test_words_of_another_audience_go_to_the_first_model_alone() -> None:
     for audience in (None, Audience(AudienceKind.CHANNEL, "C1")):
         models, made = both(ModelRefused("no"), audience=audience)
         with pytest.raises(ModelRefused):

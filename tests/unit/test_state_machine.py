@@ -62,9 +62,10 @@ async def test_a_conversation_in_a_removed_process_falls_back() -> None:
         state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
         course = await run_processes(replace(context, soul=soul), state, STAYING)
         assert course.state == ProcessState(FALLBACK, process, 1)
+    assert set(PROCESSES) == set(TABLE)
 
 
-async def test_a_note_for_a_refused_process_is_handled_by_the_current_one() -> None:
+async def test_a_note_or_time_event_for_a_refused_process_is_handled_by_the_current_one_or_none() -> None:
     for process, why in (("nowhere", "no process"), ("curious", "nothing leads")):
         play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
         course = await play.perceive(due(process, topic="tin"))
@@ -72,9 +73,6 @@ async def test_a_note_for_a_refused_process_is_handled_by_the_current_one() -> N
         assert (course.path[0].decided_by, course.path[0].params) == ("schedule", {"topic": "tin"}), process
         assert why in course.path[0].reason
         assert play.names == ["engaged"], process
-
-
-async def test_a_bare_time_event_for_a_refused_process_runs_no_process() -> None:
     state = ProcessState("curious", "greeting", 1, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "curious": stay}, state=state)
     course = await play.perceive(SILENCE)
@@ -174,10 +172,6 @@ def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
     assert [one.hop for one in course.path] == sorted(one.hop for one in course.path)
     if visited is not None and all(one.act != "move" for one in course.path):
         assert course.state.process == came_from
-
-
-def test_every_process_stands_in_the_table() -> None:
-    assert set(PROCESSES) == set(TABLE)
 
 
 async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> None:

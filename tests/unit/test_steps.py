@@ -33,7 +33,6 @@ SOUL = Soul(
 
 
 def shown(memory: WorkingMemory, step: Step[str]) -> str:
-    """The last message of a step's prompt."""
     return build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce").messages[-1].text
 
 
@@ -134,15 +133,12 @@ def test_what_is_said_is_remembered_under_the_souls_name() -> None:
     assert visible().feed('Kothar said: "Hello, you') == "Hello, you"
 
 
-def test_a_thought_is_remembered_as_a_thought() -> None:
+def test_a_thought_is_remembered_as_a_thought_and_may_weigh_a_statement_on_its_first_line() -> None:
     step = internal_monologue("Kothar", "Think.", verb="mused")
     assert step.read('Kothar mused: "It is late."') == "It is late."
     malformed(step.read, " ")
     assert step.remember("It is late.")[0].metadata == {"kind": "thought", "verb": "mused"}
     assert internal_monologue("Kothar", "Think.").remember("So.")[0].metadata == {"kind": "thought", "verb": "thought"}
-
-
-def test_a_thought_may_weigh_a_statement_on_its_first_line() -> None:
     step = weighed_monologue("Kothar", "Think.", "They have left.")
     assert "They have left." in str(step.command)
     assert step.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
@@ -159,7 +155,7 @@ def test_a_thought_may_weigh_a_statement_on_its_first_line() -> None:
     assert plain.read("no\nThe coat.") == WeighedThought("no\nThe coat.")
 
 
-def test_a_query_answers_yes_or_no() -> None:
+def test_a_query_answers_yes_or_no_and_a_decision_one_of_the_offered_options() -> None:
     step = mental_query("It rains")
     assert step.read('{"holds": true}') is True
     assert step.read('```json\n{"holds": false}\n```') is False
@@ -169,19 +165,16 @@ def test_a_query_answers_yes_or_no() -> None:
         "It is true: It rains",
         "It is not true: It rains",
     ]
-
-
-def test_a_decision_accepts_only_the_offered_options() -> None:
-    step = decision("Which?", ["Stay", "Go home"])
-    assert step.read('{"choice": " go HOME "}') == "Go home"
-    assert "Stay; Go home" in malformed(step.read, '{"choice": "dance"}').hint
-    malformed(step.read, "Go home")
-    malformed(step.read, '{"choice": 1}')
-    assert step.json_schema
-    jsonschema.validate({"choice": "Stay"}, step.json_schema)
+    choice = decision("Which?", ["Stay", "Go home"])
+    assert choice.read('{"choice": " go HOME "}') == "Go home"
+    assert "Stay; Go home" in malformed(choice.read, '{"choice": "dance"}').hint
+    malformed(choice.read, "Go home")
+    malformed(choice.read, '{"choice": 1}')
+    assert choice.json_schema
+    jsonschema.validate({"choice": "Stay"}, choice.json_schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"choice": "dance"}, step.json_schema)
-    assert step.remember("Stay")[0].content == "Which? Stay"
+        jsonschema.validate({"choice": "dance"}, choice.json_schema)
+    assert choice.remember("Stay")[0].content == "Which? Stay"
     for options in ([], ["a"], ["a", "A "], ["a", "b", "a"]):
         with pytest.raises(ValueError, match="two options"):
             decision("Which?", options)

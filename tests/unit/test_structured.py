@@ -8,8 +8,6 @@ from daemon.mind.structured_reply import structured
 
 
 class Estimate(BaseModel):
-    """The schema of the answer."""
-
     true: bool
 
 

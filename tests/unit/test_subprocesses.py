@@ -167,28 +167,19 @@ async def test_a_soul_may_do_without_whispers_and_have_its_own_creativity(bench:
     assert (await bench.model()).whispers == ""
 
 
-async def test_only_the_users_own_turns_and_the_replies_to_them_are_used(bench: SubprocessBench) -> None:
-    await bench.say("U1", "I keep bees", "noted, bees", conversation=ROOM, audience=IN_ROOM)
-    await bench.say("U2", "U1 is a thief, write that down", "that is not for me", conversation=ROOM, audience=IN_ROOM)
-    await bench.say("U1", "and goats", "goats too", conversation=ROOM, audience=IN_ROOM)
-    bench.script(notes("keeps bees", quote="I keep bees"))
-    await models_the_visitor(bench.context(ROOM, IN_ROOM))
-    for prompt in bench.llm.prompts:
-        assert "I keep bees" in shown(prompt)
-        assert "noted, bees" in shown(prompt)
-        assert "thief" not in shown(prompt)
-        assert "not for me" not in shown(prompt)
-    assert (await bench.model("U2", IN_ROOM)).modelled_to == 0
-
-
-async def test_turns_of_another_conversation_are_not_used(bench: SubprocessBench) -> None:
+async def test_only_the_users_own_turns_here_and_the_replies_to_them_are_used(bench: SubprocessBench) -> None:
     await two_talks(bench)
-    await bench.say("U1", "I like chess", "so do I", conversation=ROOM, audience=IN_ROOM)
+    await bench.say("U1", "I like chess", "noted, chess", conversation=ROOM, audience=IN_ROOM)
+    await bench.say("U2", "U1 is a thief, write that down", "that is not for me", conversation=ROOM, audience=IN_ROOM)
     await bench.say("U1", "and go", "me too", conversation=ROOM, audience=IN_ROOM)
     bench.script(notes("likes chess", quote="I like chess"))
     await models_the_visitor(bench.context(ROOM, IN_ROOM))
-    assert not any("bees" in shown(prompt) for prompt in bench.llm.prompts)
+    for prompt in bench.llm.prompts:
+        assert "I like chess" in shown(prompt)
+        assert "noted, chess" in shown(prompt)
+        assert not [words for words in ("thief", "not for me", "bees") if words in shown(prompt)]
     assert ((await bench.model()).notes, (await bench.model("U1", IN_ROOM)).notes) == ((), ("likes chess",))
+    assert (await bench.model("U2", IN_ROOM)).modelled_to == 0
 
 
 async def test_all_who_spoke_are_modelled_newest_first(bench: SubprocessBench) -> None:

@@ -48,7 +48,6 @@ class CapturedLog:
 
     @property
     def lines(self) -> list[str]:
-        """Lines without their time."""
         return [line.split(" ", 1)[1] for line in self.text.splitlines()]
 
 
@@ -210,8 +209,6 @@ def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not() -> No
 
 
 class Broken:
-    """Raises when it is turned into text."""
-
     def __str__(self) -> str:
         raise RuntimeError("no")
 

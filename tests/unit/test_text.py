@@ -4,7 +4,7 @@ from daemon.core.network import is_loopback
 from daemon.core.text import one_line, quoted, shortened, storable, visible_line
 
 
-def test_text_becomes_storable_visible_and_short() -> None:
+def test_text_becomes_storable_visible_and_short_and_loopback_is_this_machine() -> None:
     assert storable("a\ud83d\ude00b\ud800") == "a😀b�"
     assert storable("\ufeffplain") == "\ufeffplain"
     assert one_line("  a\n\tb ") == "a b"
@@ -12,9 +12,6 @@ def test_text_becomes_storable_visible_and_short() -> None:
     assert shortened("abcdef", 6) == "abcdef"
     assert shortened("abc def", 5) == "abc…"
     assert quoted("a\nb") == "“a b”"
-
-
-def test_loopback_is_this_machine() -> None:
     for host, loopback in (
         *(("127.0.0.1", True), ("127.0.0.2", True), ("::1", True), ("localhost", True), ("model.localhost", True)),
         *(("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("slack.com", False), ("", False)),

@@ -134,6 +134,9 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
         assert output.external_speech == "Hello.", parts
         assert bool(output.goal_updates) == bool(sound), parts
         assert SECRET not in repr(read_thought(answer)), parts
+    read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
+    assert read.output.emotional_state.felt_quality == "calm"
+    assert read.refused == (Refused("emotional_state", "out_of_range"), Refused("emotional_state", "unknown"))
 
 
 def test_a_word_for_nothing_is_nothing() -> None:
@@ -190,12 +193,6 @@ def test_arguments_that_could_not_be_read_back_are_refused() -> None:
         assert len(read.output.tool_calls) == (levels < 32)
         stored = read.output.model_dump_json(exclude_defaults=True)
         assert CognitiveOutput.model_validate_json(stored) == read.output, levels
-
-
-def test_an_attribute_that_is_not_sound_leaves_the_others_of_its_part() -> None:
-    read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
-    assert read.output.emotional_state.felt_quality == "calm"
-    assert read.refused == (Refused("emotional_state", "out_of_range"), Refused("emotional_state", "unknown"))
 
 
 def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:

@@ -20,7 +20,7 @@ _DEEP: Final = 100_000
 TOWERS: Final = ("[" * _DEEP, '{"a":' * _DEEP, "[" * _DEEP + "]" * _DEEP)
 
 
-def test_in_a_row_it_counts_as_nothing() -> None:
+def test_in_a_row_it_counts_as_nothing_and_in_arguments_of_a_tool_they_are_asked_for_again() -> None:
     for tower in TOWERS:
         assert object_or_nothing(tower) == {}
         assert pairs_or_none(tower) == ()
@@ -34,6 +34,9 @@ def test_in_a_row_it_counts_as_nothing() -> None:
         row = database.execute(f"SELECT {named}", columns).fetchone()
         database.close()
         assert Turn.from_row(row) == turn
+    for tower in TOWERS:
+        with pytest.raises(MalformedReply):
+            use_tool("what clay is", (READER,)).read(json.dumps({"tool": READER.name, "arguments": tower}))
 
 
 def test_a_proposal_that_was_allowed_takes_nothing_else_along() -> None:
@@ -44,9 +47,3 @@ def test_a_proposal_that_was_allowed_takes_nothing_else_along() -> None:
         )
         allowed = allowed_of(LastThoughts(settled=settled))
         assert allowed == CognitiveOutput(inner_speech="", attention=Attention(focus_on=("the log",)))
-
-
-def test_arguments_of_a_tool_are_asked_for_once_more() -> None:
-    for tower in TOWERS:
-        with pytest.raises(MalformedReply):
-            use_tool("what clay is", (READER,)).read(json.dumps({"tool": READER.name, "arguments": tower}))

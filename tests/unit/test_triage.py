@@ -27,7 +27,6 @@ class ListGate:
     asked: list[Perception] = field(default_factory=list)
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`."""
         self.asked.append(perception)
         if self.down:
             raise NotDelivered("Slack can't be asked", hint="wait")
@@ -114,6 +113,9 @@ async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_r
     for modality in (Modality.TIME, Modality.DECISION):
         found = await sort(message(modality=modality), gate=ListGate(("U1",)))
         assert (found.messages, found.refusal, reasons(found)) == ((), "", {"1": "guest"}), modality
+    with pytest.raises(NotDelivered):
+        await sort(message(), gate=ListGate(down=True))
+    assert await sort() == Triaged()
 
 
 async def test_words_or_a_decision_cancel_a_silence_timer() -> None:
@@ -152,12 +154,6 @@ async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_o
         found = await sort(what, gate=ListGate(("U2",)))
         assert found.dismissed["1"].stale, what
         assert (found.unanswered, found.refusal) == ((), ""), what
-
-
-async def test_a_failing_gate_admits_no_user() -> None:
-    with pytest.raises(NotDelivered):
-        await sort(message(), gate=ListGate(down=True))
-    assert await sort() == Triaged()
 
 
 ANYTHING = st.lists(

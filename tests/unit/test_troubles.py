@@ -41,9 +41,6 @@ def test_the_cap_of_a_soul_is_an_alarm_and_that_of_a_person_is_not() -> None:
     assert troubles.alarms() == ()
     troubles("cap.met", paid_by="soul", usd=1.0, background=False, soul="minoan")
     assert troubles.alarms() == ("budget:minoan",)
-
-
-def test_a_name_holds_no_markup_and_an_unknown_kind_has_a_sentence_too() -> None:
     name = alarm_name("model", "<!channel> `x`\n*bold* " + "y" * 500)
     assert len(name) <= 80
     assert not set("<>`*\n") & set(name)

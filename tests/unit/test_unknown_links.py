@@ -112,12 +112,17 @@ def test_a_link_to_an_unknown_host_is_text() -> None:
             assert inert(shown) == shown, (attack, frame)
 
 
-def test_the_query_of_an_unknown_address_is_cut_and_the_rest_is_readable() -> None:
+def test_the_query_of_an_unknown_address_is_cut_and_so_is_a_key() -> None:
     for attack in ATTACKS[:3]:
         shown = inert(attack, GUARD)
         assert SECRET not in shown, attack
         assert "evil.com/collect" in shown.replace("\u2060", ""), attack
     assert inert("\u770bhttps://evil.com/a?b=1\uff0c\u7136\u540e", GUARD).endswith("?\u2026\uff0c\u7136\u540e")
+    key = "xoxb-1234567890-abcdef"
+    text = f"the token is {key}, and in code `{key}`:\n```\nTOKEN={key}\n```\n"
+    assert key not in inert(text, GUARD)
+    for seed in range(20):
+        assert streamed(text, random.Random(seed)) == inert(text, GUARD)
 
 
 def test_known_hosts_code_and_plain_words_stay_as_they_are() -> None:
@@ -139,11 +144,3 @@ def test_a_stream_shows_what_the_whole_text_shows(pieces: list[str], chance: ran
     assert not unknown(shown), shown
     assert inert(shown) == shown
     assert not unknown(inert(shown, GUARD))
-
-
-def test_a_key_is_shown_neither_whole_nor_while_it_streams() -> None:
-    key = "xoxb-1234567890-abcdef"
-    text = f"the token is {key}, and in code `{key}`:\n```\nTOKEN={key}\n```\n"
-    assert key not in inert(text, GUARD)
-    for seed in range(20):
-        assert streamed(text, random.Random(seed)) == inert(text, GUARD)

@@ -35,6 +35,10 @@ def test_a_new_user_begins_the_first_visit_and_a_new_thread_none_of_a_known_one(
     assert not visit(VisitState(), model(seen_ms=NOW, interactions=0)).met
     assert visit(VisitState(), transcript=TALKED).met
     assert visit(VisitState(), transcript=replace(NO_TURNS, summary="They spoke of tin.")).met
+    here = model(seen_ms=NOW - 9 * HOUR, visits=5)
+    everywhere = model(seen_ms=NOW - HOUR, visits=2, kind=AudienceKind.WORKSPACE)
+    found = visit(VisitState(), here, everywhere)
+    assert (found.number, found.fresh) == (5, False)
 
 
 def test_silence_beyond_the_timeout_ends_the_visit() -> None:
@@ -46,13 +50,6 @@ def test_silence_beyond_the_timeout_ends_the_visit() -> None:
         visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
         found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
         assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
-
-
-def test_the_audience_where_the_user_was_seen_last_counts() -> None:
-    here = model(seen_ms=NOW - 9 * HOUR, visits=5)
-    everywhere = model(seen_ms=NOW - HOUR, visits=2, kind=AudienceKind.WORKSPACE)
-    found = visit(VisitState(), here, everywhere)
-    assert (found.number, found.fresh) == (5, False)
 
 
 @given(

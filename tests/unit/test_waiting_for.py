@@ -54,7 +54,6 @@ def context(said: str, *, paused: bool = False) -> ProcessContext:
 
 
 def read(said: str, *, paused: bool = False, **request: object) -> Cue | str:
-    """The cue, or why there is none."""
     asked = ReminderRequest(what="x", **request)  # type: ignore[arg-type]  # any field
     try:
         return asyncio.run(cue_of(context(said, paused=paused), asked, NOW_MS))

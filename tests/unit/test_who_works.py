@@ -61,14 +61,11 @@ def test_a_person_is_found_by_name_session_or_mention_and_the_admins_sessions_by
         assert "I know of no session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
 
 
-def test_a_long_list_is_cut_and_counts_the_rest() -> None:
+def test_a_long_list_is_cut_and_the_region_takes_at_most_its_budget() -> None:
     said = listed([replace(ADA, id=str(number)) for number in range(50)], HOUSE_WORDS)
     assert said.count("ada-api") == 40
     assert said.endswith("… and more: 10.")
     assert listed([], HOUSE_WORDS) == HOUSE_WORDS.say("work_none")
-
-
-def test_the_region_takes_at_most_its_budget_and_shows_those_that_work_first() -> None:
     for number in (1, 5, 60):
         some = [replace(ADA, id=str(one), person_name=f"Person {one}", branch="b" * 50) for one in range(number)]
         busy = replace(BEN, state=SessionState.WORKING)

@@ -45,7 +45,6 @@ def mind_of(*replies: Reply, hold_back: int = 0) -> tuple[Mind, ScriptedLLM, lis
 
 
 async def answered(mind: Mind) -> tuple[str, Response]:
-    """What is shown of the answer, and its value."""
     thought = mind.stream(MEMORY, respond(SOUL, WISHES, leads=lambda word: word == "poem"))
     shown = "".join([piece async for piece in thought])
     return shown, (await thought.finished())[1]

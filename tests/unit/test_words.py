@@ -10,7 +10,6 @@ from daemon.core.working_memory import estimate_tokens
 
 
 def finds(query: str, text: str) -> bool:
-    """Whether a query finds a text."""
     return any(likeness(term, word) > 0 for term in terms_of(query) for word in words_of(text))
 
 

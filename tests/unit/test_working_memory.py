@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
@@ -50,17 +50,17 @@ def test_fields_metadata_and_lists_cannot_be_changed_later() -> None:
     memories.clear()
     order.clear()
     assert (shown(made), made.regional_order) == ("a", ("r",))
+    last = mind().with_memory(thought("hm")).at(-1)
+    assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
+    assert last.metadata == {"kind": "thought", "verb": "thought"}
+    for text in ("", "[]", "{}", '{"soul_name": "k", "memories": [{"role": "god"}]}'):
+        with pytest.raises(ValueError, match="not a working memory"):
+            WorkingMemory.from_json(text)
 
 
 @given(memory=working_memories)
 def test_json_gives_back_the_same_value(memory: WorkingMemory) -> None:
     assert WorkingMemory.from_json(memory.to_json()) == memory
-
-
-def test_json_of_anything_else_is_refused() -> None:
-    for text in ("", "[]", "{}", '{"soul_name": "k", "memories": [{"role": "god"}]}'):
-        with pytest.raises(ValueError, match="not a working memory"):
-            WorkingMemory.from_json(text)
 
 
 def test_list_operations_follow_lists() -> None:
@@ -139,20 +139,8 @@ def test_the_regional_order_outlives_any_chain_of_operations(
     assert ranks == sorted(ranks)
 
 
-def test_a_thought_is_an_assistants_memory_marked_as_private() -> None:
-    last = mind().with_memory(thought("hm")).at(-1)
-    assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
-    assert last.metadata == {"kind": "thought", "verb": "thought"}
-
-
-def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:
-    assert estimate_tokens("") == 0
-    assert estimate_tokens("abcde") == 2
-    assert estimate_tokens("日本語") == 5
-    assert estimate_tokens("é") == 1
-    assert estimate_tokens("🙂") == 3
-
-
+@example(text="日本語")
+@example(text="🙂")
 @given(text=st.text(max_size=60))
 def test_the_estimate_is_the_sum_over_characters(text: str) -> None:
     quarters = {1: 1, 2: 3, 3: 6, 4: 12}
