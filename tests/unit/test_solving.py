@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ from daemon.ism.permission import (
 from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.ism.regions import OBSERVATION_CAP, with_observation
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.approvals import Approvals, NewApproval
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import ChosenAction
@@ -44,9 +44,6 @@ ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would d
 
 def problem(*found: Passage) -> Problem:
     return Problem(WorkingMemory("Tess"), list(found))
-
-
-# -- what is found -----------------------------------------------------------------------------------------------------
 
 
 def test_passages_are_numbered_once_up_to_the_most_with_a_source_of_one_line() -> None:
@@ -92,9 +89,6 @@ def test_no_unknown_number_is_left(reply: str) -> None:
     once = problem(*FOUND).with_sources(reply)
     assert not re.search(r"\[(?:0|9|90|09)\]", once)
     assert ("[1]" in reply) <= ("[1] `a.md:1`" in once)
-
-
-# -- what is kept ------------------------------------------------------------------------------------------------------
 
 
 def test_a_problem_is_stored_whole_and_read_back_and_an_unreadable_one_begins_anew() -> None:
@@ -144,9 +138,6 @@ def test_the_newest_entries_are_stored() -> None:
     assert 6 < len(back) < 60
 
 
-# -- permission --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock(auto=True)
@@ -159,22 +150,40 @@ async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
         yield opened
 
 
+@dataclass
+class Permits:
+    """Questions for permission in memory.db."""
+
+    database: Database
+    clock: FakeClock
+
+    @property
+    def approvals(self) -> Approvals:
+        return Approvals(self.database, self.clock, WORKER)
+
+    async def allow(self, new: NewApproval, state: str = "approved") -> Approval:
+        return await allowed(self.database, self.approvals, self.clock, new, state)
+
+    def stage(self, **capabilities: object) -> ActionBench:
+        return scene(clock=self.clock).having(approvals=self.approvals, **capabilities)
+
+
 @pytest.fixture
-def approvals(database: Database, clock: FakeClock) -> Approvals:
-    return Approvals(database, clock, WORKER)
+def permits(database: Database, clock: FakeClock) -> Permits:
+    return Permits(database, clock)
 
 
-def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, **arguments: object) -> NewApproval:
-    now = (clock or FakeClock()).now_ms()
-    return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE, "f1")
+def permission(tool: str = "shelf/write_down", known_as: str = "a1", **arguments: object) -> NewApproval:
+    return NewApproval(known_as, tool, arguments or {"text": "a"}, ("UADA",), FakeClock().now_ms() + DUE, "f1")
 
 
-def stage(approvals: Approvals, clock: FakeClock, **capabilities: object) -> ActionBench:
-    return scene(clock=clock).having(approvals=approvals, **capabilities)
+def unasked(clock: FakeClock, **capabilities: object) -> ActionBench:
+    """A bench on which nothing was asked yet."""
+    return scene(clock=clock).having(approvals=NoApprovals(), **capabilities)
 
 
 async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(clock: FakeClock) -> None:
-    one, parked = stage(NoApprovals(), clock, approval_seconds=90.0), problem()
+    one, parked = unasked(clock, approval_seconds=90.0), problem()
     assert isinstance(await ask_permission(one.context, parked, one.context.memory, ACT), Stay)
     motor = one.context.motor
     assert motor.reply == 'I would do this. May I?\n\n```\n{"text": "a"}\n```'
@@ -185,14 +194,14 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
     motor.withdraw_question()
     assert motor.approval is None
     for shown, fence in (("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")):
-        one = stage(NoApprovals(), clock)
+        one = unasked(clock)
         await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
         assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
     assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
 
 
 async def test_in_the_terminal_or_beyond_its_length_no_permission_is_asked(clock: FakeClock) -> None:
-    one = stage(NoApprovals(), clock)
+    one = unasked(clock)
     there = replace(one.context, perception=replace(one.context.perception, place=Place.TERMINAL))
     with pytest.raises(ToolFailed, match="only be given in Slack"):
         await ask_permission(there, problem(), there.memory, ACT)
@@ -201,10 +210,10 @@ async def test_in_the_terminal_or_beyond_its_length_no_permission_is_asked(clock
     assert one.context.motor.approval is None
 
 
-async def test_an_open_request_is_not_asked_again(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+async def test_an_open_request_is_not_asked_again(permits: Permits) -> None:
     for state in ("waiting", "refused"):
-        await allowed(database, approvals, clock, replace(permission(clock=clock), id=state), state)
-        one, parked = stage(approvals, clock), replace(problem(), approval=state)
+        await permits.allow(permission(known_as=state), state)
+        one, parked = permits.stage(), replace(problem(), approval=state)
         assert (await still_open(one.context, parked) is None) == (state == "refused")
         other = replace(ACT, arguments={"text": "b"})
         await ask_permission(one.context, replace(parked), one.context.memory, other)
@@ -215,10 +224,10 @@ async def test_an_open_request_is_not_asked_again(database: Database, approvals:
             await ask_permission(one.context, parked, one.context.memory, ACT)
 
 
-async def test_an_approved_action_is_done_once(database: Database, approvals: Approvals, clock: FakeClock) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock))
+async def test_an_approved_action_is_done_once(permits: Permits) -> None:
+    await permits.allow(permission())
     shelf = Shelf()
-    one = stage(approvals, clock, toolbox=shelf)
+    one = permits.stage(toolbox=shelf)
     first, again = await carry_out(one.context, "a1"), await carry_out(one.context, "a1")
     assert first.sentence == again.sentence == "`shelf/write_down`: done once, as allowed."
     assert first.passages == (Passage("shelf/write_down", "the shelf says so"),)
@@ -226,9 +235,7 @@ async def test_an_approved_action_is_done_once(database: Database, approvals: Ap
     assert shelf.used == [("shelf/write_down", {"text": "a"})]
 
 
-async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
+async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits: Permits) -> None:
     for state, sentence in (
         ("waiting", "not decided yet; nothing was done."),
         ("refused", "refused; nothing was done."),
@@ -237,41 +244,37 @@ async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
         ("using", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
         ("unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
     ):
-        await allowed(database, approvals, clock, replace(permission(clock=clock), id=state), state)
+        await permits.allow(permission(known_as=state), state)
         shelf = Shelf()
-        done = await carry_out(stage(approvals, clock, toolbox=shelf).context, state)
+        done = await carry_out(permits.stage(toolbox=shelf).context, state)
         assert done.sentence == f"`shelf/write_down`: {sentence}", state
         assert shelf.used == [], state
 
 
-async def test_a_failure_is_reported_as_certain_or_unknown(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
+async def test_a_failure_is_reported_as_certain_or_unknown(permits: Permits) -> None:
     for uncertain, state, sentence in (
         (False, "failed", "tried as allowed, but it failed; nothing was done."),
         (True, "unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
     ):
-        await allowed(database, approvals, clock, replace(permission(clock=clock), id=state))
+        await permits.allow(permission(known_as=state))
         shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
-        done = await carry_out(stage(approvals, clock, toolbox=shelf).context, state)
+        done = await carry_out(permits.stage(toolbox=shelf).context, state)
         assert done.sentence == f"`shelf/write_down`: {sentence}"
         assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
-        found = await approvals.status(state)
+        found = await permits.approvals.status(state)
         assert found is not None
         assert found.state == state
 
 
-async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock))
+async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(permits: Permits) -> None:
+    await permits.allow(permission())
     shelf = Shelf()
     for limits in (None, replace(LIMITS, reads_only=True)):
-        off = await carry_out(stage(approvals, clock, toolbox=shelf, limits=limits).context, "a1")
+        off = await carry_out(permits.stage(toolbox=shelf, limits=limits).context, "a1")
         assert off.sentence == "`shelf/write_down`: allowed, but not done."
-    for one in (stage(NoApprovals(), clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
+    for one in (unasked(permits.clock, toolbox=shelf), permits.stage(toolbox=shelf)):
         assert "not known any more" in (await carry_out(one.context, "a2")).sentence
-    gone = await carry_out(stage(approvals, clock).context, "a1")
+    gone = await carry_out(permits.stage().context, "a1")
     assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
     assert shelf.used == []
 
@@ -280,16 +283,14 @@ ROOM = Room("C9", Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 LETTER = {"to": "C9", "name": "the potters", "summary": "Mend it."}
 
 
-async def test_an_approved_message_is_posted_word_for_word(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
-    await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
+async def test_an_approved_message_is_posted_word_for_word(permits: Permits) -> None:
+    await permits.allow(permission(POST_ELSEWHERE, **LETTER))
 
     async def find_room(contact: str) -> Room:
         assert contact == "C9"
         return ROOM
 
-    one = stage(approvals, clock, find_room=find_room)
+    one = permits.stage(find_room=find_room)
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: on its way, word for word."
     cross_post = one.context.motor.cross_post
     assert cross_post is not None
@@ -297,28 +298,26 @@ async def test_an_approved_message_is_posted_word_for_word(
     assert cross_post.audience == ROOM.audience
 
 
-async def test_an_unreachable_contact_is_reported(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+async def test_an_unreachable_contact_is_reported(permits: Permits) -> None:
     errors = [NotDelivered("Slack is away"), ChannelRefused("no such room", code="x")]
 
     async def find_room(_: str) -> Room:
         raise errors.pop()
 
     for name in ("a1", "a2"):
-        await allowed(database, approvals, clock, replace(permission(POST_ELSEWHERE, clock, **LETTER), id=name))
-        one = stage(approvals, clock, find_room=find_room)
+        await permits.allow(permission(POST_ELSEWHERE, name, **LETTER))
+        one = permits.stage(find_room=find_room)
         assert "nothing was sent" in (await carry_out(one.context, name)).sentence
         assert one.context.motor.cross_post is None
 
 
-async def test_an_expired_or_used_permission_posts_nothing(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
-    found = await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
-    await clock.advance(DUE / 1000 + 1)
-    one = stage(approvals, clock)
+async def test_an_expired_or_used_permission_posts_nothing(permits: Permits) -> None:
+    found = await permits.allow(permission(POST_ELSEWHERE, **LETTER))
+    await permits.clock.advance(DUE / 1000 + 1)
+    one = permits.stage()
     assert "grown old" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
-    await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
+    await permits.database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."
     assert one.context.motor.cross_post is None
     assert status_sentence(replace(found, arguments={})).startswith("The message to a contact: ")

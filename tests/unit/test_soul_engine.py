@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import Perception, Place
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.models import Prompt, Speaker
 from daemon.core.step import Step
@@ -43,6 +43,7 @@ from daemon.soul_engine import (
     with_thread,
 )
 from daemon.soul_engine.regions import DATA_RULE
+from tests.given import perception
 
 NONCE = "ab12cd34ef"
 NOWHERE = Path("nowhere")
@@ -68,19 +69,8 @@ BREAKERS = (
 
 
 def perceive(text: str, name: str = "Ada", **changes: object) -> Perception:
-    perception = Perception(
-        id="i",
-        conversation=ConversationKey("ea", "T1", "D1"),
-        modality=Modality.WORDS,
-        content=text,
-        author="U1",
-        audience=Audience(AudienceKind.DM, "U1"),
-        place=Place.DM,
-        ts="1763700000.000100",
-        received_ms=1_763_700_000_900,
-        name=name,
-    )
-    return replace(perception, **changes)  # type: ignore[arg-type]  # fields by name
+    known = perception(channel="D1", place=Place.DM, ts="1763700000.000100")
+    return replace(known, content=text, name=name, **changes)  # type: ignore[arg-type]  # fields by name
 
 
 def rendered(memory: WorkingMemory, soul: Soul = SOUL, nonce: str = NONCE) -> Prompt:
@@ -111,9 +101,6 @@ def full_memory(soul: Soul = SOUL) -> WorkingMemory:
     memory = with_thoughts(memory, ("She is in a hurry.",))
     memory = with_aside(memory, [ThreadMessage("3", "U3", "Eve", "Let her ask.")])
     return with_notes(memory, SOUL_STATE, "mood: wry")
-
-
-# -- order and cache --------------------------------------------------------------------------------------------------
 
 
 def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
@@ -171,9 +158,6 @@ def test_an_unknown_region_is_shown_before_the_time_and_each_kind_of_channel_has
         assert " You are " in with_now(begin(SOUL), 0, place).region("now")[0].content
 
 
-# -- the chat ---------------------------------------------------------------------------------------------------------
-
-
 @given(
     st.lists(st.builds(Memory, role=st.sampled_from(Role), content=st.text("ab \n", max_size=4)), max_size=12),
     st.booleans(),
@@ -212,9 +196,6 @@ def test_a_late_message_says_how_late_it_is() -> None:
     assert late(1, "soon") == f'<said-{NONCE} by="Ada" late="some time">'
     memory = integrate(begin(SOUL), perceive("hi"))
     assert memory.at(-1).metadata == {"source": "U1", "ts": "1763700000.000100"}
-
-
-# -- fences -----------------------------------------------------------------------------------------------------------
 
 
 def breaks(text: str, nonce: str = NONCE) -> int:
@@ -295,9 +276,6 @@ def test_no_name_is_long_or_hides_anything(name: str) -> None:
     assert 0 < len(clean) <= NAME_CAP
     assert clean.isprintable()
     assert not set(clean) & set('<>"&')
-
-
-# -- budgets ----------------------------------------------------------------------------------------------------------
 
 
 @given(text=st.text(max_size=400), budget=st.integers(20, 120))

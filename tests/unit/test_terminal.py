@@ -5,18 +5,20 @@ import io
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import NewMessage
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import Task, TaskState
+from tests import given
 from tests.fakes import TIMEOUT, FakeClock, FakeDrafts, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
@@ -75,17 +77,8 @@ def interactive() -> Iterator[Terminal]:
 
 
 def perception(ts: str = "1.5", conversation: ConversationKey = ADA, modality: Modality = Modality.WORDS) -> Perception:
-    return Perception(
-        id="x",
-        conversation=conversation,
-        modality=modality,
-        content="hi",
-        author=conversation.channel,
-        audience=Audience(AudienceKind.DM, conversation.channel),
-        place=Place.TERMINAL,
-        ts=ts,
-        received_ms=0,
-    )
+    known = given.perception(source=conversation.channel, place=Place.TERMINAL, ts=ts, modality=modality)
+    return replace(known, conversation=conversation)
 
 
 def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
@@ -114,25 +107,14 @@ async def test_in_a_pipe_each_line_waits_for_the_reply_to_the_line_before(termin
         assert not terminal.intake.waiting
         await terminal.channel.deliver(post("1", first.perception.ts))
         second = await terminal.next_message()
-        assert not task.done()
-        await terminal.channel.deliver(post("2", second.perception.ts))
+        await terminal.channel.deliver(post("2", second.perception.ts, part=0, last=False))
+        await asyncio.sleep(0)
+        assert not task.done(), "a part of the last reply is still to come"
+        await terminal.channel.deliver(post("3", second.perception.ts, part=1, last=True))
         await asyncio.wait_for(task, TIMEOUT)
     assert (first.perception.content, second.perception.content) == ("one", "two")
     assert float(second.perception.ts) > float(first.perception.ts)
-    assert terminal.screen.getvalue() == "1\n2\n"
-
-
-async def test_listening_ends_after_the_last_part_of_the_last_reply(terminal: Terminal) -> None:
-    terminal.type("one")
-    terminal.end()
-    async with terminal.listening() as task:
-        message = await terminal.next_message()
-        await terminal.channel.deliver(post("part one", message.perception.ts, part=0, last=False))
-        await asyncio.sleep(0)
-        assert not task.done()
-        await terminal.channel.deliver(post("part two", message.perception.ts, part=1, last=True))
-        await asyncio.wait_for(task, TIMEOUT)
-    assert terminal.screen.getvalue() == "part one\npart two\n"
+    assert terminal.screen.getvalue() == "1\n2\n3\n"
 
 
 async def test_listening_ends_at_once_without_input(terminal: Terminal) -> None:
@@ -298,7 +280,7 @@ async def test_an_endless_line_becomes_several_messages(terminal: Terminal) -> N
     assert len(message.perception.content) >= LONGEST_LINE
 
 
-@given(st.text())
+@drawn(st.text())
 def test_printed_text_can_not_control_the_terminal(text: str) -> None:
     shown = printable(text)
     assert not any(ord(char) < 0x20 and char not in "\n\t" for char in shown)

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from daemon.core.errors import NotDelivered
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.gate import GateDecision
 from daemon.memory.records import InboxMessage
 from daemon.runtime.triage import IDLE, Triage, Triaged
+from tests import given
 from tests.fakes import FakeClock
 
 NOW = FakeClock().now_ms()
@@ -45,18 +46,11 @@ def message(
     source: Source = Source.LIVE,
 ) -> InboxMessage:
     """A message of `ago` seconds ago."""
-    perception = Perception(
-        id=name,
-        conversation=ConversationKey("ada", "T1", "D1"),
-        modality=modality,
-        content="words",
-        author=author,
-        audience=Audience(AudienceKind.DM, "D1"),
-        place=Place.DM,
-        ts=f"{NOW / 1000 - ago:.6f}",
-        received_ms=NOW if source is Source.BACKFILL else int(NOW - ago * 1000),
-        process=process,
+    known = given.perception(
+        channel="D1", source=author, place=Place.DM, ts=f"{NOW / 1000 - ago:.6f}", modality=modality
     )
+    received = NOW if source is Source.BACKFILL else int(NOW - ago * 1000)
+    perception = replace(known, id=name, received_ms=received, process=process)
     return InboxMessage(perception, source, revision=0, attempts=1)
 
 
@@ -168,7 +162,7 @@ ANYTHING = st.lists(
 )
 
 
-@given(what=ANYTHING)
+@drawn(what=ANYTHING)
 async def test_each_message_is_answered_dismissed_or_left_and_at_least_one_is_settled(
     what: list[tuple[str, Modality, str | None, int]],
 ) -> None:

@@ -10,17 +10,11 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.core.topics import LONGEST_TOPIC, stands_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.queues.cues import LONGEST_MS, MOST_FIRES, Cue
-from daemon.mind.cognition import Mind
-from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.motor import Motor
-from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.intend import ReminderRequest
 from daemon.mind.waiting_for import NotWaitable, cue_of
-from tests.fakes import FakeClock
-from tests.given import perception, soul
-from tests.models import ScriptedLLM
-from tests.unit.process_parts import capabilities, current_cycle
+from tests.given import perception
+from tests.unit.solving_parts import scene
 
 NOW_MS = 1_800_000_000_000
 ASKER = "U1"
@@ -32,25 +26,9 @@ async def _named(name: str, where: ConversationKey, readers: Readers) -> tuple[s
 
 
 def context(said: str, *, paused: bool = False) -> ProcessContext:
-    mind = Mind(
-        llm=ScriptedLLM(),
-        render=lambda memory, step: (_ for _ in ()).throw(AssertionError("no model is asked")),
-        clock=FakeClock(start_ms=NOW_MS),
-        record=lambda _: None,
-        cost=lambda _: None,
-        trace_id="t",
-    )
-    return ProcessContext(
-        memory=WorkingMemory("Kothar").with_memory(Memory(Role.USER, said, metadata={"source": ASKER})),
-        perception=perception(source=ASKER),
-        mind=mind,
-        motor=Motor(None),
-        soul=soul(),
-        interrupt=Interrupt(),
-        visit=Visit(),
-        capabilities=replace(capabilities(), people_named=_named),
-        cycle=replace(current_cycle(), paused=paused),
-    )
+    known = scene().having(people_named=_named, paused=paused).context
+    memory = WorkingMemory("Tess").with_memory(Memory(Role.USER, said, metadata={"source": ASKER}))
+    return replace(known, memory=memory, perception=perception(source=ASKER))
 
 
 def read(said: str, *, paused: bool = False, **request: object) -> Cue | str:
