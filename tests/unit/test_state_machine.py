@@ -141,11 +141,7 @@ async def test_after_a_refused_transition_the_fallback_answers_unless_there_was_
 
 
 NAMES = ("engaged", "academic", "poetic", "curious", "dormant", "nowhere")
-OUTCOMES = st.one_of(
-    st.just(stay),
-    st.just(keep_count),
-    st.builds(to, st.sampled_from(NAMES), now=st.booleans()),
-)
+OUTCOMES = st.one_of(st.just(stay), st.just(keep_count), st.builds(to, st.sampled_from(NAMES), now=st.booleans()))
 ACTS = st.fixed_dictionaries(dict.fromkeys(NAMES[:-1], OUTCOMES))
 
 
@@ -183,10 +179,7 @@ async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> No
     assert [
         (dict(one.state.params), dict(one.state.process_memory), one.state.invocations, one.state.previous)
         for one in play.ran
-    ] == [
-        ({"a": 1}, {"k": 1}, 4, ""),
-        ({"b": 2}, {}, 0, "engaged"),
-    ]
+    ] == [({"a": 1}, {"k": 1}, 4, ""), ({"b": 2}, {}, 0, "engaged")]
     assert play.state == ProcessState("academic", "engaged", 1, {"b": 2}, {"runs": 1})
     play = Play(
         {"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", process_memory={"k": 1})

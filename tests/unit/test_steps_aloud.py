@@ -77,11 +77,7 @@ def test_a_poem_is_spoken_in_its_register_streams_line_by_line_and_is_remembered
     step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
     assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
     command = str(step.command)
-    for sentence in (
-        "A poem on the tide",
-        "Its register: elegiac.",
-        "images come from: the sea.",
-    ):
+    for sentence in ("A poem on the tide", "Its register: elegiac.", "images come from: the sea."):
         assert sentence in command
     bare = str(poetic_composition(soul(), "A poem").command)
     assert "register" not in bare

@@ -8,12 +8,7 @@ import pytest
 from daemon.core.errors import MalformedReply
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.quotation import SaidAs
-from daemon.mind.steps.visitor_notes import (
-    NewLine,
-    NotesChange,
-    visitor_notes,
-    with_current_notes,
-)
+from daemon.mind.steps.visitor_notes import NewLine, NotesChange, visitor_notes, with_current_notes
 from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.soul import Budgets
 from daemon.soul_engine import PERSON, build_prompt, with_notes

@@ -79,9 +79,7 @@ def test_an_event_is_one_line_with_its_time_and_its_fields_quoted_where_they_are
     )
     log = CapturedLog()
     log.tell("x.y", a="", b='say "hi"', c="k=v", d="back\\slash", e="ünïcode", **{"odd key=\n": 1})
-    assert log.lines == [
-        r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1',
-    ]
+    assert log.lines == [r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1']
 
     class Mood(StrEnum):
         CALM = "calm"
@@ -92,9 +90,7 @@ def test_an_event_is_one_line_with_its_time_and_its_fields_quoted_where_they_are
 
     log = CapturedLog()
     log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
-    assert log.lines == [
-        f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…",
-    ]
+    assert log.lines == [f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…"]
 
 
 def test_each_level_adds_what_seed_000_says() -> None:
@@ -420,12 +416,7 @@ def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_ev
 # -- hostile text ------------------------------------------------------------------------------------------------------
 
 
-@given(
-    event=st.text(),
-    value=st.text(),
-    level=st.sampled_from(LEVELS),
-    key=st.text(min_size=1),
-)
+@given(event=st.text(), value=st.text(), level=st.sampled_from(LEVELS), key=st.text(min_size=1))
 @example(
     event="x\n<0>event=fake", value="\x1b[31mred\x1b[0m\r\n\u202e\u2028\x85\U000e0041\ud800", level="debug", key="a\nb"
 )

@@ -83,7 +83,7 @@ def perception(ts: str = "1.5", conversation: ConversationKey = ADA, modality: M
 
 def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     fields: dict[str, object] = {
-        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "newer_than_ts": "0",
+        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "newer_than_ts": "0"
     }  # fmt: skip
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 

@@ -85,10 +85,7 @@ def test_any_text_is_a_time_within_a_year_or_refused(text: str, every: str) -> N
         assert NOW <= next_slot(every, NOW) <= NOW + FARTHEST_MS
 
 
-@given(
-    ahead=st.integers(1_000, FARTHEST_MS).map(lambda ms: ms // 1000 * 1000),
-    offset=st.integers(-23 * 60, 23 * 60),
-)
+@given(ahead=st.integers(1_000, FARTHEST_MS).map(lambda ms: ms // 1000 * 1000), offset=st.integers(-23 * 60, 23 * 60))
 def test_a_time_with_a_zone_is_the_same_moment_everywhere(ahead: int, offset: int) -> None:
     there = datetime.fromtimestamp((NOW + ahead) / 1000, timezone(timedelta(minutes=offset)))
     assert when(there.isoformat(), NOW) == NOW + ahead
