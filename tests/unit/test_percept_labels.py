@@ -38,7 +38,7 @@ async def test_the_three_nearest_labels_say_what_a_text_is_about_and_their_list_
     assert found["a failed build"].startswith("a failed build; ")
 
 
-async def test_what_is_missing_slow_or_failing_labels_nothing() -> None:
+async def test_what_is_missing_slow_failing_or_elsewhere_labels_nothing() -> None:
     assert await Labels().of(["hello"]) == {}
     embedder = WordEmbedder()
     labels = await known(embedder)
@@ -51,9 +51,6 @@ async def test_what_is_missing_slow_or_failing_labels_nothing() -> None:
             return await super().embed(texts)
 
     assert await Labels(Never()).of(["hello"]) == {}
-
-
-async def test_an_embedder_elsewhere_is_never_asked() -> None:
     embedder = WordEmbedder()
     meanings = Meanings(embedder, None, do_without)  # type: ignore[arg-type]
     for where in ("endpoint", "none"):

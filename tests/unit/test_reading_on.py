@@ -36,6 +36,12 @@ async def test_a_passage_is_opened_with_what_follows_it_and_each_can_be_cited_by
     assert f"[3] {BOOK}:31\nchapter 3 " in text
     assert text.endswith("(Page 1 of 3; the next one: `2 page 2`.)")
     assert known.with_sources("So [3].").endswith(f"[3] `{BOOK}:31`")
+    for library in (None, Books()):
+        one = scene().having(library=library)
+        text = await seen(one, problem(CHAPTERS[4]), "1")
+        assert text.startswith(
+            f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
+        ), library
 
 
 async def test_the_pages_of_a_document_and_of_a_long_output_follow_each_other_without_a_gap() -> None:
@@ -68,12 +74,3 @@ async def test_what_was_not_found_or_has_no_such_page_is_not_opened() -> None:
     assert "chapter" not in text
     for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
         assert number_and_page(words) == pair
-
-
-async def test_of_a_document_that_is_gone_what_was_found_is_left() -> None:
-    for library in (None, Books()):
-        one = scene().having(library=library)
-        text = await seen(one, problem(CHAPTERS[4]), "1")
-        assert text.startswith(
-            f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
-        ), library

@@ -9,10 +9,11 @@ from daemon.core.working_memory import Memory, Role
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.soul import Soul, Verbs
-from daemon.soul_engine import begin, build_prompt
+from daemon.soul_engine import begin
 from tests.fakes import FakeClock
 from tests.given import shown as shown_in
 from tests.models import Reply, ScriptedLLM
+from tests.unit.ism_parts import Bench
 
 SOUL = Soul(
     name="minoan",
@@ -73,16 +74,9 @@ def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_word
 
 
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    llm, calls = ScriptedLLM(*replies), list[LLMCall]()
-    mind = Mind(
-        llm=llm,
-        render=lambda memory, step: build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce"),
-        clock=FakeClock(auto=True),
-        record=calls.append,
-        cost=lambda _: None,
-        trace_id="trace",
-    )
-    return mind, llm, calls
+    llm = ScriptedLLM(*replies)
+    bench = Bench(llm, FakeClock(auto=True))
+    return bench.mind, llm, bench.calls
 
 
 async def test_the_mind_shows_and_remembers_only_the_reply() -> None:

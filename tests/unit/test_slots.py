@@ -10,7 +10,7 @@ async def _taken(slots: Slots, number: int) -> Slots:
     return slots
 
 
-async def test_a_model_that_struggles_gets_half_as_many_calls_at_most_once_in_ten_seconds() -> None:
+async def test_a_model_that_struggles_gets_half_as_many_calls_until_replies_succeed() -> None:
     clock = FakeClock()
     slots = Slots(16, clock)
     for _ in range(5):
@@ -26,9 +26,6 @@ async def test_a_model_that_struggles_gets_half_as_many_calls_at_most_once_in_te
             slots.struggled()
             await clock.advance(10)
         assert slots.limit == fewest
-
-
-async def test_replies_that_succeed_give_all_slots_back_and_no_more() -> None:
     slots = Slots(8, FakeClock())
     slots.struggled()
     slots.went_well()

@@ -107,6 +107,12 @@ def test_a_problem_is_stored_whole_and_read_back_and_an_unreadable_one_begins_an
     ):
         assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
         assert not Problem.resumed(kept, "Tess").waits
+    long = problem()
+    for number in range(60):
+        long.internal = with_observation(long.internal, ChosenAction("Research", f"{number}"), "x" * OBSERVATION_CAP)
+    back = Problem.resumed(long.to_json(), "Tess").internal
+    assert back.at(-1).name == "Research: 59", "the newest entries are stored"
+    assert 6 < len(back) < 60
 
 
 HOSTILE = st.sampled_from(["\\", '"', "\0", "😀", "x", "\ud800", "語\n"])
@@ -127,15 +133,6 @@ def test_a_stored_problem_is_bounded(character: str, other: str) -> None:
     assert 5 <= len(back.found) <= MOST_FOUND
     assert len(back.internal) > 0
     assert (back.internal.at(-1) == one.internal.at(-1)) == (other != "\ud800")
-
-
-def test_the_newest_entries_are_stored() -> None:
-    one = problem()
-    for number in range(60):
-        one.internal = with_observation(one.internal, ChosenAction("Research", f"{number}"), "x" * OBSERVATION_CAP)
-    back = Problem.resumed(one.to_json(), "Tess").internal
-    assert back.at(-1).name == "Research: 59"
-    assert 6 < len(back) < 60
 
 
 @pytest.fixture
@@ -249,19 +246,16 @@ async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits
         done = await carry_out(permits.stage(toolbox=shelf).context, state)
         assert done.sentence == f"`shelf/write_down`: {sentence}", state
         assert shelf.used == [], state
-
-
-async def test_a_failure_is_reported_as_certain_or_unknown(permits: Permits) -> None:
     for uncertain, state, sentence in (
         (False, "failed", "tried as allowed, but it failed; nothing was done."),
         (True, "unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
     ):
-        await permits.allow(permission(known_as=state))
+        await permits.allow(permission(known_as=f"tried {state}"))
         shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
-        done = await carry_out(permits.stage(toolbox=shelf).context, state)
+        done = await carry_out(permits.stage(toolbox=shelf).context, f"tried {state}")
         assert done.sentence == f"`shelf/write_down`: {sentence}"
         assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
-        found = await permits.approvals.status(state)
+        found = await permits.approvals.status(f"tried {state}")
         assert found is not None
         assert found.state == state
 

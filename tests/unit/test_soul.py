@@ -41,7 +41,7 @@ def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
     assert isinstance(soul, Soul)
 
 
-def test_everything_can_be_set(tmp_path: Path) -> None:
+def test_everything_can_be_set_and_a_process_has_one_role(tmp_path: Path) -> None:
     manifest = (
         MANIFEST
         + 'description = "d"\npipeline = "split"\nemotional_states = ["calm"]\nicon = "https://example.org/e.png"\n'
@@ -51,6 +51,17 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     assert (soul.pipeline, soul.models.persona, soul.models.thinking) == ("split", "groq/x", "")
     assert (soul.budgets.thread, soul.verbs.speech, soul.emotional_states) == (9, ("sang",), ("calm",))
     assert soul.creativity_of("respond", None) == 1.0
+    roles = '[roles."Senior Dev"]\nprocesses = ["problem_solving"]\nepistemic_modes = ["assert", "caution"]\n'
+    soul = load_soul(write(tmp_path, MANIFEST + roles), "ea")
+    found = soul.role_in("problem_solving")
+    assert found is not None
+    assert (found[0], found[1].epistemic_modes) == ("Senior Dev", ("assert", "caution"))
+    assert soul.role_in("engaged") is None
+    twice = f'{MANIFEST}{roles}[roles.Friend]\nprocesses = ["problem_solving"]\n'
+    assert "a process has one role" in fault(write(tmp_path, twice)).message
+    unknown = f'{MANIFEST}[roles.Friend]\nprocesses = ["engagd"]\n'
+    with pytest.raises(SoulError, match="did you mean 'engaged'"):
+        load_soul(write(tmp_path, unknown), "ea", KnownNames(("engaged",), ()))
 
 
 def test_a_nod_is_the_name_of_an_emoji_and_a_soul_has_a_name_that_leads_nowhere(tmp_path: Path) -> None:
@@ -129,17 +140,6 @@ def touch(root: Path, moment: int) -> None:
         os.utime(file, ns=(moment, moment))
 
 
-def test_an_edit_is_reloaded_once(tmp_path: Path) -> None:
-    events = Events()
-    watched = ReloadingSoul(write(tmp_path), "ea", events)
-    first = watched.current()
-    assert watched.current() is first
-    touch(write(tmp_path, personality="You are Ea, older."), 10**18)
-    assert watched.current().personality == "You are Ea, older."
-    watched.current()
-    assert events.names == ["soul.reloaded"]
-
-
 def test_a_broken_edit_keeps_the_last_valid_soul_and_is_reported_once(tmp_path: Path) -> None:
     events = Events()
     watched = ReloadingSoul(write(tmp_path), "ea", events)
@@ -153,6 +153,7 @@ def test_a_broken_edit_keeps_the_last_valid_soul_and_is_reported_once(tmp_path: 
     assert watched.current().personality == "You are Ea."
     touch(write(tmp_path, personality="Mended."), 3 * 10**18)
     assert watched.current().personality == "Mended."
+    assert watched.current() is watched.current(), "an edit is reloaded once"
     assert events.names == ["soul.broken", "soul.broken", "soul.reloaded"]
 
 
@@ -169,17 +170,3 @@ def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(
     assert "SOUL_SOULS_DIR" in caught.value.hint
     with pytest.raises(SoulError):
         ReloadingSoul(tmp_path, "ea", Events())
-
-
-def test_a_role_belongs_to_processes_and_a_process_has_one(tmp_path: Path) -> None:
-    roles = '[roles."Senior Dev"]\nprocesses = ["problem_solving"]\nepistemic_modes = ["assert", "caution"]\n'
-    soul = load_soul(write(tmp_path, MANIFEST + roles), "ea")
-    found = soul.role_in("problem_solving")
-    assert found is not None
-    assert (found[0], found[1].epistemic_modes) == ("Senior Dev", ("assert", "caution"))
-    assert soul.role_in("engaged") is None
-    twice = f'{MANIFEST}{roles}[roles.Friend]\nprocesses = ["problem_solving"]\n'
-    assert "a process has one role" in fault(write(tmp_path, twice)).message
-    unknown = f'{MANIFEST}[roles.Friend]\nprocesses = ["engagd"]\n'
-    with pytest.raises(SoulError, match="did you mean 'engaged'"):
-        load_soul(write(tmp_path, unknown), "ea", KnownNames(("engaged",), ()))

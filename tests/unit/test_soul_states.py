@@ -46,6 +46,9 @@ def fault(root: Path) -> str:
 
 
 def test_a_states_file_replaces_the_houses_stance_and_no_other(tmp_path: Path) -> None:
+    assert set(HOUSE) == set(PROCESSES)
+    held = {state: tuple(re.findall(r"\{(\w+)\}", text)) for state, text in HOUSE.items()}
+    assert {state: names for state, names in held.items() if names} == dict(PLACEHOLDERS)
     soul = load(write(tmp_path, states__greeting_md="Offer them bread.\n", playbook_md="Ask the sea first."))
     assert stance_of(soul, "greeting") == "Offer them bread."
     assert stance_of(soul, "curious") == HOUSE["curious"]
@@ -53,12 +56,6 @@ def test_a_states_file_replaces_the_houses_stance_and_no_other(tmp_path: Path) -
     stance = 'After {pause}: ask about {"a": 1} and {Upper}.'
     soul = load(write(tmp_path, states__returning_md=stance))
     assert stance_of(soul, "returning", pause="{number} days", number="3") == stance.replace("{pause}", "{number} days")
-
-
-def test_every_process_has_a_stance_of_the_house_and_every_placeholder_is_in_it() -> None:
-    assert set(HOUSE) == set(PROCESSES)
-    held = {state: tuple(re.findall(r"\{(\w+)\}", text)) for state, text in HOUSE.items()}
-    assert {state: names for state, names in held.items() if names} == dict(PLACEHOLDERS)
 
 
 def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path) -> None:
@@ -130,13 +127,6 @@ def test_an_edit_of_a_state_or_of_the_playbook_is_followed_and_a_broken_one_keep
     assert soul.current().stance("dormant") == ""
 
 
-def test_hints_of_a_mode_may_be_arabic_and_emoji(tmp_path: Path) -> None:
-    root = write(tmp_path, poetic__soul_md="You sing.", **{"poetic__mode.toml": 'hints = ["قصيدة", "🌊 song", "詩"]'})
-    mode = load(root).mode("poetic")
-    assert mode is not None
-    assert mode.hints == ("قصيدة", "🌊 song", "詩")
-
-
 GERMAN = """
 [words]
 thinking = "hammers on it…"
@@ -162,9 +152,6 @@ def test_words_follow_the_persons_language_then_the_souls_own(tmp_path: Path) ->
         words = load(write(tmp_path, GERMAN)).words_in(language)
         assert words.say("thinking") == said, language
         assert words.say("due") == SENTENCES["due"], "what has no words of its own is said in English"
-
-
-def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
     words = load(write(tmp_path, '[words.de]\nwhy_tokens = "mehr als {limit} Wörter"\nnote_dead = "Weg."')).words_in(
         "de"
     )

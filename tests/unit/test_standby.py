@@ -80,9 +80,7 @@ async def test_a_second_model_is_not_asked_once_a_word_was_shown_or_for_another_
         assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)], audience
 
 
-async def test_an_answer_in_the_wrong_form_is_repaired_by_the_model_that_gave_it_and_the_last_ones_reason_is_told() -> (
-    None
-):
+async def test_the_second_model_is_repaired_and_shown_by_its_own_habits_and_the_last_ones_reason_is_told() -> None:
     models, made = both(ModelUnavailable("down"), second=("bad", END))
     with pytest.raises(MalformedReply):
         await made.mind.run(MEMORY, ECHO)
@@ -90,9 +88,6 @@ async def test_an_answer_in_the_wrong_form_is_repaired_by_the_model_that_gave_it
     _, made = both(ModelUnavailable("the first is down"), second=(ModelUnavailable("the second is down"),))
     with pytest.raises(ModelUnavailable, match="the second is down"):
         await made.mind.run(MEMORY, ECHO)
-
-
-async def test_what_is_known_of_the_second_model_decides_what_of_its_words_is_shown() -> None:
     _, made = both(ModelUnavailable("down"), second=("hello", "</think>", "fine", END))
     made.mind.habits[SECOND] = ModelHabit(SECOND, hold_back=3)
     thought = made.mind.stream(MEMORY, ECHO)

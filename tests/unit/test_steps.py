@@ -103,6 +103,12 @@ def test_speech_is_freed_of_its_prefix_whole_and_in_pieces() -> None:
         assert external_dialog(SOUL, "Greet.").read(answer) == speech
     for pieces in (['(Ea) said: "Hello."'], list('(Ea) said: "Hello."')):
         assert spoken(pieces, "(Ea)") == ("Hello.", False)
+    for flood in ("Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000):
+        answer = f"Hello.{flood}end"
+        text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
+        assert not is_thought, flood
+        assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
+        assert spoken([answer])[0] == text, flood
 
 
 def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> None:
@@ -222,15 +228,6 @@ def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> No
     assert 3000 < estimate_tokens(text) <= 3600
     assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).region(TURNS)[0].content) <= 3600
     assert not turns_to_summarize("Kothar", "", []).region(TURNS)
-
-
-def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut() -> None:
-    for flood in ("Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000):
-        answer = f"Hello.{flood}end"
-        text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
-        assert not is_thought, flood
-        assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
-        assert spoken([answer])[0] == text, flood
 
 
 def test_a_summary_keeps_what_is_open_apart() -> None:

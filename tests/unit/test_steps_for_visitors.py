@@ -40,9 +40,6 @@ def test_the_model_answers_with_changes_and_the_words_that_prove_them() -> None:
     assert whole.read('{"whispers": "I hope"}').whispers == "I hope"
     [line] = visitor_notes((), person="Ada").read('{"add": [{"text": "x", "kind": "oath", "group": "zoo"}]}').add
     assert (line.said_as, line.group, line.quote) == (None, "zoo", "")
-
-
-def test_anything_but_a_change_is_malformed() -> None:
     for answer in (
         "",
         "- Uses Go.\n- Likes tea.",

@@ -59,9 +59,6 @@ async def bench(tmp_path: Path) -> AsyncIterator[SubprocessBench]:
         yield made
 
 
-# -- models_the_visitor ------------------------------------------------------------------------------------------------
-
-
 async def test_a_users_own_words_become_notes_and_whispers(bench: SubprocessBench) -> None:
     await two_talks(bench)
     bench.script(notes("keeps bees on the roof", whispers="I hope they like it"))
@@ -90,12 +87,20 @@ async def test_nothing_is_noted_about_a_new_user_or_one_whose_model_was_deleted(
     assert bench.steps == []
 
 
-async def test_a_false_check_of_the_reply_closes_the_second_gate_without_a_call(bench: SubprocessBench) -> None:
+async def test_the_check_of_the_reply_or_one_query_opens_the_second_gate(bench: SubprocessBench) -> None:
     await two_talks(bench, NOT_LEARNED)
     for _ in range(2):
         await models_the_visitor(bench.context())
     model = await bench.model()
     assert (bench.steps, model.modelled_to, model.version) == ([], 4, 0)
+    for answer, version, modelled_to in (('{"holds": false}', 0, 8), ('{"holds": true}', 1, 12)):
+        await two_talks(bench, {})
+        bench.script(answer, notes("keeps bees"))
+        await models_the_visitor(bench.context())
+        await models_the_visitor(bench.context())
+        assert bench.steps.count("mental_query") == 1, answer
+        model = await bench.model()
+        assert (model.version, model.modelled_to) == (version, modelled_to)
 
 
 async def test_a_soul_that_thinks_in_steps_takes_three(bench: SubprocessBench) -> None:
@@ -143,17 +148,6 @@ async def test_a_wrong_key_is_no_fault_of_the_visit_that_waits_to_be_closed(benc
         with pytest.raises(ModelRefused):
             await closes_the_visit(bench.context())
         assert len(await bench.rows("SELECT * FROM consolidation_items WHERE faults > 0")) == counted
-
-
-async def test_without_a_check_of_the_reply_the_soul_asks_one_query(bench: SubprocessBench) -> None:
-    for answer, version, modelled_to in (('{"holds": false}', 0, 4), ('{"holds": true}', 1, 8)):
-        await two_talks(bench, {})
-        bench.script(answer, notes("keeps bees"))
-        await models_the_visitor(bench.context())
-        await models_the_visitor(bench.context())
-        assert bench.steps.count("mental_query") == 1, answer
-        model = await bench.model()
-        assert (model.version, model.modelled_to) == (version, modelled_to)
 
 
 async def test_a_soul_may_do_without_whispers_and_have_its_own_creativity(bench: SubprocessBench) -> None:
@@ -335,9 +329,6 @@ async def test_a_message_deleted_just_after_it_was_read_is_not_noted(bench: Subp
     assert bench.events.names == ["soul_state.outrun", "person.outrun"]
 
 
-# -- closes_the_visit --------------------------------------------------------------------------------------------------
-
-
 async def test_as_many_visits_as_wait_are_closed_one_call_each_oldest_first(bench: SubprocessBench) -> None:
     """A deleted message may empty every visit that went on with something from one to the next."""
     for number in range(25):
@@ -371,9 +362,6 @@ async def test_a_visit_that_no_model_can_look_through_stops_no_other_and_is_clos
             assert states == ["closing", "closed", "closed"]
     texts = [row["text"] for row in await bench.rows("SELECT text FROM records WHERE kind = 'episode' ORDER BY seq")]
     assert (texts, tries) == (["", "They spoke.", "They spoke."], 10)
-
-
-# -- keeps_its_own_state -----------------------------------------------------------------------------------------------
 
 
 async def test_the_souls_state_is_stored_for_one_audience_alone(bench: SubprocessBench) -> None:
@@ -411,15 +399,14 @@ async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench) ->
         assert (await bench.state() is not None) == moved
 
 
-async def test_an_unknown_emotional_state_is_never_stored(bench: SubprocessBench) -> None:
+async def test_an_unknown_emotional_state_is_never_stored_and_one_derived_from_an_outdated_one_dropped(
+    bench: SubprocessBench,
+) -> None:
     await bench.say("U1", "be furious", "no", {"soul_state_check": True})
     bench.script(feeling("furious"), feeling("FURIOUS"))
     with pytest.raises(MalformedReply):
         await keeps_its_own_state(bench.context())
     assert await bench.state() is None
-
-
-async def test_a_state_derived_from_an_outdated_one_is_dropped(bench: SubprocessBench) -> None:
     await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
 
     async def faster(_: Prompt) -> Reply:
@@ -444,9 +431,6 @@ def test_feel_reads_states_whatever_their_case_and_keeps_lines_short() -> None:
     assert step.json_schema is not None
     assert "calm" in json.dumps(step.json_schema)
     assert step.remember(felt) == ()
-
-
-# -- all of them -------------------------------------------------------------------------------------------------------
 
 
 async def test_turns_beyond_the_budget_are_folded_into_the_summary(bench: SubprocessBench) -> None:

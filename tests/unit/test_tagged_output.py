@@ -32,9 +32,6 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
     assert list(output.elements) == [
         "stimulus_verb", "internal_monologue", "external_dialogue", "user_model_check", "dossier_update"
     ]  # fmt: skip
-
-
-def test_attributes_are_read_in_any_notation() -> None:
     for opening in (
         "<external_dialogue verb='said'>",
         "<external_dialogue verb=said>",
@@ -71,19 +68,6 @@ def test_a_reply_keeps_its_own_angle_brackets() -> None:
             assert output.faults == (), reply
 
 
-def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
-    for quoted in (
-        "<external_dialogue>SECRET</external_dialogue>",
-        "<external_dialogue>SECRET",
-        "</external_dialogue>",
-    ):
-        released, output = parse(
-            f"<internal_monologue>a {quoted} b</internal_monologue><external_dialogue>true</external_dialogue>"
-        )
-        assert released == output.reply == "true"
-        assert "SECRET" in quoted or output.faults == ()
-
-
 def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it_is_dropped() -> None:
     released, output = parse(
         "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
@@ -99,6 +83,16 @@ def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it
     assert released == output.reply == "Hi there"
     assert output.faults == ("nested internal_monologue",)
     assert "internal_monologue" not in output.elements
+    for quoted in (
+        "<external_dialogue>SECRET</external_dialogue>",
+        "<external_dialogue>SECRET",
+        "</external_dialogue>",
+    ):
+        released, output = parse(
+            f"<internal_monologue>a {quoted} b</internal_monologue><external_dialogue>true</external_dialogue>"
+        )
+        assert released == output.reply == "true"
+        assert "SECRET" in quoted or output.faults == ()
 
 
 def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply() -> None:
@@ -176,9 +170,6 @@ def test_a_truncated_reply_or_one_before_a_stray_closing_tag_is_no_reply() -> No
     _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
     assert output.reply == "x"
     assert output.faults == ("stray external_dialogue",)
-
-
-def test_other_elements_survive_an_untrusted_reply() -> None:
     _, output = parse(
         "<internal_monologue>a</internal_monologue> stray <external_dialogue>S</external_dialogue>"
         "<model_change_note/><user_model_check>true</user_model_check>"

@@ -201,9 +201,6 @@ def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not() -> No
         assert log.lines == ([line] if line else []), event
 
 
-# -- never raises ------------------------------------------------------------------------------------------------------
-
-
 class Broken:
     def __str__(self) -> str:
         raise RuntimeError("no")
@@ -225,9 +222,6 @@ def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing() -
     assert stream.buffer.read().endswith(b"event=x.y a=\\xf6\\u2026\n")
 
 
-# -- the journal -------------------------------------------------------------------------------------------------------
-
-
 def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Path) -> None:
     with (tmp_path / "journal").open("w+", encoding="utf-8") as stream:
         status = os.fstat(stream.fileno())
@@ -241,9 +235,6 @@ def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Pa
             "<3>event=x.failed",
             "2025-06-15T15:06:40.000Z info event=x.y a=2",
         ]
-
-
-# -- the standard library's logging ------------------------------------------------------------------------------------
 
 
 def test_library_records_are_shown_but_never_their_debug_frames(installed: Install) -> None:
@@ -296,16 +287,6 @@ async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(in
     ]
 
 
-def test_installing_can_be_undone() -> None:
-    root, hook = logging.getLogger(), sys.excepthook
-    before = (root.level, root.handlers[:])
-    undo = CapturedLog().tell.install()
-    assert (root.level, root.handlers) != before
-    undo()
-    assert (root.level, root.handlers) == before
-    assert sys.excepthook is hook
-
-
 def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
     installed: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -329,9 +310,6 @@ def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
     doomed = Doomed()
     del doomed
     assert log.lines[0].startswith('error event=finalizer.crashed error="OSError: broken at ')
-
-
-# -- secrets -----------------------------------------------------------------------------------------------------------
 
 
 def _disguises(secret: str) -> tuple[str, ...]:
@@ -411,9 +389,6 @@ def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_ev
         assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y"), blanks
         text = ("Bearer" + " " * 8_000) * 2
         assert redact(text) == text, blanks
-
-
-# -- hostile text ------------------------------------------------------------------------------------------------------
 
 
 @given(event=st.text(), value=st.text(), level=st.sampled_from(LEVELS), key=st.text(min_size=1))

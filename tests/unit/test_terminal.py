@@ -160,17 +160,16 @@ async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
     assert terminal.screen.getvalue() == "Hello there, you\n"
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
-    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # the draft is no longer known
-
-
-async def test_a_reply_that_differs_from_its_draft_is_printed_whole(terminal: Terminal) -> None:
-    for body, printed in (("Hello", "Hello \n"), ("Sorry.", "Hello \nHello \nSorry.\n")):
+    printed = "Hello there, you\nHello there, you\n"
+    assert terminal.screen.getvalue() == printed, "the draft is no longer known"
+    for body, shown in (("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")):
         log = FakeDrafts()
         speech = terminal.channel.speak(perception(), log.log)
         await speech.say("Hello ")
         await speech.settle()
         await terminal.channel.deliver(post(body, draft=log.steps[1]))
-        assert terminal.screen.getvalue() == printed
+        printed += shown
+        assert terminal.screen.getvalue() == printed, "a reply that differs from its draft is printed whole"
 
 
 async def test_messages_of_another_terminal_are_not_delivered_here(terminal: Terminal) -> None:

@@ -21,7 +21,6 @@ from daemon.mind.thought import (
     read_thought,
     read_thought_cut,
 )
-from daemon.mind.thought.cognitive_output import SelfModelUpdates
 
 SAMPLES = Path(__file__).parent
 SECRET = "zqprivate"
@@ -52,30 +51,13 @@ def test_both_samples_of_the_seed_are_read_unchanged() -> None:
 
 
 def test_what_stands_for_none_on_the_wire_is_none() -> None:
-    empty = {"check": {"kind": "none", "who": "", "words": [], "id": "", "name": ""}}
-    answer = {
-        "calls_for": "nothing",
-        "inner_speech": "So.",
-        "external_speech": "",
-        "epistemic_mode": "assert",
-        "confidence": 0,
-        "emotion_signal": "",
-        "memory_ops": [],
-        "goal_updates": [],
-        "value_updates": [],
-        "predictions": [{"what": "rain", "confidence": 0.5, "timeframe": "", **empty}],
-        "attention": {"focus_on": [], "deprioritize": []},
-        "self_model_updates": dict.fromkeys(SelfModelUpdates.model_fields, ""),
-        "world_model_updates": [{"entity": "alice", "attribute": "mood", "value": "warm"}],
-        "tool_calls": [{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
-        "growth_reflection": {
-            "worth_learning": False,
-            "what_to_learn": "",
-            "training_pair_suggestion": {"context": "", "desired_response": ""},
-        },
-        "identity_update": {"action": "none", "text": "", "why": ""},
-        "cycle_rate": {"seconds": 0, "why": ""},
-    }
+    prediction = {"what": "rain", "confidence": 0.5, "timeframe": ""}
+    empty = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
+    answer = bare_thought(
+        predictions=[{**prediction, "check": empty}],
+        world_model_updates=[{"entity": "alice", "attribute": "mood", "value": "warm"}],
+        tool_calls=[{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
+    )
     read = read_thought(json.dumps(answer))
     assert read.refused == ()
     assert read.output.external_speech is None
@@ -137,6 +119,12 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
     read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
     assert read.output.emotional_state.felt_quality == "calm"
     assert read.refused == (Refused("emotional_state", "out_of_range"), Refused("emotional_state", "unknown"))
+    for levels in (31, 32, 254, 255, 300, 900):
+        nested = "[" * levels + "]" * levels
+        read = read_thought(thought(tool_calls=[{"tool": "t", "arguments": f'{{"a": {nested}}}'}]))
+        assert len(read.output.tool_calls) == (levels < 32)
+        stored = read.output.model_dump_json(exclude_defaults=True)
+        assert CognitiveOutput.model_validate_json(stored) == read.output, levels
 
 
 def test_a_word_for_nothing_is_nothing() -> None:
@@ -186,15 +174,6 @@ def test_nul_is_no_part_of_any_words() -> None:
     ]
 
 
-def test_arguments_that_could_not_be_read_back_are_refused() -> None:
-    for levels in (31, 32, 254, 255, 300, 900):
-        nested = "[" * levels + "]" * levels
-        read = read_thought(thought(tool_calls=[{"tool": "t", "arguments": f'{{"a": {nested}}}'}]))
-        assert len(read.output.tool_calls) == (levels < 32)
-        stored = read.output.model_dump_json(exclude_defaults=True)
-        assert CognitiveOutput.model_validate_json(stored) == read.output, levels
-
-
 def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
     for answer in (
         "",
@@ -215,14 +194,6 @@ def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
             read_thought_cut(answer)
 
 
-def test_of_a_key_that_stands_twice_the_first_counts() -> None:
-    answer = f'{{"inner_speech": "a", "external_speech": "said", "external_speech": "{SECRET}"}}'
-    read = read_thought(answer)
-    assert read.output.external_speech == "said"
-    assert read.refused == (Refused("external_speech", "duplicate"),)
-    assert shown(list(answer)) == "said"
-
-
 def test_only_the_first_speech_at_the_top_is_let_out() -> None:
     for answer in (
         f'Sure! {{"external_speech": "{SECRET}"}}',
@@ -238,6 +209,17 @@ def test_only_the_first_speech_at_the_top_is_let_out() -> None:
     ):
         assert SECRET not in shown(list(answer))
         assert SECRET not in shown([answer])
+    answer = f'{{"inner_speech": "a", "external_speech": "said", "external_speech": "{SECRET}"}}'
+    read = read_thought(answer)
+    assert read.output.external_speech == "said"
+    assert read.refused == (Refused("external_speech", "duplicate"),)
+    assert shown(list(answer)) == "said"
+    answer = '{"external_speech": "a\\ud83d\\ude00b"}'
+    stream, seen = SpeechInThought(), list[str]()
+    for mark in answer:
+        seen.append(stream.feed(mark))
+    assert "".join(seen) == "a😀b"
+    assert all(piece in ("", "a", "😀", "b") for piece in seen)
 
 
 words = st.text(max_size=40)
@@ -335,15 +317,6 @@ def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
     read = read_thought(thought(world_model_updates=[{**said, "value": " \n "}, {**said, "value": " warm "}]))
     assert read.output.world_model_updates == {"Ada": {"mood": "warm"}}
     assert read.refused == (Refused("world_model_updates", "empty"),)
-
-
-def test_a_speech_cut_inside_an_escape_shows_no_half_of_it() -> None:
-    answer = '{"external_speech": "a\\ud83d\\ude00b"}'
-    stream, seen = SpeechInThought(), list[str]()
-    for mark in answer:
-        seen.append(stream.feed(mark))
-    assert "".join(seen) == "a😀b"
-    assert all(piece in ("", "a", "😀", "b") for piece in seen)
 
 
 def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:

@@ -36,9 +36,6 @@ def test_a_tool_and_its_arguments_are_read_as_values_or_as_text_and_remembered_b
     step = use_tool("it", BOTH)
     use = step.read('{"tool": "shelf/write_down", "arguments": {"text": "SECRET"}}')
     assert [one.content for one in step.remember(use)] == ["use shelf/write_down"]
-
-
-def test_anything_else_is_malformed() -> None:
     for answer in (
         '{"tool": "shelf/burn"}',
         '{"tool": "Shelf/look_up"}',

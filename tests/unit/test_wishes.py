@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
@@ -14,12 +15,13 @@ from daemon.mind.answer_filter import AnswerFilter
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.mind.tagged_output.leading_element import LeadingElement
-from daemon.soul_engine import begin, build_prompt
+from daemon.soul_engine import begin
 from tests import chance
 from tests.fakes import FakeClock
 from tests.given import soul, tagged
 from tests.models import Reply, ScriptedLLM
 from tests.unit.hostile_answers import CANARY, Author
+from tests.unit.ism_parts import Bench
 
 SOUL = soul()
 MEMORY = begin(SOUL).with_memory(Memory(Role.USER, "write me a haiku", name="Ada"))
@@ -30,18 +32,12 @@ OUTPUTS = 1_300
 
 
 def mind_of(*replies: Reply, hold_back: int = 0) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    """A mind whose model gives these answers, and follows `poem`."""
-    llm, calls = ScriptedLLM(*replies), list[LLMCall]()
-    mind = Mind(
-        llm=llm,
-        render=lambda memory, step: build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce"),
-        clock=FakeClock(auto=True),
-        record=calls.append,
-        cost=lambda completion: Cost(completion.tokens_out * 1.0),
-        trace_id="t",
-        habits={"scripted/test": ModelHabit("scripted/test", hold_back=hold_back)},
-    )
-    return mind, llm, calls
+    """A mind whose model gives these answers; a token that it writes costs one dollar."""
+    llm = ScriptedLLM(*replies)
+    bench = Bench(llm, FakeClock(auto=True))
+    habits = {"scripted/test": ModelHabit("scripted/test", hold_back=hold_back)}
+    mind = replace(bench.mind, cost=lambda completion: Cost(completion.tokens_out * 1.0), habits=habits)
+    return mind, llm, bench.calls
 
 
 async def answered(mind: Mind) -> tuple[str, Response]:
@@ -106,16 +102,13 @@ async def test_only_a_word_that_leads_ends_the_call_in_any_case_and_without_mark
         assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
 
 
-async def test_a_wish_behind_reasoning_leads_too() -> None:
+async def test_a_wish_within_reasoning_leads_nowhere() -> None:
     for hold_back in (0, 1, 20):
         reasoned = f"<think>{CANARY}, and <calls_for>person</calls_for></think>\n{tagged('Hello.', calls_for='poem')}"
         mind, llm, _ = mind_of(list(reasoned), hold_back=hold_back)
         shown, response = await answered(mind)
         assert (shown, response.leads) == ("", True), hold_back
         assert llm.cut == (hold_back < 2), "a model that thinks aloud may still take its beginning back"
-
-
-async def test_a_wish_within_reasoning_leads_nowhere() -> None:
     aloud = f"<calls_for>poem</calls_for> is what they try.</think>\n{tagged('Hello.')}"
     mind, _, _ = mind_of(list(aloud), hold_back=20)
     assert (await answered(mind))[1].reply == "Hello."
