@@ -23,9 +23,6 @@ def test_small_talk_in_any_language_asks_for_nothing_and_a_question_is_no_small_
         *("Wie heißt du?", "How old is everything?", "comment tu t'appelles ?", "wie lange?", "你怎么知道？"),  # noqa: RUF001
     ):
         assert not question(text).small_talk
-
-
-def test_own_words_are_asked_for_in_several_languages() -> None:
     for text in (
         *("What did you advise me?", "Was hast du mir geraten?", "tu m'as conseillé quoi ?", "¿qué me recomendaste?"),
         *("wat heb je mij aangeraden?", "что ты мне советовал?", "你建议我做什么?"),

@@ -57,7 +57,13 @@ async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(pat
             await admin.post("x")
 
 
-async def test_a_ts_of_several_messages_is_refused(path: Path) -> None:
+async def test_rows_are_listed_by_the_time_of_their_end_and_a_ts_of_several_messages_is_refused(path: Path) -> None:
+    with opened(path) as connection:
+        for table in ("inbox", "outbox"):
+            connection.execute(f"UPDATE {table} SET settled_ms = ? WHERE state = 'dead'", (NOW + 5000,))
+    async with admin_of(path) as admin:
+        for since, number in ((NOW + 5000, 1), (NOW + 5001, 0)):
+            assert len(await admin.messages("dead", 9, since)) == len(await admin.posts("dead", 9, since)) == number
     with opened(path) as connection:
         connection.execute(
             "INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, author, place, audience, body, source,"
@@ -157,9 +163,6 @@ async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -
         assert (await admin.drop_post(post_in("sending"))).state == "sending"
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("claimed")) == "new"
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("sending")) == "dropped"
-
-
-async def test_a_parked_post_is_looked_up_before_it_is_sent_again(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET faults = 3, doubted_ms = 1, draft_tries = 9 WHERE state = 'dead'")
     async with admin_of(path) as admin:
@@ -169,15 +172,6 @@ async def test_a_parked_post_is_looked_up_before_it_is_sent_again(path: Path) ->
             "SELECT state, faults, doubted_ms, draft_tries FROM outbox WHERE id = ?", (post_in("dead"),)
         ).fetchone()
     assert tuple(row) == ("sending", 0, None, 0)
-
-
-async def test_rows_are_listed_by_the_time_since_when_they_are_settled(path: Path) -> None:
-    with opened(path) as connection:
-        for table in ("inbox", "outbox"):
-            connection.execute(f"UPDATE {table} SET settled_ms = ? WHERE state = 'dead'", (NOW + 5000,))
-    async with admin_of(path) as admin:
-        for since, number in ((NOW + 5000, 1), (NOW + 5001, 0)):
-            assert len(await admin.messages("dead", 9, since)) == len(await admin.posts("dead", 9, since)) == number
 
 
 async def test_dead_jobs_are_retried_or_dropped_by_number(path: Path) -> None:

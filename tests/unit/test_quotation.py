@@ -15,7 +15,7 @@ def judged(line: str, quote: str, *messages: str, said_as: SaidAs = SAID) -> Evi
     return proof(line, quote, said_as, messages or (quote,), ("Ann",))
 
 
-def test_plain_words_of_the_person_prove_a_line_and_the_newest_message_counts() -> None:
+def test_plain_words_of_the_person_prove_a_line_and_nothing_else_does() -> None:
     for line, quote, message in (
         ("Works on billing since 2024", "I work on billing since 2024", "Hi! I work on billing since 2024. And you?"),
         ("Ann is vegan", "I'm vegan", "I'm vegan"),
@@ -34,9 +34,6 @@ def test_plain_words_of_the_person_prove_a_line_and_the_newest_message_counts() 
         assert isinstance(judged(line, quote, message), Evidence)
     found = judged("Works on billing", "I work on billing", "I work on billing", "hm", "yes, I work on billing")
     assert found == Evidence(2, "I work on billing")
-
-
-def test_what_does_not_prove_a_line_is_refused_with_the_reason() -> None:
     for why, line, quote, message in (
         (Unproved.NOT_SAID, "Likes jazz", "I like jazz", "I like old songs"),
         (Unproved.NOT_SAID, "Likes jazz", "I like jazz", 'Ben said: "I like jazz"'),

@@ -22,7 +22,13 @@ def test_words_find_the_turn_after_theirs_but_a_speakers_name_is_not_looked_for(
     assert words.terms == 1
 
 
-def test_what_stands_out_among_vectors_needs_no_word_in_common_and_weight_turns_no_better_one() -> None:
+def test_a_rare_word_surfaces_its_row_a_common_one_nothing_and_a_vector_needs_no_word() -> None:
+    words = rank_words(found(kiln={1: 1.0}, blue={1: 1.0, **dict.fromkeys(range(2, 300), 0.5)}), {})
+    candidates = [Candidate(number) for number in range(1, 300)]
+    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == {1}
+    words = rank_words(found(kiln=dict.fromkeys(range(1, 900), 1.0)), {})
+    candidates = [Candidate(number) for number in range(1, 200)]
+    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == set()
     words = rank_words(found(kiln=dict.fromkeys(range(2, 90), 1.0)), {})
     candidates = [Candidate(number) for number in range(1, 90)]
     scores = rank(candidates, words, Nearness({1: 5.5, 2: 1.0}))
@@ -30,12 +36,3 @@ def test_what_stands_out_among_vectors_needs_no_word_in_common_and_weight_turns_
     words = rank_words(found(kiln={1: 1.0, 2: 1.0}), {})
     scores = rank([Candidate(1, share=1.1), Candidate(2, share=0.9)], words, Nearness())
     assert scores[1] > scores[2] > 0.8 * scores[1]
-
-
-def test_a_rare_word_surfaces_its_row_and_a_common_one_nothing() -> None:
-    words = rank_words(found(kiln={1: 1.0}, blue={1: 1.0, **dict.fromkeys(range(2, 300), 0.5)}), {})
-    candidates = [Candidate(number) for number in range(1, 300)]
-    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == {1}
-    words = rank_words(found(kiln=dict.fromkeys(range(1, 900), 1.0)), {})
-    candidates = [Candidate(number) for number in range(1, 200)]
-    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == set()

@@ -47,7 +47,7 @@ class Empty(Books):
         return {}
 
 
-def test_the_loop_is_not_entered_where_it_could_do_nothing() -> None:
+async def test_the_loop_is_not_entered_where_it_could_do_nothing_and_names_its_tools_up_to_a_limit() -> None:
     for reads_only, library, toolbox, enters in (
         (True, Books(), None, True),
         (True, None, Shelf(offered=(READER,)), True),
@@ -59,9 +59,6 @@ def test_the_loop_is_not_entered_where_it_could_do_nothing() -> None:
         one = scene().having(limits=limits, library=library, toolbox=toolbox)
         refused = why_refused("engaged", "problem_solving", situation_of(one.context))
         assert (refused == "") == enters, (reads_only, library, toolbox, enters)
-
-
-async def test_many_tools_are_named_up_to_a_limit_and_counted() -> None:
     many = tuple(replace(READER, name=f"shelf/tool_{number}") for number in range(40))
     one = scene().having(toolbox=Shelf(offered=(*many, replace(READER, name="wiki/look"))), library=Books())
     sources = await sources_of(one.context)

@@ -85,8 +85,8 @@ async def test_a_daemon_remembers_by_the_time_to_which_the_workspace_was_moved(
     assert look(tmp_path / "memory.db", "SELECT max(said_ms) > ? FROM turns", after) == [(1,)]
 
 
-async def test_beside_the_real_slack_it_is_refused_and_without_the_setting_the_machine_s(
-    workspace: WorkspaceServer,
+async def test_beside_the_real_slack_or_where_none_tells_the_time_it_is_refused(
+    workspace: WorkspaceServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for address in ("https://slack.com/api/", "https://slack.example.org/api/"):
         with pytest.raises(ConfigError, match="is not on this machine") as refused:
@@ -95,11 +95,6 @@ async def test_beside_the_real_slack_it_is_refused_and_without_the_setting_the_m
         assert "SOUL_REHEARSAL_CLOCK" in refused.value.hint, address
     async with clock_of(settings_for(workspace, rehearsal_clock=False)) as clock:
         assert isinstance(clock, SystemClock)
-
-
-async def test_only_the_app_reads_the_time_and_an_address_that_tells_none_is_an_error(
-    workspace: WorkspaceServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
     async with aiohttp.ClientSession() as session, session.get(f"{workspace.url}/clock") as response:
         assert response.status == 403
     monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)

@@ -8,20 +8,14 @@ from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
-from daemon.soul import Soul, Verbs
 from daemon.soul_engine import begin
 from tests.fakes import FakeClock
 from tests.given import shown as shown_in
+from tests.given import soul
 from tests.models import Reply, ScriptedLLM
 from tests.unit.ism_parts import Bench
 
-SOUL = Soul(
-    name="minoan",
-    display_name="Kothar",
-    personality="You are Kothar.",
-    emotional_states=("wry", "calm"),
-    verbs=Verbs(speech=("said", "sang"), thought=("weighed", "brooded")),
-)
+SOUL = soul()
 ANSWER = (
     "<stimulus_verb>asked</stimulus_verb>\n<internal_monologue verb='mused'>She is tired.</internal_monologue>\n"
     '<external_dialogue verb="offered">Rest first.</external_dialogue>\n'

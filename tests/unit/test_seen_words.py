@@ -147,6 +147,13 @@ def test_what_stands_in_a_region_has_the_ids_by_which_it_goes() -> None:
         memory = fill(begin(WHO))
         assert memory.region(region)
         assert seen_in(memory) == ids, region
+    memory = begin(WHO).with_memory(Memory(Role.USER, "hello")).with_memory(Memory(Role.ASSISTANT, "hello"))
+    assert seen_in(memory) == set()
+    heard = Turn(Speaks.PERSON, "other", "other", "1.0", "hello", {NOTE_PARAM: "NT_1"})
+    assert seen_in([as_memory(heard)]) == {"NT_1"}
+    note = replace(perception(modality=Modality.NOTE), params={NOTE_PARAM: "NT_2", FROM_PARAM: "other"})
+    assert seen_in(integrate(memory, note)) == {"NT_2"}
+    assert DEFAULT_REGION in OF_THE_TALK
 
 
 def test_words_without_an_id_are_known_to_be_followed_by_nothing() -> None:
@@ -160,13 +167,3 @@ def test_words_without_an_id_are_known_to_be_followed_by_nothing() -> None:
         with_memories(begin(WHO), (Passage("somewhere", "bees hum"),), "bees", 900),
     ):
         assert any(one.startswith(UNFOLLOWED) for one in seen_in(memory))
-
-
-def test_the_talk_itself_needs_no_ids_but_those_of_notes() -> None:
-    memory = begin(WHO).with_memory(Memory(Role.USER, "hello")).with_memory(Memory(Role.ASSISTANT, "hello"))
-    assert seen_in(memory) == set()
-    heard = Turn(Speaks.PERSON, "other", "other", "1.0", "hello", {NOTE_PARAM: "NT_1"})
-    assert seen_in([as_memory(heard)]) == {"NT_1"}
-    note = replace(perception(modality=Modality.NOTE), params={NOTE_PARAM: "NT_2", FROM_PARAM: "other"})
-    assert seen_in(integrate(memory, note)) == {"NT_2"}
-    assert DEFAULT_REGION in OF_THE_TALK

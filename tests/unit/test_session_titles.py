@@ -4,7 +4,7 @@ from daemon.core.session_titles import LONGEST, title_of
 from tests.chance import dice
 
 
-def test_the_first_words_make_the_title() -> None:
+def test_the_first_words_make_the_title_of_one_short_line() -> None:
     for said, title in (
         ("Hello there, what is the limit of the export?", "Hello there, what is the limit of the export?"),
         ("Hi! Can you check the kiln? It cracked.", "Hi! Can you check the kiln?"),
@@ -22,9 +22,6 @@ def test_the_first_words_make_the_title() -> None:
     title = title_of("Please tell me at length how the kiln in the lower workshop came to crack last week")
     assert title == "Please tell me at length how the kiln in the lower workshop…"
     assert title_of("x" * 500) == "x" * (LONGEST - 1) + "…"
-
-
-def test_whatever_is_said_the_title_is_one_short_line() -> None:
     draw = dice("titles")
     pieces = ["<@U1>", "<", ">", "`", "```", "\n", "> ", "[", "]", "https://", "_", "*", "a" * 70, " ", ".", "\u202e"]
     for _ in range(300):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from daemon.mind.situation import Location, asks_for_all_code, situation_of
 
 
-def test_place_haste_and_stakes_are_known_where_somebody_says_so() -> None:
+def test_place_haste_stakes_and_code_in_full_are_known_where_somebody_says_so() -> None:
     for words, place in (
         ("I'm on my phone, how do I grep?", Location.MOBILE),
         ("I’m on mobile", Location.MOBILE),  # noqa: RUF001 - as phones write it
@@ -29,9 +29,6 @@ def test_place_haste_and_stakes_are_known_where_somebody_says_so() -> None:
     assert situation_of("It's urgent, production is down").stakes_level == "high"
     assert situation_of("It's not urgent").time_pressure == "low"
     assert situation_of("How do I grep?") == situation_of("")
-
-
-def test_code_in_full_is_asked_for_in_whole_phrases() -> None:
     for words, asked in (
         ("show me the rest", True),
         ("the rest, please", True),

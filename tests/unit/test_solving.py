@@ -230,6 +230,15 @@ async def test_an_approved_action_is_done_once(permits: Permits) -> None:
     assert first.passages == (Passage("shelf/write_down", "the shelf says so"),)
     assert again.passages == ()
     assert shelf.used == [("shelf/write_down", {"text": "a"})]
+    await permits.allow(permission(known_as="a3"))
+    for limits in (None, replace(LIMITS, reads_only=True)):
+        off = await carry_out(permits.stage(toolbox=shelf, limits=limits).context, "a3")
+        assert off.sentence == "`shelf/write_down`: allowed, but not done."
+    for one in (unasked(permits.clock, toolbox=shelf), permits.stage(toolbox=shelf)):
+        assert "not known any more" in (await carry_out(one.context, "a2")).sentence
+    gone = await carry_out(permits.stage().context, "a3")
+    assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
+    assert len(shelf.used) == 1
 
 
 async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits: Permits) -> None:
@@ -258,19 +267,6 @@ async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits
         found = await permits.approvals.status(f"tried {state}")
         assert found is not None
         assert found.state == state
-
-
-async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(permits: Permits) -> None:
-    await permits.allow(permission())
-    shelf = Shelf()
-    for limits in (None, replace(LIMITS, reads_only=True)):
-        off = await carry_out(permits.stage(toolbox=shelf, limits=limits).context, "a1")
-        assert off.sentence == "`shelf/write_down`: allowed, but not done."
-    for one in (unasked(permits.clock, toolbox=shelf), permits.stage(toolbox=shelf)):
-        assert "not known any more" in (await carry_out(one.context, "a2")).sentence
-    gone = await carry_out(permits.stage().context, "a1")
-    assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
-    assert shelf.used == []
 
 
 ROOM = Room("C9", Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))

@@ -171,7 +171,7 @@ def test_the_chat_alternates_and_begins_and_ends_with_the_user(turns: list[Memor
     assert all(message.text.strip() for message in prompt.messages)
 
 
-def test_the_souls_replies_are_assistant_messages_and_its_thoughts_are_marked() -> None:
+def test_the_souls_replies_thoughts_and_late_messages_are_marked() -> None:
     memory = integrate(begin(SOUL), perceive("hi")).with_memory(Memory(Role.ASSISTANT, "Hello.", name="Ea"))
     memory = (
         integrate(memory, perceive("help"))
@@ -183,8 +183,6 @@ def test_the_souls_replies_are_assistant_messages_and_its_thoughts_are_marked() 
     assert texts[3] == "Ea thought: Tired."
     assert texts[4].startswith("Note well.")
 
-
-def test_a_late_message_says_how_late_it_is() -> None:
     def late(minutes: float, ts: str = "1763700000.000100") -> str:
         moment = 1_763_700_000_000 + round(minutes * 60_000)
         memory = integrate(begin(SOUL), perceive("hi", late=True, received_ms=moment, ts=ts))
@@ -227,16 +225,7 @@ def surrounded(data: str) -> str:
     return "\n".join(texts(prompt)[2:])
 
 
-def test_the_newest_thought_and_a_stance_with_fifty_contacts_are_shown_whole() -> None:
-    shown = "\n".join(texts(rendered(with_thoughts(begin(SOUL), ("older " * 66, "newer " * 66)))))
-    assert "newer newer" in shown
-    assert "older older" not in shown
-    contacts = [f"- Person {number}: can decide about all matters of department {number}" for number in range(50)]
-    shown = "\n".join(texts(rendered(with_stance(begin(SOUL), "\n".join(contacts)))))
-    assert [one for one in contacts if one not in shown] == []
-
-
-def test_known_fence_breakers_do_not_break_out_and_a_broken_fence_is_seen() -> None:
+def test_known_fence_breakers_do_not_break_out_and_ordinary_text_is_unchanged() -> None:
     for data in BREAKERS:
         assert breaks(surrounded(data)) == 0
     assert breaks(f"<said-{NONCE}>\nhi</said-{NONCE}>\n</said-{NONCE}>") > 0
@@ -244,18 +233,6 @@ def test_known_fence_breakers_do_not_break_out_and_a_broken_fence_is_seen() -> N
     assert breaks(f"<context-{NONCE}>\n<context-{NONCE}>") > 0
     assert breaks(f"</context-{NONCE}>") > 0
     assert breaks(f"<said-{NONCE}>") > 0
-
-
-PARTS = st.sampled_from([*BREAKERS, NONCE, "<", "/", "said", "-", "note", ">", "\n", '"', "a"])
-
-
-@given(st.lists(PARTS, max_size=8).map("".join) | st.text(max_size=60))
-def test_no_text_breaks_out(data: str) -> None:
-    assert breaks(surrounded(data)) == 0
-    assert fence("said", data, NONCE, by=data).endswith(f"\n</said-{NONCE}>")
-
-
-def test_ordinary_text_is_unchanged_and_names_are_one_clean_line() -> None:
     for text in ("if a < b and c > d: <b>x</b>", "naïve 日本 👨‍👩‍👧\ttab\nline", "<sad> <notes-like> <sayd>"):
         assert defang(text, NONCE) == text
     for name, clean in (
@@ -268,6 +245,15 @@ def test_ordinary_text_is_unchanged_and_names_are_one_clean_line() -> None:
         ("名前", "名前"),
     ):
         assert clean_name(name) == clean
+
+
+PARTS = st.sampled_from([*BREAKERS, NONCE, "<", "/", "said", "-", "note", ">", "\n", '"', "a"])
+
+
+@given(st.lists(PARTS, max_size=8).map("".join) | st.text(max_size=60))
+def test_no_text_breaks_out(data: str) -> None:
+    assert breaks(surrounded(data)) == 0
+    assert fence("said", data, NONCE, by=data).endswith(f"\n</said-{NONCE}>")
 
 
 @given(st.text(max_size=200))
@@ -294,7 +280,7 @@ def turn(number: int, text: str = "word " * 30) -> Memory:
     return Memory(Role.USER if number % 2 == 0 else Role.ASSISTANT, f"{number} {text}", name="Ada")
 
 
-def test_recent_turns_stay_whole_and_begin_with_a_user() -> None:
+def test_the_prompt_keeps_its_newest_turns_and_regions_within_their_budgets() -> None:
     turns = [turn(number) for number in range(40)]
     older, recent = transcript_window(turns, 500)
     assert (*older, *recent) == tuple(turns)
@@ -305,19 +291,6 @@ def test_recent_turns_stay_whole_and_begin_with_a_user() -> None:
     assert transcript_window(turns, 0) == (tuple(turns), ())
     turns = [turn(0, "x" * 40_000), turn(1)]
     assert transcript_window(turns, 2000, 700)[1] == tuple(turns)
-
-
-def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyond() -> None:
-    memory = integrate(begin(SOUL), perceive("y" * 12_000))
-    assert "y" * 12_000 in rendered(memory).messages[-1].text
-    memory = integrate(begin(SOUL), perceive("z" * 40_000 + " the end"))
-    text = rendered(memory).messages[-1].text
-    assert "characters left out here" in text
-    assert "the end" in text
-    assert estimate_tokens(text) <= SOUL.budgets.message + 100
-
-
-def test_each_region_keeps_to_its_budget_and_the_thread_keeps_its_newest() -> None:
     soul = SOUL.model_copy(update={"budgets": Budgets(thread=60, memories=60)})
     memory = with_thread(begin(soul), [ThreadMessage(str(n), "U2", "Bob", f"line {n} " + "x" * 100) for n in range(9)])
     memory = with_notes(memory, MEMORIES, *(f"note {n} " + "x" * 100 for n in range(9)))
@@ -331,6 +304,22 @@ def test_each_region_keeps_to_its_budget_and_the_thread_keeps_its_newest() -> No
     text = everything(rendered(memory, soul))
     assert "characters left out here" in text
     assert "small" not in text
+
+
+def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyond() -> None:
+    memory = integrate(begin(SOUL), perceive("y" * 12_000))
+    assert "y" * 12_000 in rendered(memory).messages[-1].text
+    memory = integrate(begin(SOUL), perceive("z" * 40_000 + " the end"))
+    text = rendered(memory).messages[-1].text
+    assert "characters left out here" in text
+    assert "the end" in text
+    assert estimate_tokens(text) <= SOUL.budgets.message + 100
+    shown = "\n".join(texts(rendered(with_thoughts(begin(SOUL), ("older " * 66, "newer " * 66)))))
+    assert "newer newer" in shown
+    assert "older older" not in shown
+    contacts = [f"- Person {number}: can decide about all matters of department {number}" for number in range(50)]
+    shown = "\n".join(texts(rendered(with_stance(begin(SOUL), "\n".join(contacts)))))
+    assert [one for one in contacts if one not in shown] == []
 
 
 def long_conversation(soul: Soul, turns: int, text: str) -> int:

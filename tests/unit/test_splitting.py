@@ -64,9 +64,13 @@ def test_a_short_reply_is_one_unchanged_message_and_a_blank_one_none() -> None:
     assert [part.strip() for part in split("a" + "\n" * 5000 + "b", 1000)] == ["a", "b"]
     with pytest.raises(ValueError, match="too small"):
         split("x", 999)
+    head = "Some words and more. " * 1000
+    assert split(head[:PART] + "x" * 5)[0] == split(head[:PART] + "\n```\n" * 900)[0]
+    for length in (1, 100, 5800):
+        assert split(head)[0].startswith(head[:length])
 
 
-def test_paragraphs_are_preferred_to_lines_to_sentences_to_words_and_table_rows_stay_whole() -> None:
+def test_good_places_are_preferred_and_joined_characters_not_cut() -> None:
     words, sentences = "word " * 100, "One two three. " * 30
     assert split(f"{words}{sentences}\n{words}\n\n{words}{words}", 2000)[0].endswith(f"{words}\n\n")
     assert split(f"{words}{words}\n{words}{words}", 1100)[0].endswith("word \n")
@@ -76,6 +80,12 @@ def test_paragraphs_are_preferred_to_lines_to_sentences_to_words_and_table_rows_
     row = "| some cell with words. And more | another cell |\n"
     for part in split(row * 200, 1000):
         assert len(part) % len(row) == 0
+    for cluster in (*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"):
+        parts = split("a" + cluster * 2000, 1000)
+        assert "".join(parts) == "a" + cluster * 2000
+        assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
+    text = "a" + "\u0301" * 5000
+    assert "".join(check(text, 1000)) == text
 
 
 def test_a_code_fence_is_closed_and_opened_again() -> None:
@@ -111,22 +121,6 @@ CLUSTERS = [
     "\u1112\u1161\u11ab",
     "\u2764\ufe0f",
 ]
-
-
-def test_joined_characters_are_not_cut_but_an_endless_run_is() -> None:
-    for cluster in (*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"):
-        parts = split("a" + cluster * 2000, 1000)
-        assert "".join(parts) == "a" + cluster * 2000
-        assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
-    text = "a" + "\u0301" * 5000
-    assert "".join(check(text, 1000)) == text
-
-
-def test_the_first_message_depends_only_on_the_first_characters() -> None:
-    head = "Some words and more. " * 1000
-    assert split(head[:PART] + "x" * 5)[0] == split(head[:PART] + "\n```\n" * 900)[0]
-    for length in (1, 100, 5800):
-        assert split(head)[0].startswith(head[:length])
 
 
 def test_forty_thousand_characters_are_split_without_loss() -> None:

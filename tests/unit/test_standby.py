@@ -67,7 +67,7 @@ async def test_what_a_model_does_not_answer_the_next_one_does() -> None:
         assert not made.calls[-1].repair, first
 
 
-async def test_a_second_model_is_not_asked_once_a_word_was_shown_or_for_another_audience() -> None:
+async def test_a_second_model_answers_by_its_own_habits_and_only_before_a_word_was_shown() -> None:
     for failure in (ModelUnavailable("reset"), ModelRefused("no"), REFUSAL):
         models, made = both("hel", "lo ", failure)
         with pytest.raises(ModelError):
@@ -78,9 +78,6 @@ async def test_a_second_model_is_not_asked_once_a_word_was_shown_or_for_another_
         with pytest.raises(ModelRefused):
             await made.mind.run(MEMORY, ECHO)
         assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)], audience
-
-
-async def test_the_second_model_is_repaired_and_shown_by_its_own_habits_and_the_last_ones_reason_is_told() -> None:
     models, made = both(ModelUnavailable("down"), second=("bad", END))
     with pytest.raises(MalformedReply):
         await made.mind.run(MEMORY, ECHO)

@@ -43,7 +43,7 @@ async def a_context() -> ProcessContext:
 STAYING: Mapping[str, MentalProcess] = dict.fromkeys(TABLE, process_of(stay))
 
 
-async def test_what_falls_due_after_a_silence_or_in_a_waiting_problem_is_no_return_of_a_user() -> None:
+async def test_what_falls_due_is_no_return_of_a_user_and_a_removed_process_falls_back() -> None:
     context = await a_context()
     note = replace(due("engaged"), process=None)
     course = await run_processes(replace(context, perception=note), ProcessState(), STAYING)
@@ -53,9 +53,6 @@ async def test_what_falls_due_after_a_silence_or_in_a_waiting_problem_is_no_retu
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     course = await run_processes(await a_context(), waiting, STAYING)
     assert (course.state.process, course.state.process_memory) == ("problem_solving", {"problem": 1})
-
-
-async def test_a_conversation_in_a_removed_process_falls_back() -> None:
     for process in ("forgotten", "academic"):
         context = await a_context()
         soul = SOUL.model_copy(update={"processes": ("engaged",)})
@@ -80,16 +77,13 @@ async def test_a_note_or_time_event_for_a_refused_process_is_handled_by_the_curr
     assert (play.names, play.state) == ([], state)
 
 
-async def test_a_visit_whose_transition_is_refused_restores_the_process_memory() -> None:
+async def test_a_visit_restores_the_process_memory_and_one_by_words_begins_none() -> None:
     home = ProcessState("problem_solving", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "academic": to("curious", now=True), "problem_solving": stay}, state=home)
     course = await play.perceive(due("academic"))
     assert [one[0] for one in acts(course)] == ["visit", "refuse", "visit", "stay", "return"]
     assert play.names == ["academic", "engaged"]
     assert play.state == home
-
-
-async def test_a_visit_of_the_current_process_changes_nothing_and_one_by_words_begins_none() -> None:
     home = ProcessState("engaged", "curious", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": keep_count}, state=home)
     await play.perceive(due("engaged"))

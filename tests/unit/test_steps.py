@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import jsonschema
 import pytest
@@ -20,16 +21,10 @@ from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.mind.steps.think import think
-from daemon.soul import Soul, Verbs
 from daemon.soul_engine import SUMMARY, TURNS, build_prompt
+from tests.given import soul
 
-SOUL = Soul(
-    name="minoan",
-    display_name="Kothar",
-    personality="You are Kothar.",
-    emotional_states=("wry", "calm"),
-    verbs=Verbs(speech=("said", "sang"), thought=("weighed", "brooded")),
-)
+SOUL = soul()
 
 
 def shown(memory: WorkingMemory, step: Step[str]) -> str:
@@ -46,26 +41,17 @@ def malformed(read: Callable[[str], object], answer: str) -> MalformedReply:
 
 
 def test_every_step_carries_the_seeds_figures_and_roles() -> None:
-    steps = (
-        respond(SOUL),
-        think(SOUL),
-        external_dialog(SOUL, "Greet."),
-        internal_monologue("Kothar", "Think."),
-        mental_query("It rains"),
-        decision("Which?", ["a", "b"]),
-        brainstorm("Names"),
-        summarize("Kothar"),
-    )
-    assert [(step.name, step.creativity) for step in steps] == [
-        ("respond", None),
-        ("think", None),
-        ("external_dialog", None),
-        ("internal_monologue", 0.7),
-        ("mental_query", 0.2),
-        ("decision", 0.4),
-        ("brainstorm", 0.9),
-        ("summarize", 0.3),
-    ]
+    aloud = (respond(SOUL), think(SOUL), external_dialog(SOUL, "Greet."))
+    asked = (mental_query("It rains"), decision("Which?", ["a", "b"]), brainstorm("Names"), summarize("Kothar"))
+    steps: tuple[Step[Any], ...] = (*aloud, internal_monologue("Kothar", "Think."), *asked)
+    assert {step.name: step.creativity for step in steps} == {
+        **dict.fromkeys(("respond", "think", "external_dialog")),
+        "internal_monologue": 0.7,
+        "mental_query": 0.2,
+        "decision": 0.4,
+        "brainstorm": 0.9,
+        "summarize": 0.3,
+    }
     assert [step.name for step in steps if step.role is ModelRole.PERSONA] == ["respond", "think", "external_dialog"]
     assert [step.name for step in steps if step.visible] == ["respond", "think", "external_dialog"]
     assert [step.name for step in steps if step.standing] == ["respond", "think"]
@@ -109,6 +95,13 @@ def test_speech_is_freed_of_its_prefix_whole_and_in_pieces() -> None:
         assert not is_thought, flood
         assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
         assert spoken([answer])[0] == text, flood
+    step = external_dialog(SOUL, "Greet.", verb="sang")
+    assert step.remember("Hello.") == (Memory(Role.ASSISTANT, "Hello.", name="Kothar", metadata={"verb": "sang"}),)
+    assert external_dialog(SOUL, "Greet.").remember("Hello.")[0].metadata == {"verb": "said"}
+    assert "Greet." in str(step.command)
+    visible = step.visible
+    assert visible
+    assert visible().feed('Kothar said: "Hello, you') == "Hello, you"
 
 
 def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> None:
@@ -129,39 +122,29 @@ def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> No
     malformed(external_dialog(SOUL, "Greet.").read, " \n")
 
 
-def test_what_is_said_is_remembered_under_the_souls_name() -> None:
-    step = external_dialog(SOUL, "Greet.", verb="sang")
-    assert step.remember("Hello.") == (Memory(Role.ASSISTANT, "Hello.", name="Kothar", metadata={"verb": "sang"}),)
-    assert external_dialog(SOUL, "Greet.").remember("Hello.")[0].metadata == {"verb": "said"}
-    assert "Greet." in str(step.command)
-    visible = step.visible
-    assert visible
-    assert visible().feed('Kothar said: "Hello, you') == "Hello, you"
-
-
 def test_a_thought_is_remembered_as_a_thought_and_may_weigh_a_statement_on_its_first_line() -> None:
     step = internal_monologue("Kothar", "Think.", verb="mused")
     assert step.read('Kothar mused: "It is late."') == "It is late."
     malformed(step.read, " ")
     assert step.remember("It is late.")[0].metadata == {"kind": "thought", "verb": "mused"}
     assert internal_monologue("Kothar", "Think.").remember("So.")[0].metadata == {"kind": "thought", "verb": "thought"}
-    step = weighed_monologue("Kothar", "Think.", "They have left.")
-    assert "They have left." in str(step.command)
-    assert step.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
-    assert step.read("**no**\n\nThe coat.") == WeighedThought("The coat.")
-    assert step.read("yes") == WeighedThought("", holds=True)
+    weighed = weighed_monologue("Kothar", "Think.", "They have left.")
+    assert "They have left." in str(weighed.command)
+    assert weighed.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
+    assert weighed.read("**no**\n\nThe coat.") == WeighedThought("The coat.")
+    assert weighed.read("yes") == WeighedThought("", holds=True)
     for forgetful in ("The coat.", "No idea what they want.", "Yes, they want the coat.", "They ask.\nyes"):
-        assert step.read(forgetful) == WeighedThought(forgetful), "doubt counts as no"
-    malformed(step.read, "no")
-    malformed(step.read, " ")
-    assert step.remember(WeighedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
-    assert step.remember(WeighedThought("", holds=True)) == ()
+        assert weighed.read(forgetful) == WeighedThought(forgetful), "doubt counts as no"
+    malformed(weighed.read, "no")
+    malformed(weighed.read, " ")
+    assert weighed.remember(WeighedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
+    assert weighed.remember(WeighedThought("", holds=True)) == ()
     plain = weighed_monologue("Kothar", "Think.", "")
     assert plain.command == internal_monologue("Kothar", "Think.").command
     assert plain.read("no\nThe coat.") == WeighedThought("no\nThe coat.")
 
 
-def test_a_query_answers_yes_or_no_and_a_decision_one_of_the_offered_options() -> None:
+def test_a_query_a_decision_and_a_brainstorm_take_only_what_was_asked_for() -> None:
     step = mental_query("It rains")
     assert step.read('{"holds": true}') is True
     assert step.read('```json\n{"holds": false}\n```') is False
@@ -184,29 +167,46 @@ def test_a_query_answers_yes_or_no_and_a_decision_one_of_the_offered_options() -
     for options in ([], ["a"], ["a", "A "], ["a", "b", "a"]):
         with pytest.raises(ValueError, match="two options"):
             decision("Which?", options)
-
-
-def test_a_brainstorm_gives_different_ideas_and_not_too_many() -> None:
-    step = brainstorm("Names", count=2)
-    assert step.read(json.dumps({"ideas": [" a ", "a", "", "b", "c"]})) == ("a", "b")
-    malformed(step.read, '{"ideas": [" "]}')
-    malformed(step.read, json.dumps({"ideas": ["x" * 501]}))
-    assert step.remember(("a", "b"))[0].content == "Names\n- a\n- b"
+    ideas = brainstorm("Names", count=2)
+    assert ideas.read(json.dumps({"ideas": [" a ", "a", "", "b", "c"]})) == ("a", "b")
+    malformed(ideas.read, '{"ideas": [" "]}')
+    malformed(ideas.read, json.dumps({"ideas": ["x" * 501]}))
+    assert ideas.remember(("a", "b"))[0].content == "Names\n- a\n- b"
     with pytest.raises(ValueError, match="at least one"):
         brainstorm("Names", count=0)
 
 
-def test_a_summary_is_bounded_plain_text_and_leaves_no_memory() -> None:
+def test_a_summary_is_bounded_plain_text_that_keeps_what_is_open_apart() -> None:
     step = summarize("Kothar", words=20)
     assert step.read("  They agreed.\n") == "They agreed."
-    long = step.read("word " * 100)
-    assert long.endswith(" […]")
-    assert len(long) <= 20 * 12 + 4
+    short = step.read("word " * 100)
+    assert short.endswith(" […]")
+    assert len(short) <= 20 * 12 + 4
     malformed(step.read, "\n")
     assert step.remember("They agreed.") == ()
     assert "at most 20 words" in shown(turns_to_summarize("Kothar", "", [Memory(Role.USER, "Hi.", name="Ada")]), step)
     with pytest.raises(ValueError, match="at least 20 words"):
         summarize("Kothar", words=3)
+    for answer, kept in (
+        (
+            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
+            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
+        ),
+        ("**Open:**\n* a\n\n• b\n\n## So far:\nThey met.", "Open:\n- a\n- b\nSo far:\nThey met."),
+        ("Open:\nSo far:\nThey met.", "They met."),
+        ("open:\n- a\nso far: They met.", "Open:\n- a\nSo far:\nThey met."),
+        ("They met. Open: nothing.", "They met. Open: nothing."),
+    ):
+        assert summarize("Kothar").read(answer) == kept
+    owed = [f"- Kothar owes Ada part {number}" for number in range(9)]
+    long = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
+    assert long.splitlines()[1:10] == owed, "of a long summary the prose is cut and every promise stays"
+    assert long.endswith(" […]")
+    assert len(long) < 40 * 12 + 40
+    malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
+    for endless in ("\n", "- \n", "So far\n", "Open:\n", "*"):
+        answer = "Open:\n" + endless * (READ_CAP // len(endless))
+        assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP, endless
 
 
 def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> None:
@@ -228,26 +228,3 @@ def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> No
     assert 3000 < estimate_tokens(text) <= 3600
     assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).region(TURNS)[0].content) <= 3600
     assert not turns_to_summarize("Kothar", "", []).region(TURNS)
-
-
-def test_a_summary_keeps_what_is_open_apart() -> None:
-    for answer, kept in (
-        (
-            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
-            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
-        ),
-        ("**Open:**\n* a\n\n• b\n\n## So far:\nThey met.", "Open:\n- a\n- b\nSo far:\nThey met."),
-        ("Open:\nSo far:\nThey met.", "They met."),
-        ("open:\n- a\nso far: They met.", "Open:\n- a\nSo far:\nThey met."),
-        ("They met. Open: nothing.", "They met. Open: nothing."),
-    ):
-        assert summarize("Kothar").read(answer) == kept
-    owed = [f"- Kothar owes Ada part {number}" for number in range(9)]
-    long = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
-    assert long.splitlines()[1:10] == owed, "of a long summary the prose is cut and every promise stays"
-    assert long.endswith(" […]")
-    assert len(long) < 40 * 12 + 40
-    malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
-    for endless in ("\n", "- \n", "So far\n", "Open:\n", "*"):
-        answer = "Open:\n" + endless * (READ_CAP // len(endless))
-        assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP, endless

@@ -11,7 +11,7 @@ class Estimate(BaseModel):
     true: bool
 
 
-def test_an_object_is_read_from_within_any_text() -> None:
+def test_one_object_within_any_text_is_read_and_any_other_answer_is_malformed() -> None:
     for reply in (
         '{"true": true}',
         '```json\n{"true": true}\n```',
@@ -21,9 +21,6 @@ def test_an_object_is_read_from_within_any_text() -> None:
         schema, read = structured(Estimate)
         assert schema["required"] == ["true"], reply
         assert read(reply).true is True
-
-
-def test_an_object_that_violates_the_schema_is_malformed_and_its_hint_says_what_to_do() -> None:
     for reply in ("", "yes", "{}", "}{", '{"true": "perhaps"}', '{"true": true', '{"true": 1} {"a": 2}'):
         _, read = structured(Estimate)
         with pytest.raises(MalformedReply) as caught:

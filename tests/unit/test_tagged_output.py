@@ -47,7 +47,7 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
         assert output.reply_verb == "said", opening
 
 
-def test_a_reply_keeps_its_own_angle_brackets() -> None:
+def test_a_reply_keeps_its_own_angle_brackets_and_space_within_bounds() -> None:
     for reply in (
         "if a < b and c<d: pass",
         "<div class='x'><p>text</p></div>",
@@ -66,6 +66,17 @@ def test_a_reply_keeps_its_own_angle_brackets() -> None:
             released, output = parse(text, pieces=pieces)
             assert released == output.reply == reply.strip()
             assert output.faults == (), reply
+    text = "<external_dialogue>\n\n  one \n\n two  \n <user_whispers>x</user_whispers>\n</external_dialogue>"
+    for pieces in (0, 1, 2):
+        assert parse(text, pieces=pieces)[0] == "one \n\n two"
+    output = TaggedOutput()
+    assert output.feed("<external_dialogue> Hello ") == "Hello"
+    assert output.feed("\n") == ""
+    assert output.feed("you") == " \nyou"
+    text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
+    expected = "a" + " " * 1024 + "b"
+    for pieces in (0, 1, 700):
+        assert parse(text, pieces=pieces)[0] == expected
 
 
 def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it_is_dropped() -> None:
@@ -178,20 +189,6 @@ def test_a_truncated_reply_or_one_before_a_stray_closing_tag_is_no_reply() -> No
     assert output.elements["user_model_check"].content == "true"
     assert output.elements["model_change_note"].content == ""
     assert "distrusted external_dialogue" in output.faults
-
-
-def test_surrounding_space_is_stripped_while_streaming_too_and_a_run_of_it_bounded() -> None:
-    text = "<external_dialogue>\n\n  one \n\n two  \n <user_whispers>x</user_whispers>\n</external_dialogue>"
-    for pieces in (0, 1, 2):
-        assert parse(text, pieces=pieces)[0] == "one \n\n two"
-    output = TaggedOutput()
-    assert output.feed("<external_dialogue> Hello ") == "Hello"
-    assert output.feed("\n") == ""
-    assert output.feed("you") == " \nyou"
-    text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
-    expected = "a" + " " * 1024 + "b"
-    for pieces in (0, 1, 700):
-        assert parse(text, pieces=pieces)[0] == expected
 
 
 HOSTILE = [

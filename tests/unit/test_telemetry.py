@@ -259,7 +259,7 @@ def test_library_records_are_shown_but_never_their_debug_frames(installed: Insta
         assert "logger=slack_bolt.AsyncApp" in log.text, level
 
 
-def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Install) -> None:
+async def test_a_library_s_text_ends_with_its_first_line_and_does_not_flood_the_log(installed: Install) -> None:
     log = installed("verbose")
     logging.getLogger("asyncio").error("Task exception was never retrieved\nfuture: <Task ValueError('Ana')>")
     logging.getLogger("other").error("%d apples", "many")
@@ -271,9 +271,6 @@ def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Instal
     assert log.lines[1] == 'error event=library logger=other said="%d apples"'
     assert re.fullmatch(r'error event=library logger=other said="" error="ValueError at test_\w+.py:\d+"', log.lines[2])
     assert len(log.lines) == 3
-
-
-async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(installed: Install) -> None:
     log = installed("standard")
     for number in range(5_000):
         logging.getLogger("mcp.client.session").warning("unknown message %s", number)

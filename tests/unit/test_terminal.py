@@ -172,18 +172,6 @@ async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
         assert terminal.screen.getvalue() == printed, "a reply that differs from its draft is printed whole"
 
 
-async def test_messages_of_another_terminal_are_not_delivered_here(terminal: Terminal) -> None:
-    assert (await terminal.channel.admit(perception())).name == "Ada"
-    with pytest.raises(NotDelivered):
-        await terminal.channel.admit(perception(conversation=BEN))
-    with pytest.raises(NotDelivered):
-        await terminal.channel.deliver(post("for Ben", conversation=BEN))
-    assert terminal.screen.getvalue() == ""
-    assert await terminal.channel.find(post("x")) is None
-    ts = await terminal.channel.deliver(post("x"))
-    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
-
-
 async def test_a_closed_output_ends_listening_without_an_error(terminal: Terminal) -> None:
     async with terminal.listening() as task:
         terminal.type("one\n")
@@ -195,7 +183,7 @@ async def test_a_closed_output_ends_listening_without_an_error(terminal: Termina
     assert not terminal.channel.healthy()
 
 
-async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: Terminal) -> None:
+async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers_in_this_terminal(terminal: Terminal) -> None:
     channel = terminal.channel
     assert channel.split("  a\nb ", perception().conversation) == ("a\nb",)
     assert channel.split(" \n", perception().conversation) == ()
@@ -204,6 +192,15 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
     assert channel.healthy()
     with pytest.raises(ChannelRefused):
         await channel.find_room("U0BEN")
+    assert (await terminal.channel.admit(perception())).name == "Ada"
+    with pytest.raises(NotDelivered):
+        await terminal.channel.admit(perception(conversation=BEN))
+    with pytest.raises(NotDelivered):
+        await terminal.channel.deliver(post("for Ben", conversation=BEN))
+    assert terminal.screen.getvalue() == ""
+    assert await terminal.channel.find(post("x")) is None
+    ts = await terminal.channel.deliver(post("x"))
+    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
 
 
 async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal) -> None:

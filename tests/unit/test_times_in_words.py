@@ -9,18 +9,7 @@ from daemon.mind.thought.cognitive_input import TemporalContext
 NOON = 1_750_000_000_000 - 1_750_000_000_000 % 86_400_000 + 12 * 3_600_000
 
 
-def test_a_moment_is_named_by_the_day_of_the_person() -> None:
-    for when, zone, said in (
-        (NOON - 60_000, "UTC", "today, 11:59 AM"),
-        (NOON - 86_400_000 + 194 * 60_000, "UTC", "yesterday, 3:14 PM"),
-        (NOON - 12 * 3_600_000, "UTC", "today, 12:00 AM"),
-        (NOON - 12 * 3_600_000, "America/New_York", "yesterday, 8:00 PM"),
-        (NOON - 3 * 86_400_000, "nowhere", "2025-06-12, 12:00 PM"),
-    ):
-        assert day_in_words(when, NOON, zone) == said
-
-
-def test_a_span_has_one_unit_or_two() -> None:
+def test_a_span_has_one_unit_or_two_and_a_moment_the_day_of_the_person() -> None:
     for seconds, said in (
         (-3, "0.0 seconds"),
         (4.2, "4.2 seconds"),
@@ -36,6 +25,14 @@ def test_a_span_has_one_unit_or_two() -> None:
         (86_400 + 3_600, "1 day and 1 hour"),
     ):
         assert span_in_words(seconds, units=2) == said
+    for when, zone, said in (
+        (NOON - 60_000, "UTC", "today, 11:59 AM"),
+        (NOON - 86_400_000 + 194 * 60_000, "UTC", "yesterday, 3:14 PM"),
+        (NOON - 12 * 3_600_000, "UTC", "today, 12:00 AM"),
+        (NOON - 12 * 3_600_000, "America/New_York", "yesterday, 8:00 PM"),
+        (NOON - 3 * 86_400_000, "nowhere", "2025-06-12, 12:00 PM"),
+    ):
+        assert day_in_words(when, NOON, zone) == said
 
 
 def test_a_prompt_says_what_is_known_of_time_in_forty_tokens_at_most() -> None:

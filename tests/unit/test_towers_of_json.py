@@ -20,7 +20,7 @@ _DEEP: Final = 100_000
 TOWERS: Final = ("[" * _DEEP, '{"a":' * _DEEP, "[" * _DEEP + "]" * _DEEP)
 
 
-def test_in_a_row_it_counts_as_nothing_and_in_arguments_of_a_tool_they_are_asked_for_again() -> None:
+def test_in_a_row_a_proposal_or_the_arguments_of_a_tool_it_counts_as_nothing() -> None:
     for tower in TOWERS:
         assert object_or_nothing(tower) == {}
         assert pairs_or_none(tower) == ()
@@ -37,9 +37,6 @@ def test_in_a_row_it_counts_as_nothing_and_in_arguments_of_a_tool_they_are_asked
     for tower in TOWERS:
         with pytest.raises(MalformedReply):
             use_tool("what clay is", (READER,)).read(json.dumps({"tool": READER.name, "arguments": tower}))
-
-
-def test_a_proposal_that_was_allowed_takes_nothing_else_along() -> None:
     for tower in TOWERS:
         settled = tuple(
             Settled(f"A{number}", "TH_1", "attention", allowed=True, value=value)

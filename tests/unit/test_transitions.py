@@ -47,7 +47,7 @@ def situation(visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = 
     return Situation(visit, BARE if bare else SOUL, autonomous=autonomous)
 
 
-def test_the_visit_decides_between_greeting_and_returning() -> None:
+def test_an_entry_needs_what_its_process_needs() -> None:
     for target, visit, may in (
         ("greeting", FIRST, True),
         ("greeting", BACK, False),
@@ -64,9 +64,6 @@ def test_the_visit_decides_between_greeting_and_returning() -> None:
     for visit, opening in ((FIRST, "greeting"), (BACK, "returning"), (TALKING, ""), (replace(BACK, number=1), "")):
         begun = opening_process("engaged", situation(visit=visit))
         assert (begun[0] if begun else "") == opening, visit
-
-
-def test_an_entry_needs_what_its_process_needs() -> None:
     for exchanges, may in ((0, True), (3, True), (4, False)):
         reason = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
         assert (reason == "") is may, exchanges
@@ -122,9 +119,6 @@ async def test_each_state_follows_its_own_wishes() -> None:
         assert {
             word for word in (*BY_WORD, "nothing", "", "Poem", "dormant", "exiting") if lead.leads(word)
         } == followed, process
-
-
-async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on_the_moment() -> None:
     context, _ = await context_of("hello")
     assert [wish.word for wish in offered(context)] == list(BY_WORD)
     for process in SPOKEN:
@@ -145,6 +139,14 @@ async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on
     assert "stop" in Lead(more).meanings
     assert not Lead(more).leads("stop")
     assert Lead(replace(more, state=ProcessState("ready"))).leads("stop")
+    hints = ("Ugarit", "\u0634\u0639\u0631", "\U0001f3fa", "c++ (.*", "x" * 300, "y" * 300, "z" * 300)
+    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=("They ask of kilns.",))
+    who = SOUL.model_copy(update={"modes": (mode,)})
+    meaning = meaning_of(BY_WORD["scholarship"], who)
+    assert "So also: They ask of kilns." in meaning
+    assert "Ugarit, \u0634\u0639\u0631, \U0001f3fa, c++ (.*." in meaning, "what doesn't fit is left out"
+    assert len(meaning) < 1_000
+    assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
 
 
 async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked() -> None:
@@ -177,17 +179,6 @@ async def test_only_a_message_calls_for_anything() -> None:
     assert not any(map(Lead(fallen_due).leads, BY_WORD))
     note = replace(context, perception=replace(context.perception, modality=Modality.NOTE))
     assert {word for word in BY_WORD if Lead(note).leads(word)} <= {"research"}, "a note may be looked into"
-
-
-async def test_a_soul_describes_its_mode_to_the_model_within_bounds() -> None:
-    hints = ("Ugarit", "\u0634\u0639\u0631", "\U0001f3fa", "c++ (.*", "x" * 300, "y" * 300, "z" * 300)
-    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=("They ask of kilns.",))
-    who = SOUL.model_copy(update={"modes": (mode,)})
-    meaning = meaning_of(BY_WORD["scholarship"], who)
-    assert "So also: They ask of kilns." in meaning
-    assert "Ugarit, \u0634\u0639\u0631, \U0001f3fa, c++ (.*." in meaning, "what doesn't fit is left out"
-    assert len(meaning) < 1_000
-    assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
 
 
 TRUE: Script = ['{"holds": true}', END]
@@ -235,9 +226,6 @@ async def test_no_question_is_asked_without_a_hint_or_where_it_leads_nowhere() -
     handed = replace(context, state=ProcessState("engaged", params={HANDED_OVER: context.perception.id}))
     assert await hinted(handed) is None
     assert thinking.llm.prompts == []
-
-
-async def test_only_a_mode_is_left_by_a_thought_and_no_question_is_asked() -> None:
     for process, may in (("academic", True), ("poetic", True), ("engaged", False), ("problem_solving", False)):
         context, thinking = await context_of("where is my coat?", process=process)
         assert turning_away(context) == (BY_WORD["other_matters"] if may else None), process

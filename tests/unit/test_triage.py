@@ -62,17 +62,6 @@ async def sort(*what: InboxMessage, gate: ListGate | None = None, events: list[s
     return await Triage(gate or ListGate(), FakeClock(), emit, stale_after=3600).sort(what)
 
 
-async def test_an_outsider_is_noted_whether_admitted_or_not() -> None:
-    class OutsiderGate(ListGate):
-        async def admit(self, perception: Perception) -> GateDecision:
-            return replace(await super().admit(perception), outsider=perception.author == "U2")
-
-    for out in ((), ("U2",)):
-        gate = OutsiderGate(out=out)
-        assert (await sort(message("1"), message("2", "U2"), message("3"), gate=gate)).outsider_spoke
-        assert not (await sort(message("1"), message("3"), gate=gate)).outsider_spoke
-
-
 def idle(name: str = "9", process: str = "dormant") -> InboxMessage:
     return message(name, modality=Modality.TIME, process=process)
 
@@ -85,7 +74,7 @@ def reasons(found: Triaged) -> dict[str, str]:
     return {row: one.reason for row, one in found.dismissed.items()}
 
 
-async def test_words_are_answered_together_and_before_what_falls_due() -> None:
+async def test_words_are_answered_together_before_what_falls_due_and_cancel_a_silence_timer() -> None:
     found = await sort(message("1"), message("2", "U2"))
     assert names(found.messages) == ["1", "2"]
     assert [one.perception.name for one in found.messages] == ["Name of U1", "Name of U2"]
@@ -95,9 +84,18 @@ async def test_words_are_answered_together_and_before_what_falls_due() -> None:
     assert (names(found.messages), reasons(found)) == (["1"], {})
     found = await sort(message("1", modality=Modality.TIME, process="academic"), message("2"))
     assert (names(found.messages), reasons(found)) == (["2"], {})
+    for process in IDLE:
+        gate = ListGate()
+        found = await sort(message(), idle(process=process), gate=gate)
+        assert (names(found.messages), reasons(found)) == (["1"], {"9": "no longer idle"}), process
+        assert len(gate.asked) == 1, process
+    decision = message("2", modality=Modality.DECISION)
+    assert names((await sort(decision, idle())).messages) == ["2"]
+    both = await sort(decision, message("1"))
+    assert (names(both.messages), reasons(both)) == (["1"], {}), "the decision waits for the next claim"
 
 
-async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_reply() -> None:
+async def test_an_outsider_is_noted_and_a_refused_user_gets_one_polite_reply() -> None:
     events = list[str]()
     found = await sort(message("1", "U2"), message("2"), message("3", "U2"), gate=ListGate(("U2",)), events=events)
     assert names(found.messages) == ["2"]
@@ -111,24 +109,21 @@ async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_r
         await sort(message(), gate=ListGate(down=True))
     assert await sort() == Triaged()
 
+    class OutsiderGate(ListGate):
+        async def admit(self, perception: Perception) -> GateDecision:
+            return replace(await super().admit(perception), outsider=perception.author == "U2")
 
-async def test_words_or_a_decision_cancel_a_silence_timer() -> None:
-    for process in IDLE:
-        gate = ListGate()
-        found = await sort(message(), idle(process=process), gate=gate)
-        assert (names(found.messages), reasons(found)) == (["1"], {"9": "no longer idle"}), process
-        assert len(gate.asked) == 1, process
-    decision = message("2", modality=Modality.DECISION)
-    assert names((await sort(decision, idle())).messages) == ["2"]
-    both = await sort(decision, message("1"))
-    assert (names(both.messages), reasons(both)) == (["1"], {}), "the decision waits for the next claim"
+    for out in ((), ("U2",)):
+        gate = OutsiderGate(out=out)
+        assert (await sort(message("1"), message("2", "U2"), message("3"), gate=gate)).outsider_spoke
+        assert not (await sort(message("1"), message("3"), gate=gate)).outsider_spoke
 
 
-async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked() -> None:
+async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_only_within_a_day() -> None:
     for source in (Source.LIVE, Source.BACKFILL):
         events, gate = list[str](), ListGate()
-        what = [message(name, ago=ago, source=source) for name, ago in (("1", 3601), ("2", 121), ("3", 119))]
-        found = await sort(*what, gate=gate, events=events)
+        heard = [message(name, ago=ago, source=source) for name, ago in (("1", 3601), ("2", 121), ("3", 119))]
+        found = await sort(*heard, gate=gate, events=events)
         assert reasons(found) == {"1": "too old to answer"}, source
         assert found.dismissed["1"].stale, source
         assert events == ["inbox.stale"], source
@@ -136,9 +131,6 @@ async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked() -> None:
         assert found.messages[0].perception.received_ms == NOW, source
         assert names(found.unanswered) == ["1"], source
         assert [one.late for one in gate.asked] == [False, True, False], source
-
-
-async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_only_within_a_day() -> None:
     for what in (
         message("1", "U2", ago=3601),
         message("1", ago=3601, modality=Modality.TIME),

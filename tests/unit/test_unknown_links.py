@@ -112,7 +112,15 @@ def test_a_link_to_an_unknown_host_is_text() -> None:
             assert inert(shown) == shown, (attack, frame)
 
 
-def test_the_query_of_an_unknown_address_is_cut_and_so_is_a_key() -> None:
+def test_known_hosts_code_and_plain_words_stay_and_the_query_of_an_unknown_address_and_a_key_go() -> None:
+    for text in HARMLESS:
+        assert inert(text, GUARD) == text
+    hosts = KnownHosts(["corp.example"])
+    hosts.learn("see https://Docs.example.org:8443/a?b and www.example.net, ask me@mail.example.com")
+    assert [hosts(one) for one in ("docs.example.org", "example.net", "mail.example.com", "a.corp.example")] == [
+        True
+    ] * 4
+    assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
     for attack in ATTACKS[:3]:
         shown = inert(attack, GUARD)
         assert SECRET not in shown, attack
@@ -123,17 +131,6 @@ def test_the_query_of_an_unknown_address_is_cut_and_so_is_a_key() -> None:
     assert key not in inert(text, GUARD)
     for seed in range(20):
         assert streamed(text, random.Random(seed)) == inert(text, GUARD)
-
-
-def test_known_hosts_code_and_plain_words_stay_as_they_are() -> None:
-    for text in HARMLESS:
-        assert inert(text, GUARD) == text
-    hosts = KnownHosts(["corp.example"])
-    hosts.learn("see https://Docs.example.org:8443/a?b and www.example.net, ask me@mail.example.com")
-    assert [hosts(one) for one in ("docs.example.org", "example.net", "mail.example.com", "a.corp.example")] == [
-        True
-    ] * 4
-    assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
 
 
 @given(st.lists(PIECES, max_size=12), st.randoms(use_true_random=False))

@@ -27,7 +27,7 @@ def visit(visit_state: VisitState, *models: UserModel, transcript: Transcript = 
     return visit_of(visit_state, models, transcript, NOW, SILENCE)
 
 
-def test_a_new_user_begins_the_first_visit_and_a_new_thread_none_of_a_known_one() -> None:
+def test_a_new_user_begins_the_first_visit_and_silence_ends_one() -> None:
     assert visit(VisitState()) == Visit(number=1, exchanges=0, silence=0.0, met=False, fresh=True)
     assert visit(VisitState()).begins
     found = visit(VisitState(), model(seen_ms=NOW - 60_000))
@@ -39,9 +39,6 @@ def test_a_new_user_begins_the_first_visit_and_a_new_thread_none_of_a_known_one(
     everywhere = model(seen_ms=NOW - HOUR, visits=2, kind=AudienceKind.WORKSPACE)
     found = visit(VisitState(), here, everywhere)
     assert (found.number, found.fresh) == (5, False)
-
-
-def test_silence_beyond_the_timeout_ends_the_visit() -> None:
     visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - HOUR)
     found = visit(visit_state, model(seen_ms=NOW - HOUR), transcript=TALKED)
     assert found == Visit(number=1, exchanges=3, silence=3600.0, met=True, fresh=False, away=3600.0)

@@ -40,9 +40,6 @@ def test_a_list_names_person_project_branch_state_and_a_topic_where_its_owner_sa
     named = replace(ADA, visibility=Visibility.TOPIC, topic="Renaming tenants")
     assert "on “Renaming tenants”" in listed([named], HOUSE_WORDS)
     assert "(Renaming tenants)" in shown(prompt((named,)))
-
-
-def test_what_comes_from_elsewhere_ends_no_code_and_no_line() -> None:
     odd = replace(ADA, branch="`x`\n- Eve: *api*", project="a*b", person_name="<!channel> [Ada](http://x)\u202e")
     lines = listed([odd], HOUSE_WORDS).splitlines()
     assert len(lines) == 4
@@ -52,16 +49,13 @@ def test_what_comes_from_elsewhere_ends_no_code_and_no_line() -> None:
     assert "](" not in lines[3]
 
 
-def test_a_person_is_found_by_name_session_or_mention_and_the_admins_sessions_by_no_name() -> None:
+def test_a_person_is_found_by_name_session_or_mention_and_a_long_list_is_cut() -> None:
     for name in ("ada", "Ada Lovelace", "ADA-API", "@ada", "<@UADA>"):
         assert "ada-api" in listed_of(name, [ADA, BEN], HOUSE_WORDS)
         assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
     admins = replace(ADA, person="", person_name="")
     for name in ("Eve", "<@>", "<@UEVE>"):
         assert "I know of no session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
-
-
-def test_a_long_list_is_cut_and_the_region_takes_at_most_its_budget() -> None:
     said = listed([replace(ADA, id=str(number)) for number in range(50)], HOUSE_WORDS)
     assert said.count("ada-api") == 40
     assert said.endswith("… and more: 10.")

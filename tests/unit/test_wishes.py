@@ -1,7 +1,6 @@
 """What the words call for: read from the first element alone, before a word is shown, at any cut of the stream."""
 
 import re
-import sys
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -100,9 +99,14 @@ async def test_only_a_word_that_leads_ends_the_call_in_any_case_and_without_mark
         assert (shown, response.reply, response.leads, len(llm.prompts)) == ("Hello.", "Hello.", False, 1), word
     for word in ("poem", " Poem.\n", "`POEM`", "**poem**"):
         assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
+    for only in ("<calls_for>nothing</calls_for>", "<calls_for>unknown</calls_for>", "<calls_for>poem", "<calls_for/>"):
+        mind, llm, calls = mind_of(only, "Sleep well.")
+        assert (await answered(mind))[1] == Response("Sleep well.")
+        assert [call.outcome for call in calls] == ["malformed", "ok"]
+        assert len(llm.prompts) == 2
 
 
-async def test_a_wish_within_reasoning_leads_nowhere() -> None:
+async def test_a_wish_behind_reasoning_leads_and_one_within_it_nowhere() -> None:
     for hold_back in (0, 1, 20):
         reasoned = f"<think>{CANARY}, and <calls_for>person</calls_for></think>\n{tagged('Hello.', calls_for='poem')}"
         mind, llm, _ = mind_of(list(reasoned), hold_back=hold_back)
@@ -116,14 +120,6 @@ async def test_a_wish_within_reasoning_leads_nowhere() -> None:
     mind, _, _ = mind_of(["<calls_for>poem</calls_for>", refused], hold_back=20)
     with pytest.raises(Exception, match="declined to answer"):
         await answered(mind)
-
-
-async def test_the_first_element_and_nothing_else_is_repaired_in_plain_speech() -> None:
-    for only in ("<calls_for>nothing</calls_for>", "<calls_for>unknown</calls_for>", "<calls_for>poem", "<calls_for/>"):
-        mind, llm, calls = mind_of(only, "Sleep well.")
-        assert (await answered(mind))[1] == Response("Sleep well.")
-        assert [call.outcome for call in calls] == ["malformed", "ok"]
-        assert len(llm.prompts) == 2
 
 
 def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish() -> None:
@@ -146,9 +142,7 @@ FIRST = re.compile(rf"\s*<\s*calls_for{_ATTRIBUTES}>(.{{0,200}}?)<\s*/\s*calls_f
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hold_back", [0, 20])
-def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
-    hold_back: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(hold_back: int) -> None:
     choice, asking = chance.dice(f"hostile wishes {hold_back}"), respond(SOUL, WISHES)
     author, habit = Author(choice, reasons=False), ModelHabit("m", hold_back=hold_back)
     forced = private = wished = 0
@@ -168,7 +162,5 @@ def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
         forced += len(leads - {None}) > 1
         wished += gate.lead == "poem"
         private += CANARY in shown
-    with capsys.disabled():
-        sys.stdout.write(f"answers={OUTPUTS} private_shown={private} forced_states={forced} {wished=}\n")
     assert (forced, private) == (0, 0)
     assert wished > OUTPUTS // 50, "a reader that finds no wish would pass"

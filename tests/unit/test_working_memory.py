@@ -80,7 +80,7 @@ def test_list_operations_follow_lists() -> None:
     assert shown(memory.replace([said("x")])) == "x"
 
 
-def test_a_region_is_written_in_its_place() -> None:
+def test_a_region_is_written_in_its_place_and_an_order_moves_it_when_written() -> None:
     memory = mind(said("a", "r"), said("b", "s"), said("c", "r"), said("d"))
     assert shown(memory.with_region("r", said("x"), said("y"))) == "x y b d"
     assert shown(memory.with_region("r")) == "b d"
@@ -91,19 +91,6 @@ def test_a_region_is_written_in_its_place() -> None:
     memory = mind(said("a", "r"), said("b", "s"), said("c"))
     assert shown(memory.with_memory(said("x", "r"))) == "a x b c"
     assert shown(memory.with_memory(said("x"))) == "a b c x"
-
-
-def test_a_regional_order_moves_nothing_until_a_region_is_written_and_then_stays() -> None:
-    memory = mind(said("a", "r"), said("b", "s"), said("c"), said("d", "t")).with_regional_order("s", "default", "r")
-    assert shown(memory) == "a b c d"
-    assert shown(memory.order_regions()) == "b c a d"
-    written = memory.with_region("s", said("x"))
-    assert shown(written) == "x c a d"
-    assert shown(written.slice(0).with_region("u", said("y"))) == "x c a d y"
-    assert shown(memory.order_regions("t")) == "d a b c"
-
-
-def test_default_names_the_memories_without_a_region() -> None:
     memory = mind(said("a", "r"), said("b"))
     assert memory.region("default") == (said("b"),)
     assert shown(memory.without_regions("default")) == "a"
@@ -113,6 +100,13 @@ def test_default_names_the_memories_without_a_region() -> None:
             said("x", name)
         with pytest.raises(ValueError, match="region"):
             memory.with_region(name)
+    memory = mind(said("a", "r"), said("b", "s"), said("c"), said("d", "t")).with_regional_order("s", "default", "r")
+    assert shown(memory) == "a b c d"
+    assert shown(memory.order_regions()) == "b c a d"
+    written = memory.with_region("s", said("x"))
+    assert shown(written) == "x c a d"
+    assert shown(written.slice(0).with_region("u", said("y"))) == "x c a d y"
+    assert shown(memory.order_regions("t")) == "d a b c"
 
 
 @given(memory=working_memories, extra=memories)
