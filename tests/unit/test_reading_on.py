@@ -29,7 +29,7 @@ async def seen(one: ActionBench, known: Problem, words: str) -> str:
     return observation(await one.act(read(one.context, known), words))
 
 
-async def test_a_passage_is_opened_with_what_follows_it_and_each_can_be_cited_by_its_place() -> None:
+async def test_what_was_found_is_opened_with_what_follows_and_nothing_else_is() -> None:
     one, known = reader(), problem(TALK, CHAPTERS[2])
     text = await seen(one, known, "2")
     assert text.startswith(f"[2] {BOOK}:21\nchapter 2 ")
@@ -42,6 +42,18 @@ async def test_a_passage_is_opened_with_what_follows_it_and_each_can_be_cited_by
         assert text.startswith(
             f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
         ), library
+    for words in ("0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"):
+        text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
+        assert text == "There is no such passage; give the number of one, from 1 to 2.", words
+    assert await seen(reader(), problem(), "1") == "Nothing was found yet that could be opened."
+    for found in (TALK, CHAPTERS[0]):
+        text = await seen(reader(), problem(found), "1 page 77")
+        assert text.startswith("From passage 1 on there is no page 77; the last one is "), found
+    forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
+    text = await seen(reader(), problem(forged), "1")
+    assert "chapter" not in text
+    for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
+        assert number_and_page(words) == pair
 
 
 async def test_the_pages_of_a_document_and_of_a_long_output_follow_each_other_without_a_gap() -> None:
@@ -59,18 +71,3 @@ async def test_the_pages_of_a_document_and_of_a_long_output_follow_each_other_wi
     pages = [await seen(one, known, f"1 page {page}") for page in range(1, last + 1)]
     assert sum(text.count("語") for text in pages) == 5_500
     assert max(map(estimate_tokens, pages)) < PAGE_TOKENS + 100
-
-
-async def test_what_was_not_found_or_has_no_such_page_is_not_opened() -> None:
-    for words in ("0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"):
-        text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
-        assert text == "There is no such passage; give the number of one, from 1 to 2.", words
-    assert await seen(reader(), problem(), "1") == "Nothing was found yet that could be opened."
-    for found in (TALK, CHAPTERS[0]):
-        text = await seen(reader(), problem(found), "1 page 77")
-        assert text.startswith("From passage 1 on there is no page 77; the last one is "), found
-    forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
-    text = await seen(reader(), problem(forged), "1")
-    assert "chapter" not in text
-    for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
-        assert number_and_page(words) == pair

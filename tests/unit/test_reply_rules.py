@@ -19,15 +19,12 @@ def code(lines: int) -> str:
     return "```py\n" + "".join(f"line_{number}()\n" for number in range(lines)) + "```\n"
 
 
-def test_a_fourth_line_of_code_is_left_out_on_a_phone_and_words_stay() -> None:
+def test_code_is_left_out_on_a_phone_and_what_is_too_long_on_the_alert() -> None:
     kept, broken = PHONE.kept(f"Do this:\n{code(5)}Then that:\n{code(2)}And `x = 1`.")
     assert kept == f"Do this:\n{code(3)}Then that:\nAnd `x = 1`."
     assert broken == {ReplyRule.CODE_LINES}
     short = "```\na\n\nb\nc\n```"
     assert PHONE.kept(short) == (short, frozenset())
-
-
-def test_on_the_alert_a_reply_ends_at_a_sentence_or_a_word_within_the_limit() -> None:
     text = "This is one of many sentences. " * 40
     kept, broken = ALERT.kept(text)
     assert broken == {ReplyRule.ALERT}

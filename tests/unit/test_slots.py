@@ -10,7 +10,7 @@ async def _taken(slots: Slots, number: int) -> Slots:
     return slots
 
 
-async def test_a_model_that_struggles_gets_half_as_many_calls_until_replies_succeed() -> None:
+async def test_a_model_that_struggles_gets_half_as_many_calls_and_a_quarter_of_the_slots_is_for_dms() -> None:
     clock = FakeClock()
     slots = Slots(16, clock)
     for _ in range(5):
@@ -33,9 +33,6 @@ async def test_a_model_that_struggles_gets_half_as_many_calls_until_replies_succ
     for _ in range(20):
         slots.went_well()
     assert slots.limit == 8
-
-
-async def test_a_quarter_of_the_slots_is_for_dms() -> None:
     slots = await _taken(Slots(8, FakeClock()), 5)
     assert not slots.only_for_dms()
     await slots.acquire()

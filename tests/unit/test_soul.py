@@ -41,7 +41,7 @@ def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
     assert isinstance(soul, Soul)
 
 
-def test_everything_can_be_set_and_a_process_has_one_role(tmp_path: Path) -> None:
+def test_a_nod_and_all_else_can_be_set_and_a_soul_has_a_name_that_leads_nowhere(tmp_path: Path) -> None:
     manifest = (
         MANIFEST
         + 'description = "d"\npipeline = "split"\nemotional_states = ["calm"]\nicon = "https://example.org/e.png"\n'
@@ -62,9 +62,6 @@ def test_everything_can_be_set_and_a_process_has_one_role(tmp_path: Path) -> Non
     unknown = f'{MANIFEST}[roles.Friend]\nprocesses = ["engagd"]\n'
     with pytest.raises(SoulError, match="did you mean 'engaged'"):
         load_soul(write(tmp_path, unknown), "ea", KnownNames(("engaged",), ()))
-
-
-def test_a_nod_is_the_name_of_an_emoji_and_a_soul_has_a_name_that_leads_nowhere(tmp_path: Path) -> None:
     for nod in ("", "thumbsup", "+1", "wave::skin-tone-3"):
         assert load_soul(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n'), "ea").presence.nod == nod
     for nod in (":thumbsup:", "Thumbs up", "eyes", "a" * 101, "wave::skin-tone-9"):

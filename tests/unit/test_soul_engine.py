@@ -124,15 +124,12 @@ def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
     assert behind.endswith("beginning with <calls_for>.)")
 
 
-def test_the_stable_part_is_the_same_for_every_turn_user_and_nonce() -> None:
+def test_the_stable_part_is_the_same_for_every_turn_and_a_passing_command_is_not_cached() -> None:
     one = rendered(integrate(full_memory(), perceive("hello")))
     other = rendered(integrate(begin(SOUL), perceive("bye", "Bob")), nonce=fresh_nonce())
     assert one.system == other.system
     assert NONCE not in "".join(part.text for part in one.system)
     assert len({fresh_nonce() for _ in range(100)}) == 100
-
-
-def test_a_passing_command_may_depend_on_memory_closes_the_last_message_and_is_not_cached() -> None:
     prompt = build_prompt(
         integrate(begin(SOUL), perceive("hi")), mental_query("It rains"), budgets=Budgets(), nonce=NONCE
     )

@@ -96,20 +96,18 @@ def test_the_shipped_souls_are_valid_short_and_introduced_to_themselves(tmp_path
         assert estimate_tokens(soul.personality) <= 1100, name
 
 
-def test_a_link_and_too_many_states_are_refused_and_hidden_files_are_not_looked_at(tmp_path: Path) -> None:
+def test_a_link_too_many_states_and_a_misplaced_awakening_are_refused(tmp_path: Path) -> None:
     write(tmp_path, **{f"states__s{number}_md": "x" for number in range(65)})
     assert "states/: has 65 files; at most 64 are read" in fault(tmp_path)
     assert load(write(tmp_path / "other", **{"states__.DS_Store": "x"})).states == ()
     (tmp_path / "secret").write_text("a key", encoding="utf-8")
     (tmp_path / "other" / "ea" / "states" / "greeting.md").symlink_to(tmp_path / "secret")
     assert "is a link" in fault(tmp_path / "other")
-
-
-def test_a_page_for_the_awakening_may_be_missing_and_its_text_belongs_into_its_file(tmp_path: Path) -> None:
-    assert load(write(tmp_path)).awakening == ""
-    assert load(write(tmp_path, awakening_md="\nYou are. {x}\n")).awakening == "You are. {x}"
-    (tmp_path / "ea" / "soul.toml").write_text(MANIFEST + 'awakening = "You are."\n', encoding="utf-8")
-    assert "awakening: belongs into awakening.md" in fault(tmp_path)
+    third = tmp_path / "third"
+    assert load(write(third)).awakening == ""
+    assert load(write(third, awakening_md="\nYou are. {x}\n")).awakening == "You are. {x}"
+    (third / "ea" / "soul.toml").write_text(MANIFEST + 'awakening = "You are."\n', encoding="utf-8")
+    assert "awakening: belongs into awakening.md" in fault(third)
 
 
 def test_an_edit_of_a_state_or_of_the_playbook_is_followed_and_a_broken_one_keeps_the_last_soul(tmp_path: Path) -> None:

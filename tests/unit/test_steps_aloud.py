@@ -73,7 +73,7 @@ def test_a_name_is_no_pattern_and_the_verbs_of_a_mood_are_private() -> None:
         assert not visible().feed("Kothar smirked: what a question")
 
 
-def test_a_poem_is_spoken_in_its_register_streams_line_by_line_and_is_remembered_as_said() -> None:
+def test_a_poem_is_spoken_and_an_instruction_thought() -> None:
     step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
     assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
     command = str(step.command)
@@ -92,19 +92,16 @@ def test_a_poem_is_spoken_in_its_register_streams_line_by_line_and_is_remembered
     assert step.remember(poem) == (Memory(Role.ASSISTANT, poem, name="Kothar", metadata={"verb": "recited"}),)
     with pytest.raises(MalformedReply):
         step.read("Kothar brooded: what shall I write?")
-
-
-def test_an_instruction_shows_nothing_and_its_result_is_remembered_as_a_thought() -> None:
-    step = instruction("List what is still open.", name="Kothar")
-    assert step.role is ModelRole.THINKING
-    assert step.visible is None
-    assert str(step.command).startswith("List what is still open.\n")
-    assert step.read('Kothar concluded: "Nothing."') == "Nothing."
-    assert step.remember("Nothing.") == (
+    silent = instruction("List what is still open.", name="Kothar")
+    assert silent.role is ModelRole.THINKING
+    assert silent.visible is None
+    assert str(silent.command).startswith("List what is still open.\n")
+    assert silent.read('Kothar concluded: "Nothing."') == "Nothing."
+    assert silent.remember("Nothing.") == (
         Memory(Role.ASSISTANT, "Nothing.", name="Kothar", metadata={"kind": "thought", "verb": "concluded"}),
     )
     with pytest.raises(MalformedReply) as caught:
-        step.read(" \n")
+        silent.read(" \n")
     assert caught.value.hint
 
 

@@ -203,7 +203,9 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers_in_this_te
     assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
 
 
-async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal) -> None:
+async def test_a_task_is_shown_dimmed_until_the_first_text_and_none_in_a_pipe(
+    interactive: Terminal, terminal: Terminal
+) -> None:
     channel, log = interactive.channel, FakeDrafts()
     speech = channel.speak(perception(), log.log)
     await speech.show(Task("1", "The soul does not think yet", TaskState.IN_PROGRESS))
@@ -220,9 +222,6 @@ async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal
     assert [len(line) for line in shown[1:3]] == [4 + 2 + 36 + 4, 4 + 2 + 36 + 4]
     assert shown[3:] == ["Words."]
     assert log.steps[0] == "opening"
-
-
-async def test_a_pipe_shows_no_tasks_and_nothing_of_a_reply_that_another_daemon_writes(terminal: Terminal) -> None:
     speech = terminal.channel.speak(perception(), FakeDrafts().log)
     async with terminal.channel.thinking(perception()):
         await speech.show(Task("1", "Reading", TaskState.IN_PROGRESS))
