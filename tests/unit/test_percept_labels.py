@@ -24,7 +24,7 @@ async def known(embedder: WordEmbedder) -> Labels:
     return labels
 
 
-async def test_the_three_nearest_labels_say_what_a_text_is_about_and_their_list_is_embedded_in_parts_and_once() -> None:
+async def test_the_three_nearest_labels_say_what_a_text_is_about_and_none_where_nothing_embeds() -> None:
     embedder = WordEmbedder()
     labels = Labels(embedder)
     assert await labels.of(["hello"]) == {}
@@ -36,9 +36,6 @@ async def test_the_three_nearest_labels_say_what_a_text_is_about_and_their_list_
     found = await labels.of(["the weather and the food and the money", "a failed build"])
     assert set(found["the weather and the food and the money"].split("; ")) == {"weather", "food", "money"}
     assert found["a failed build"].startswith("a failed build; ")
-
-
-async def test_what_is_missing_slow_failing_or_elsewhere_labels_nothing() -> None:
     assert await Labels().of(["hello"]) == {}
     embedder = WordEmbedder()
     labels = await known(embedder)

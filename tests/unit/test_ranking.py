@@ -12,7 +12,7 @@ def found(**rows: dict[int, float]) -> Postings:
     return Postings(held, {term: float(len(of)) for term, of in held.items()}, 1_000)
 
 
-def test_words_find_the_turn_after_theirs_but_a_speakers_name_is_not_looked_for() -> None:
+def test_words_and_vectors_find_what_is_rare_and_nothing_by_chance() -> None:
     places = {1: TurnPlace(after=2, second=3, visit=1)}
     words = rank_words(found(kiln={1: 1.0}), places)
     assert words.scores[1] > words.scores[2] > words.scores[3] > 0
@@ -20,9 +20,6 @@ def test_words_find_the_turn_after_theirs_but_a_speakers_name_is_not_looked_for(
     words = rank_words(found(kiln={1: 1.0}, blue={2: 1.0}), {}, without={"blue"})
     assert set(words.scores) == {1}
     assert words.terms == 1
-
-
-def test_a_rare_word_surfaces_its_row_a_common_one_nothing_and_a_vector_needs_no_word() -> None:
     words = rank_words(found(kiln={1: 1.0}, blue={1: 1.0, **dict.fromkeys(range(2, 300), 0.5)}), {})
     candidates = [Candidate(number) for number in range(1, 300)]
     assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == {1}

@@ -154,9 +154,6 @@ def test_what_stands_in_a_region_has_the_ids_by_which_it_goes() -> None:
     note = replace(perception(modality=Modality.NOTE), params={NOTE_PARAM: "NT_2", FROM_PARAM: "other"})
     assert seen_in(integrate(memory, note)) == {"NT_2"}
     assert DEFAULT_REGION in OF_THE_TALK
-
-
-def test_words_without_an_id_are_known_to_be_followed_by_nothing() -> None:
     for region in sorted({*regions.REGION_ORDER, "my_own"} - {*OF_THE_TALK}):
         assert seen_in(with_notes(begin(WHO), region, "a user's words")) == {f"{UNFOLLOWED}{region}"}
         assert seen_in(with_notes(begin(WHO), region, "a user's words", seen=())) == set()

@@ -16,7 +16,7 @@ DOCUMENT = (ROOT / "docs" / "SOULS.md").read_text(encoding="utf-8")
 TEXTS = {"personality", "modes", "playbook", "states", "words", "roles"}
 
 
-def test_the_document_describes_every_field_as_it_is() -> None:
+def test_every_field_of_every_section_is_described_as_it_is() -> None:
     assert with_fields(DOCUMENT) == DOCUMENT, "run: python -m daemon.cli.reference.soul_fields docs/SOULS.md"
     before, after = DOCUMENT.split("## Every field")
     stale = f"{before}## Every field{re.sub(r'^[|].*$', '| old |', after, flags=re.MULTILINE)}"
@@ -24,9 +24,6 @@ def test_the_document_describes_every_field_as_it_is() -> None:
     assert with_fields(stale) == DOCUMENT
     with pytest.raises(ValueError, match="marks"):
         with_fields("# Souls")
-
-
-def test_every_field_of_every_section_is_explained() -> None:
     rows = soul_reference().splitlines()
     shapes = [one for one in vars(shape).values() if isinstance(one, type) and issubclass(one, BaseModel)]
     fields = {name for one in shapes for name in one.model_fields}

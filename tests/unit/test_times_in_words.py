@@ -9,7 +9,7 @@ from daemon.mind.thought.cognitive_input import TemporalContext
 NOON = 1_750_000_000_000 - 1_750_000_000_000 % 86_400_000 + 12 * 3_600_000
 
 
-def test_a_span_has_one_unit_or_two_and_a_moment_the_day_of_the_person() -> None:
+def test_times_are_told_as_a_person_would_say_them() -> None:
     for seconds, said in (
         (-3, "0.0 seconds"),
         (4.2, "4.2 seconds"),
@@ -33,9 +33,6 @@ def test_a_span_has_one_unit_or_two_and_a_moment_the_day_of_the_person() -> None
         (NOON - 3 * 86_400_000, "nowhere", "2025-06-12, 12:00 PM"),
     ):
         assert day_in_words(when, NOON, zone) == said
-
-
-def test_a_prompt_says_what_is_known_of_time_in_forty_tokens_at_most() -> None:
     for time, silence, said in (
         (TemporalContext(time_of_day="night"), "", ""),
         (TemporalContext(time_since_last_thought="4.2 seconds"), "", "Your last thought here was 4.2 seconds ago."),

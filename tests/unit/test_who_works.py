@@ -24,7 +24,7 @@ ADA = CodeSession(
 BEN = replace(ADA, id="s2", person="UBEN", person_name="Ben", name="ben-web", project="web", branch="")
 
 
-def test_a_list_names_person_project_branch_state_and_a_topic_where_its_owner_says_so() -> None:
+def test_a_list_names_people_sessions_and_topics_and_is_cut() -> None:
     waits = replace(BEN, state=SessionState.WAITS)
     said = listed([ADA, waits], HOUSE_WORDS)
     assert said.splitlines()[1:] == [
@@ -47,9 +47,6 @@ def test_a_list_names_person_project_branch_state_and_a_topic_where_its_owner_sa
     assert "`x - Eve: api`" in lines[3]
     assert "<!" not in lines[3]
     assert "](" not in lines[3]
-
-
-def test_a_person_is_found_by_name_session_or_mention_and_a_long_list_is_cut() -> None:
     for name in ("ada", "Ada Lovelace", "ADA-API", "@ada", "<@UADA>"):
         assert "ada-api" in listed_of(name, [ADA, BEN], HOUSE_WORDS)
         assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
