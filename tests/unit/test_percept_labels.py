@@ -18,21 +18,13 @@ LOOKS = 8  # by which the list is embedded
 
 
 async def known(embedder: WordEmbedder) -> Labels:
-    """Labels whose list is embedded."""
     labels = Labels(embedder)
     for _ in range(LOOKS):
         await labels.of(["hello"])
     return labels
 
 
-async def test_the_three_nearest_labels_say_what_a_text_is_about() -> None:
-    labels = await known(WordEmbedder())
-    found = await labels.of(["the weather and the food and the money", "a failed build"])
-    assert set(found["the weather and the food and the money"].split("; ")) == {"weather", "food", "money"}
-    assert found["a failed build"].startswith("a failed build; ")
-
-
-async def test_the_list_is_embedded_in_parts_and_once() -> None:
+async def test_the_three_nearest_labels_say_what_a_text_is_about_and_none_where_nothing_embeds() -> None:
     embedder = WordEmbedder()
     labels = Labels(embedder)
     assert await labels.of(["hello"]) == {}
@@ -41,9 +33,9 @@ async def test_the_list_is_embedded_in_parts_and_once() -> None:
     before = len(embedder.texts)
     await labels.of(["hello"])
     assert len(embedder.texts) == before + 1
-
-
-async def test_what_is_missing_slow_or_failing_labels_nothing() -> None:
+    found = await labels.of(["the weather and the food and the money", "a failed build"])
+    assert set(found["the weather and the food and the money"].split("; ")) == {"weather", "food", "money"}
+    assert found["a failed build"].startswith("a failed build; ")
     assert await Labels().of(["hello"]) == {}
     embedder = WordEmbedder()
     labels = await known(embedder)
@@ -56,9 +48,6 @@ async def test_what_is_missing_slow_or_failing_labels_nothing() -> None:
             return await super().embed(texts)
 
     assert await Labels(Never()).of(["hello"]) == {}
-
-
-async def test_an_embedder_elsewhere_is_never_asked() -> None:
     embedder = WordEmbedder()
     meanings = Meanings(embedder, None, do_without)  # type: ignore[arg-type]
     for where in ("endpoint", "none"):

@@ -1,35 +1,29 @@
 """Phrases that are obeyed without a model: whole messages only, in any spelling that means the same."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.phrases import PHRASES, Command, Phrase, phrase_in
 
 
-@pytest.mark.parametrize("command", Command)
-def test_each_phrase_of_the_table_is_found_in_any_case_with_any_last_mark(command: Command) -> None:
-    for phrase in PHRASES[command]:
-        said = phrase.replace("#", "12")
-        number = 12 if "#" in phrase else 0
-        for form in (said, said.upper(), f"  *{said}*. ", f"“{said}”!", said.replace(" ", "  ")):
-            assert phrase_in(form) == Phrase(command, number), form
+def test_each_phrase_of_the_table_is_found_in_any_case_with_any_last_mark() -> None:
+    for command in Command:
+        for phrase in PHRASES[command]:
+            said = phrase.replace("#", "12")
+            number = 12 if "#" in phrase else 0
+            for form in (said, said.upper(), f"  *{said}*. ", f"“{said}”!", said.replace(" ", "  ")):
+                assert phrase_in(form) == Phrase(command, number), form
 
 
-@pytest.mark.parametrize("said", ["why", "Why!", "*why*", "Warum.", "why did you say that?", "Woher weißt du das?"])
-def test_why_is_obeyed_but_as_one_word_with_a_question_mark_it_is_a_question(said: str) -> None:
-    assert phrase_in(said) == Phrase(Command.WHY_SAID)
-
-
-def test_what_follows_the_colon_are_the_persons_own_words() -> None:
+def test_a_phrase_gives_the_names_numbers_and_own_words_in_it() -> None:
+    for said in ("why", "Why!", "*why*", "Warum.", "why did you say that?", "Woher weißt du das?"):
+        assert phrase_in(said) == Phrase(Command.WHY_SAID)
     assert phrase_in("Wrong 3: I live in *Berlin*: now") == Phrase(Command.WRONG, 3, "I live in *Berlin*: now")
     assert phrase_in("falsch #3: ja") == Phrase(Command.WRONG, 3, "ja")
     assert phrase_in("wrong 3") == Phrase(Command.WRONG, 3)
-
-
-@pytest.mark.parametrize(
-    ("said", "phrase"),
-    [
+    for form in ("remember that {}", "Please remember: {}", "Merk dir, dass {}", "REMEMBER THAT {}"):
+        assert phrase_in(form.format("I like *tea*")) == Phrase(Command.REMEMBER, words="I like *tea*")
+    for said, phrase in (
         ("ask ada-api: which one: a or b?", Phrase(Command.ASK, words="which one: a or b?", name="ada-api")),
         ("Please ask `ada-api-2` :\nwhy?\n\nOr not?", Phrase(Command.ASK, words="why?\n\nOr not?", name="ada-api-2")),
         ("Frag Zoë-müll: was?", Phrase(Command.ASK, words="was?", name="Zoë-müll")),
@@ -40,61 +34,35 @@ def test_what_follows_the_colon_are_the_persons_own_words() -> None:
         ("HAND *ada-api*: tidy up", Phrase(Command.HAND, words="tidy up", name="ada-api")),
         ("Bitte übergib ada-api: räum auf", Phrase(Command.HAND, words="räum auf", name="ada-api")),
         ("gib ada-api: räum auf", Phrase(Command.HAND, words="räum auf", name="ada-api")),
-    ],
-)
-def test_what_is_put_to_a_session_names_it_and_goes_on_with_the_words(said: str, phrase: Phrase) -> None:
-    assert phrase_in(said) == phrase
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
-        *("ask a\u2014b: c", "ask \u300ca-b\u300d: c", "ask 私: 何?", "ask a-\u200bb: c"),
-    ],
-)
-def test_what_names_no_session_or_has_no_words_is_for_the_soul(said: str) -> None:
-    assert phrase_in(said) is None
-
-
-@pytest.mark.parametrize("form", ["remember that {}", "Please remember: {}", "Merk dir, dass {}", "REMEMBER THAT {}"])
-def test_what_is_to_be_remembered_are_their_own_words(form: str) -> None:
-    assert phrase_in(form.format("I like *tea*")) == Phrase(Command.REMEMBER, words="I like *tea*")
-
-
-@pytest.mark.parametrize(
-    ("said", "name"),
-    [
+    ):
+        assert phrase_in(said) == phrase
+    for said, name in (
         ("what is Ada working on?", "Ada"),
         ("What's  Ada Lovelace working on right now", "Ada Lovelace"),
         ("what’s ada-api working on", "ada-api"),  # noqa: RUF001
         ("*what is <@U0ADA> working on*", "<@U0ADA>"),
         ("Woran arbeitet Dora gerade?", "Dora"),
         ("an was arbeitet Dora Maar", "Dora Maar"),
-    ],
-)
-def test_a_name_stands_in_the_question_what_one_works_on(said: str, name: str) -> None:
-    assert phrase_in(said) == Phrase(Command.WORKS_ON, words=name)
-
-
-@pytest.mark.parametrize(
-    ("said", "name"),
-    [
+    ):
+        assert phrase_in(said) == Phrase(Command.WORKS_ON, words=name)
+    for said, name in (
         ("hand this thread to rolf", "rolf"),
         ("Please hand the thread over to *Rolf*.", "Rolf"),
         ("hand this conversation back to tess please", "tess"),
         ("Gib diesen Thread an Rolf weiter!", "Rolf"),
         ("bitte übergib den Thread an rolf", "rolf"),
         ("Übergib dieses Gespräch an Rolf", "Rolf"),
-    ],
-)
-def test_a_name_stands_in_the_request_to_hand_a_thread_over(said: str, name: str) -> None:
-    assert phrase_in(said) == Phrase(Command.HAND_OVER, words=name)
+    ):
+        assert phrase_in(said) == Phrase(Command.HAND_OVER, words=name)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_anything_else_is_an_ordinary_message() -> None:
+    for said in (
+        *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
+        *("ask a\u2014b: c", "ask \u300ca-b\u300d: c", "ask 私: 何?", "ask a-\u200bb: c"),
+    ):
+        assert phrase_in(said) is None
+    for said in (
         "hand this thread to a human",
         "hand this to rolf",
         "hand this thread to rolf: he knows kilns",
@@ -127,10 +95,8 @@ def test_a_name_stands_in_the_request_to_hand_a_thread_over(said: str, name: str
         "forget me: now",
         "yes",
         "forget me\nand then tell me of the sea",
-    ],
-)
-def test_anything_else_is_an_ordinary_message(said: str) -> None:
-    assert phrase_in(said) is None
+    ):
+        assert phrase_in(said) is None
 
 
 @given(st.text(max_size=200))

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,60 +19,43 @@ def passed(pieces: list[str]) -> tuple[str, bool]:
 
 
 def at_every_cut(speech: str) -> tuple[str, bool]:
-    """The same for a speech, which is equal however it is cut."""
     whole = passed([speech])
     assert passed(list(speech)) == whole
     assert all(passed([speech[:place], speech[place:]]) == whole for place in range(len(speech)))
     return whole
 
 
-@pytest.mark.parametrize(
-    "aside",
-    [
+def test_thoughts_and_fences_within_a_speech_are_left_out_wherever_they_stand() -> None:
+    for aside in (
         f"(thinks: {SECRET})",
         f"[inner_speech: {SECRET} (or [not]) so]",
         f"(*Inner thoughts:* {SECRET})",
         f"[_internal monologue_ : {SECRET}]",
         f"(Gedanken: {SECRET})",
         f"(denkt: {SECRET}\n\nnoch mehr)",
-    ],
-)
-def test_an_aside_that_is_called_a_thought_is_left_out_wherever_it_stands(aside: str) -> None:
-    assert at_every_cut(f"{aside} Hello.") == (" Hello.", False)
-    assert at_every_cut(f"Hello {aside}there.") == ("Hello there.", False)
-    assert at_every_cut(f"Hello.{aside}") == ("Hello.", False)
-    assert at_every_cut(f"Hello {aside[:-1]}") == ("Hello ", True), "one that is not closed lasts to the end"
-
-
-@pytest.mark.parametrize(
-    "speech",
-    [
+    ):
+        assert at_every_cut(f"{aside} Hello.") == (" Hello.", False)
+        assert at_every_cut(f"Hello {aside}there.") == ("Hello there.", False)
+        assert at_every_cut(f"Hello.{aside}") == ("Hello.", False)
+        assert at_every_cut(f"Hello {aside[:-1]}") == ("Hello ", True), "one that is not closed lasts to the end"
+    for speech in (
         f'{{"calls_for": "nothing", "inner_speech": "{SECRET}", "external_speech": "Hello."}}',
         f'```json\n{{"innerSpeech": "{SECRET}"}}\n```',
         f"[{{'inner_monologue': '{SECRET}'}}]",
         f'  {{"output": {{"external_speech": "{SECRET}"}}}}',
-    ],
-)
-def test_a_reply_that_is_the_json_of_a_thought_is_none(speech: str) -> None:
-    assert at_every_cut(speech) == ("", True)
-
-
-@pytest.mark.parametrize("mark", [f"<{FENCE} about=", f"</{FENCE}>", "<context-0123456789>", f"&lt;{FENCE}"])
-def test_from_a_fence_of_a_prompt_on_nothing_is_said(mark: str) -> None:
-    assert at_every_cut(f"Hello {mark} {SECRET}") == ("Hello ", True)
-    assert at_every_cut(f"{mark} {SECRET}") == ("", True)
-
-
-def test_a_fence_around_the_whole_speech_is_taken_off() -> None:
+    ):
+        assert at_every_cut(speech) == ("", True)
+    for mark in (f"<{FENCE} about=", f"</{FENCE}>", "<context-0123456789>", f"&lt;{FENCE}"):
+        assert at_every_cut(f"Hello {mark} {SECRET}") == ("Hello ", True)
+        assert at_every_cut(f"{mark} {SECRET}") == ("", True)
     wrapped = '<said-2f62b032d1 by="Tess">\nHello.\n</said-2f62b032d1>'
     assert at_every_cut(wrapped) == ("\nHello.\n", False)
     assert at_every_cut(f"{wrapped}\n\n<context-2f62b032d1>\n{SECRET}") == ("\nHello.\n\n\n", True)
     assert at_every_cut("Hello.</said-2f62b032d1> So.") == ("Hello.", True)
 
 
-@pytest.mark.parametrize(
-    "speech",
-    [
+def test_other_speech_is_passed_on_as_it_stands() -> None:
+    for speech in (
         "Hello (as I said), see [the docs](https://example.org/a) & <https://example.org>.",
         "(think: it over)",
         "( thinks: so)",
@@ -86,38 +68,17 @@ def test_a_fence_around_the_whole_speech_is_taken_off() -> None:
         "```",
         "[",
         "",
-    ],
-)
-def test_other_speech_is_passed_on_as_it_stands(speech: str) -> None:
-    assert at_every_cut(speech) == (speech, False)
+    ):
+        assert at_every_cut(speech) == (speech, False)
 
 
-bits = st.sampled_from(
-    [
-        "(",
-        ")",
-        "[",
-        "]",
-        "thinks",
-        ":",
-        " ",
-        "<note-",
-        "<said-",
-        "</said-",
-        "2f62b032d1",
-        ">",
-        "&lt;",
-        "{",
-        '"inner_speech"',
-        "a",
-        "```",
-        "\n",
-        "_",
-    ]
-)
+BITS = [
+    *("(", ")", "[", "]", "thinks", ":", " ", "\n", "_", "a", "```", "{", ">", "&lt;"),
+    *("<note-", "<said-", "</said-", "2f62b032d1", '"inner_speech"'),
+]
 
 
-@given(st.lists(bits, max_size=14), st.lists(st.integers(0, 80), max_size=6))
+@given(st.lists(st.sampled_from(BITS), max_size=14), st.lists(st.integers(0, 80), max_size=6))
 def test_no_cut_of_the_stream_changes_what_is_said(parts: list[str], cuts: list[int]) -> None:
     speech = "".join(parts)
     edges = [0, *sorted(min(cut, len(speech)) for cut in cuts), len(speech)]

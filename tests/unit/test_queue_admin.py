@@ -9,7 +9,7 @@ import pytest
 
 from daemon.core.errors import StoreError
 from daemon.memory.admin.job_admin import JobAdmin
-from daemon.memory.admin.overview import check_file, sqlite_build, survey
+from daemon.memory.admin.overview import check_file, survey
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.database import open_database
 from daemon.memory.database.migrate import SCHEMA
@@ -35,26 +35,35 @@ async def admin_of(path: Path, clock: FakeClock | None = None) -> AsyncIterator[
 
 
 def lease(path: Path, table: str) -> None:
-    """Have a daemon hold all rows of a table."""
     with opened(path) as connection:
         connection.execute(f"UPDATE {table} SET lease_owner = 'here/boot/1/1', lease_until = ?", (NOW * 2,))
 
 
-async def test_messages_come_newest_first_and_by_state(path: Path) -> None:
+async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(path: Path) -> None:
     async with admin_of(path) as admin:
         assert [found.state for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
         assert [found.id for found in await admin.messages("dead", 100)] == [message_in("dead")]
         assert len(await admin.messages(None, 3)) == 3
-
-
-async def test_a_message_is_found_by_its_id_and_by_its_ts(path: Path) -> None:
-    async with admin_of(path) as admin:
         found = await admin.message(message_in("dead"))
         assert found.body == WORDS
         assert await admin.message("6.5") == found
+        assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
+        (post,) = await admin.posts("unknown", 100)
+        assert await admin.post(str(post.seq)) == await admin.post(post_in("unknown")) == post
+        assert post.last is True
+        with pytest.raises(StoreError, match="no message x"):
+            await admin.message("x")
+        with pytest.raises(StoreError, match="no post x"):
+            await admin.post("x")
 
 
-async def test_a_ts_of_several_messages_is_refused(path: Path) -> None:
+async def test_rows_are_listed_by_the_time_of_their_end_and_a_ts_of_several_messages_is_refused(path: Path) -> None:
+    with opened(path) as connection:
+        for table in ("inbox", "outbox"):
+            connection.execute(f"UPDATE {table} SET settled_ms = ? WHERE state = 'dead'", (NOW + 5000,))
+    async with admin_of(path) as admin:
+        for since, number in ((NOW + 5000, 1), (NOW + 5001, 0)):
+            assert len(await admin.messages("dead", 9, since)) == len(await admin.posts("dead", 9, since)) == number
     with opened(path) as connection:
         connection.execute(
             "INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, author, place, audience, body, source,"
@@ -66,41 +75,36 @@ async def test_a_ts_of_several_messages_is_refused(path: Path) -> None:
             await admin.message("6.5")
 
 
-async def test_an_unknown_name_raises_an_error(path: Path) -> None:
-    async with admin_of(path) as admin:
-        with pytest.raises(StoreError, match="no message x"):
-            await admin.message("x")
-        with pytest.raises(StoreError, match="no post x"):
-            await admin.post("x")
+async def test_a_retried_message_is_claimed_as_a_new_one(tmp_path: Path) -> None:
+    for state in ("dead", "ignored", "stale", "dropped"):
+        path = stock(tmp_path / f"{state}.db")
+        clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
+        with opened(path) as connection:
+            connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
+        async with open_database(path, clock, create=False) as database:
+            before = await Admin(database, clock, "ada").retry_message(message_in(state))
+            claim = await Conversations(database, clock, WORKER).claim_next()
+        assert before.state == state
+        assert claim is not None, state
+        assert [(heard.id, heard.perception.received_ms, heard.attempts) for heard in claim.messages] == [
+            (message_in(state), clock.now_ms(), 1)
+        ]
 
 
-@pytest.mark.parametrize("state", ["dead", "ignored", "stale", "dropped"])
-async def test_a_retried_message_is_claimed_as_a_new_one(path: Path, state: str) -> None:
-    clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
-    with opened(path) as connection:
-        connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
-    async with open_database(path, clock, create=False) as database:
-        before = await Admin(database, clock, "ada").retry_message(message_in(state))
-        claim = await Conversations(database, clock, WORKER).claim_next()
-    assert before.state == state
-    assert claim is not None
-    assert [(heard.id, heard.perception.received_ms, heard.attempts) for heard in claim.messages] == [
-        (message_in(state), clock.now_ms(), 1)
-    ]
-
-
-@pytest.mark.parametrize("state", ["new", "claimed", "answered", "withdrawn"])
-async def test_a_waiting_or_settled_message_is_not_retried(path: Path, state: str) -> None:
-    lease(path, "conversations")
-    async with admin_of(path) as admin:
-        with pytest.raises(StoreError) as raised:
-            await admin.retry_message(message_in(state))
-    assert raised.value.hint
-    assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
-    assert one(path, "SELECT count(*) FROM audit") == 0
-
-
-async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) -> None:
+async def test_what_waits_or_is_settled_is_not_retried_unless_an_answered_message_is_by_force(path: Path) -> None:
+    for state in ("new", "claimed", "answered", "withdrawn"):
+        lease(path, "conversations")
+        async with admin_of(path) as admin:
+            with pytest.raises(StoreError) as raised:
+                await admin.retry_message(message_in(state))
+        assert raised.value.hint, state
+        assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
+        assert one(path, "SELECT count(*) FROM audit") == 0, state
+    for state in ("drafting", "sending", "sent"):
+        lease(path, "outbox")
+        async with admin_of(path) as admin:
+            with pytest.raises(StoreError, match=f"is {state}"):
+                await admin.retry_post(post_in(state))
     async with admin_of(path) as admin:
         await admin.retry_message(message_in("answered"), force=True)
         with pytest.raises(StoreError, match="withdrawn"):
@@ -108,65 +112,48 @@ async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) 
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("answered")) == "new"
 
 
-@pytest.mark.parametrize("state", INBOX_STATES)
-async def test_only_unsettled_messages_are_dropped(path: Path, state: str) -> None:
-    droppable = state in {"new", "claimed", "dead", "ignored", "stale"}
-    async with admin_of(path) as admin:
-        if droppable:
-            await admin.drop_message(message_in(state))
-        else:
-            with pytest.raises(StoreError):
+async def test_only_unsettled_messages_and_posts_are_dropped(path: Path) -> None:
+    for state in INBOX_STATES:
+        droppable = state in {"new", "claimed", "dead", "ignored", "stale"}
+        async with admin_of(path) as admin:
+            if droppable:
                 await admin.drop_message(message_in(state))
-    found = one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state))
-    assert found == ("dropped" if droppable else state)
-
-
-async def test_posts_are_found_by_key_and_by_number(path: Path) -> None:
-    async with admin_of(path) as admin:
-        assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
-        (found,) = await admin.posts("unknown", 100)
-        assert await admin.post(str(found.seq)) == await admin.post(post_in("unknown")) == found
-        assert found.last is True
-
-
-@pytest.mark.parametrize(
-    ("state", "blindly", "doubtful"),
-    [("dead", False, False), ("expired", False, False), ("dropped", False, False), ("unknown", False, True),
-     ("unknown", True, False)],
-)  # fmt: skip
-async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(
-    path: Path, state: str, blindly: bool, doubtful: bool
-) -> None:
-    clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
-    with opened(path) as connection:
-        connection.execute("UPDATE outbox SET state = 'sent' WHERE state IN ('pending', 'sending')")
-    async with open_database(path, clock, create=False) as database:
-        outcome = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
-        delivery = await Outbox(database, clock, WORKER).claim_next()
-    assert outcome is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN)
-    assert delivery is not None
-    assert (delivery.post.key, delivery.doubtful, delivery.created_ms) == (post_in(state), doubtful, clock.now_ms())
-
-
-@pytest.mark.parametrize("state", ["drafting", "sending", "sent"])
-async def test_a_post_that_is_being_sent_or_was_sent_is_not_retried(path: Path, state: str) -> None:
-    lease(path, "outbox")
-    async with admin_of(path) as admin:
-        with pytest.raises(StoreError, match=f"is {state}"):
-            await admin.retry_post(post_in(state))
-
-
-@pytest.mark.parametrize("state", OUTBOX_STATES)
-async def test_a_post_that_is_being_sent_is_not_dropped(path: Path, state: str) -> None:
-    droppable = state in {"pending", "unknown", "dead", "expired"}
-    lease(path, "outbox")
-    async with admin_of(path) as admin:
-        if droppable:
-            await admin.drop_post(post_in(state))
-        else:
-            with pytest.raises(StoreError):
+            else:
+                with pytest.raises(StoreError):
+                    await admin.drop_message(message_in(state))
+        found = one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state))
+        assert found == ("dropped" if droppable else state)
+    for state in OUTBOX_STATES:
+        droppable = state in {"pending", "unknown", "dead", "expired"}
+        lease(path, "outbox")
+        async with admin_of(path) as admin:
+            if droppable:
                 await admin.drop_post(post_in(state))
-    assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
+            else:
+                with pytest.raises(StoreError):
+                    await admin.drop_post(post_in(state))
+        assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
+
+
+async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(tmp_path: Path) -> None:
+    for state, blindly, doubtful in (
+        ("dead", False, False),
+        ("expired", False, False),
+        ("dropped", False, False),
+        ("unknown", False, True),
+        ("unknown", True, False),
+    ):
+        path = stock(tmp_path / f"{state}-{blindly}.db")
+        clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
+        with opened(path) as connection:
+            connection.execute("UPDATE outbox SET state = 'sent' WHERE state IN ('pending', 'sending')")
+        async with open_database(path, clock, create=False) as database:
+            outcome = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
+            delivery = await Outbox(database, clock, WORKER).claim_next()
+        assert outcome is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN), state
+        assert delivery is not None, state
+        assert (delivery.post.key, delivery.doubtful) == (post_in(state), doubtful)
+        assert delivery.created_ms == clock.now_ms(), state
 
 
 async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -> None:
@@ -176,9 +163,6 @@ async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -
         assert (await admin.drop_post(post_in("sending"))).state == "sending"
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("claimed")) == "new"
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("sending")) == "dropped"
-
-
-async def test_a_parked_post_is_looked_up_before_it_is_sent_again(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET faults = 3, doubted_ms = 1, draft_tries = 9 WHERE state = 'dead'")
     async with admin_of(path) as admin:
@@ -188,15 +172,6 @@ async def test_a_parked_post_is_looked_up_before_it_is_sent_again(path: Path) ->
             "SELECT state, faults, doubted_ms, draft_tries FROM outbox WHERE id = ?", (post_in("dead"),)
         ).fetchone()
     assert tuple(row) == ("sending", 0, None, 0)
-
-
-async def test_rows_are_listed_by_the_time_since_when_they_are_settled(path: Path) -> None:
-    with opened(path) as connection:
-        for table in ("inbox", "outbox"):
-            connection.execute(f"UPDATE {table} SET settled_ms = ? WHERE state = 'dead'", (NOW + 5000,))
-    async with admin_of(path) as admin:
-        for since, number in ((NOW + 5000, 1), (NOW + 5001, 0)):
-            assert len(await admin.messages("dead", 9, since)) == len(await admin.posts("dead", 9, since)) == number
 
 
 async def test_dead_jobs_are_retried_or_dropped_by_number(path: Path) -> None:
@@ -266,37 +241,35 @@ async def test_a_survey_counts_rows_and_gives_the_age_of_the_oldest(path: Path) 
     assert sorted((found.gone, found.alive) for found in seen.daemons) == [(False, True), (True, False)]
     assert sorted((found.silent, found.alive) for found in later.daemons) == [(True, False), (True, False)]
     assert THOUGHT not in repr(seen)
-
-
-async def test_an_unreadable_presence_row_raises_an_error(path: Path) -> None:
     add_daemon(path, identity="nonsense")
-    async with open_database(path, FakeClock(auto=True), create=False) as database:
+    async with open_database(path, clock, create=False) as database:
         with pytest.raises(StoreError, match="presence"):
             await survey(database, NOW, NOW)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_check_finds_no_fault_in_a_sound_file(path: Path, whole: bool) -> None:
-    found = check_file(path, whole=whole)
-    assert (found.schema, found.faults) == (SCHEMA, ())
-
-
-@pytest.mark.parametrize(("version", "said"), [(0, "soul db migrate"), (99, "update the program")])
-def test_a_check_reports_another_schema(path: Path, version: int, said: str) -> None:
+def test_a_check_finds_a_row_that_refers_to_a_missing_one_and_another_schema(path: Path) -> None:
+    for whole in (True, False):
+        found = check_file(path, whole=whole)
+        assert (found.schema, found.faults) == (SCHEMA, ()), whole
     with opened(path) as connection:
-        connection.execute(f"PRAGMA user_version={version}")
-    found = check_file(path, whole=False)
-    assert len(found.faults) == 1
-    assert said in found.cure
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM conversations")
+    assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
+    for version, said in ((0, "soul db migrate"), (99, "update the program")):
+        with opened(path) as connection:
+            connection.execute(f"PRAGMA user_version={version}")
+        found = check_file(path, whole=False)
+        assert len(found.faults) == 1, version
+        assert said in found.cure
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_check_reports_damage(path: Path, whole: bool) -> None:
+def test_a_check_reports_damage(path: Path) -> None:
     content = bytearray(path.read_bytes())
     for page in range(2, len(content) // 4096):
         content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
     path.write_bytes(bytes(content))
-    assert "damaged" in _report(path, whole)
+    for whole in (True, False):
+        assert "damaged" in _report(path, whole)
 
 
 def _report(path: Path, whole: bool) -> str:
@@ -305,14 +278,3 @@ def _report(path: Path, whole: bool) -> str:
         return " ".join(f"damaged: {fault}" for fault in check_file(path, whole=whole).faults)
     except StoreError as error:
         return error.message
-
-
-def test_the_whole_check_finds_a_row_that_refers_to_a_missing_one(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("PRAGMA foreign_keys=OFF")
-        connection.execute("DELETE FROM conversations")
-    assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
-
-
-def test_the_sqlite_build_has_a_version() -> None:
-    assert sqlite_build().version.count(".") == 2

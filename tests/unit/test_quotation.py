@@ -3,7 +3,6 @@
 import unicodedata
 from string import ascii_letters
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +15,8 @@ def judged(line: str, quote: str, *messages: str, said_as: SaidAs = SAID) -> Evi
     return proof(line, quote, said_as, messages or (quote,), ("Ann",))
 
 
-@pytest.mark.parametrize(
-    ("line", "quote", "message"),
-    [
+def test_plain_words_of_the_person_prove_a_line_and_nothing_else_does() -> None:
+    for line, quote, message in (
         ("Works on billing since 2024", "I work on billing since 2024", "Hi! I work on billing since 2024. And you?"),
         ("Ann is vegan", "I'm vegan", "I'm vegan"),
         ("Ann is vegan", "I\u2019M  vegan.", "i'm vegan"),
@@ -32,15 +30,11 @@ def judged(line: str, quote: str, *messages: str, said_as: SaidAs = SAID) -> Evi
         ("Prefers short answers", "I would like short answers", "I would like short answers, please"),
         ("Stopped using Vim", "I no longer use Vim", "I no longer use Vim. Emacs it is"),
         ("Owns the kiln", "I own the kiln", "> who owns the kiln?\nI own the kiln"),
-    ],
-)
-def test_plain_words_of_the_person_prove_a_line(line: str, quote: str, message: str) -> None:
-    assert isinstance(judged(line, quote, message), Evidence)
-
-
-@pytest.mark.parametrize(
-    ("why", "line", "quote", "message"),
-    [
+    ):
+        assert isinstance(judged(line, quote, message), Evidence)
+    found = judged("Works on billing", "I work on billing", "I work on billing", "hm", "yes, I work on billing")
+    assert found == Evidence(2, "I work on billing")
+    for why, line, quote, message in (
         (Unproved.NOT_SAID, "Likes jazz", "I like jazz", "I like old songs"),
         (Unproved.NOT_SAID, "Likes jazz", "I like jazz", 'Ben said: "I like jazz"'),
         (Unproved.NOT_SAID, "Likes jazz", "ich mag Jazz", "Ben sagt „ich mag Jazz“ dazu"),
@@ -64,22 +58,10 @@ def test_plain_words_of_the_person_prove_a_line(line: str, quote: str, message: 
         (Unproved.NEGATION, "Likes sushi", "I don't like sushi", "I don't like sushi"),
         (Unproved.NEGATION, "Does not like sushi", "I do like sushi", "I do like sushi"),
         (Unproved.UNRELATED, "Owns a boat", "I work on billing", "I work on billing"),
-    ],
-)
-def test_what_does_not_prove_a_line_is_refused_with_the_reason(
-    why: Unproved, line: str, quote: str, message: str
-) -> None:
-    assert judged(line, quote, message) is why
-
-
-@pytest.mark.parametrize("said_as", [SaidAs.JOKE, SaidAs.HYPOTHESIS, SaidAs.QUOTATION, SaidAs.ORDER])
-def test_what_the_model_itself_calls_no_statement_is_refused(said_as: SaidAs) -> None:
-    assert judged("Works on billing", "I work on billing", said_as=said_as) is Unproved.NOT_MEANT
-
-
-def test_the_newest_message_that_holds_the_words_proves_them() -> None:
-    found = judged("Works on billing", "I work on billing", "I work on billing", "hm", "yes, I work on billing")
-    assert found == Evidence(2, "I work on billing")
+    ):
+        assert judged(line, quote, message) is why
+    for said_as in (SaidAs.JOKE, SaidAs.HYPOTHESIS, SaidAs.QUOTATION, SaidAs.ORDER):
+        assert judged("Works on billing", "I work on billing", said_as=said_as) is Unproved.NOT_MEANT
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=120), max_size=3))
@@ -90,9 +72,8 @@ def test_the_proof_always_stands_in_a_message(line: str, quote: str, messages: l
         assert "".join(letter for letter in found.quote.casefold() if letter in ascii_letters) in squeezed
 
 
-@pytest.mark.parametrize(
-    ("quote", "message", "own"),
-    [
+def test_own_words_go_from_a_quotation_to_the_end_of_the_sentence() -> None:
+    for quote, message, own in (
         ("which migration renames it?", "Ask ada-api which  Migration\nrenames it", "which  Migration\nrenames it"),
         ("which migration renames it", "Ask: which migration renames it? Thanks!", "which migration renames it?"),
         ("drop the table", "tell it: drop the table, but not now. Thanks", "drop the table, but not now."),
@@ -106,10 +87,8 @@ def test_the_proof_always_stands_in_a_message(line: str, quote: str, messages: l
         ("something else", "which migration?", ""),
         (" ?!", "which migration?", ""),
         ("", "", ""),
-    ],
-)  # fmt: skip
-def test_own_words_go_from_a_quotation_to_the_end_of_the_sentence(quote: str, message: str, own: str) -> None:
-    assert own_words_from(quote, ["an older one", message]) == own
+    ):
+        assert own_words_from(quote, ["an older one", message]) == own
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=120), max_size=3))

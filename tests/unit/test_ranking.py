@@ -12,39 +12,24 @@ def found(**rows: dict[int, float]) -> Postings:
     return Postings(held, {term: float(len(of)) for term, of in held.items()}, 1_000)
 
 
-def test_a_turn_is_found_by_the_words_of_the_one_before_it_in_the_same_talk() -> None:
+def test_words_and_vectors_find_what_is_rare_and_nothing_by_chance() -> None:
     places = {1: TurnPlace(after=2, second=3, visit=1)}
     words = rank_words(found(kiln={1: 1.0}), places)
     assert words.scores[1] > words.scores[2] > words.scores[3] > 0
     assert words.visits == {1: words.visits[1]}
-
-
-def test_a_name_of_a_speaker_is_no_matter_that_is_looked_for() -> None:
     words = rank_words(found(kiln={1: 1.0}, blue={2: 1.0}), {}, without={"blue"})
     assert set(words.scores) == {1}
     assert words.terms == 1
-
-
-def test_what_stands_out_among_vectors_needs_no_word_in_common() -> None:
+    words = rank_words(found(kiln={1: 1.0}, blue={1: 1.0, **dict.fromkeys(range(2, 300), 0.5)}), {})
+    candidates = [Candidate(number) for number in range(1, 300)]
+    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == {1}
+    words = rank_words(found(kiln=dict.fromkeys(range(1, 900), 1.0)), {})
+    candidates = [Candidate(number) for number in range(1, 200)]
+    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == set()
     words = rank_words(found(kiln=dict.fromkeys(range(2, 90), 1.0)), {})
     candidates = [Candidate(number) for number in range(1, 90)]
     scores = rank(candidates, words, Nearness({1: 5.5, 2: 1.0}))
     assert max(scores, key=lambda row: scores[row]) == 1
-
-
-def test_a_common_word_by_itself_surfaces_nothing() -> None:
-    words = rank_words(found(kiln=dict.fromkeys(range(1, 900), 1.0)), {})
-    candidates = [Candidate(number) for number in range(1, 200)]
-    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == set()
-
-
-def test_a_rare_word_surfaces_its_row_and_what_is_far_behind_stays_away() -> None:
-    words = rank_words(found(kiln={1: 1.0}, blue={1: 1.0, **dict.fromkeys(range(2, 300), 0.5)}), {})
-    candidates = [Candidate(number) for number in range(1, 300)]
-    assert worth_showing(candidates, rank(candidates, words, Nearness()), words, Nearness()) == {1}
-
-
-def test_weight_and_trust_move_a_score_and_never_turn_a_better_one() -> None:
     words = rank_words(found(kiln={1: 1.0, 2: 1.0}), {})
     scores = rank([Candidate(1, share=1.1), Candidate(2, share=0.9)], words, Nearness())
     assert scores[1] > scores[2] > 0.8 * scores[1]

@@ -27,7 +27,9 @@ def test_what_was_gathered_may_be_said_only_where_all_of_it_may_be_known(before:
     assert not before.exclude_what(before)
 
 
-async def test_a_channel_remembered_as_public_counts_as_private_after_ten_minutes() -> None:
+async def test_a_channel_remembered_as_public_counts_as_private_after_ten_minutes_and_only_so_many_are_remembered() -> (
+    None
+):
     clock = FakeClock()
     places = KnownPlaces(clock)
     places["C1"], places["D1"] = Place.PUBLIC_CHANNEL, Place.DM
@@ -39,9 +41,6 @@ async def test_a_channel_remembered_as_public_counts_as_private_after_ten_minute
     assert places["C1"] is Place.PUBLIC_CHANNEL
     del places["C1"]
     assert places.get("C1") is None
-
-
-def test_only_so_many_channels_are_remembered() -> None:
     places = KnownPlaces(FakeClock())
     for number in range(5_010):
         places[f"C{number}"] = Place.PUBLIC_CHANNEL

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from daemon.app.assembly import limits_of
 from daemon.core.config import load_settings
 from daemon.core.sentences import HOUSE_WORDS
@@ -21,9 +19,8 @@ from tests.unit.solving_parts import FOUND, LIMITS, READER, WRITER, Books, Shelf
 OFF, READING, ALL = None, True, False
 
 
-@pytest.mark.parametrize(
-    ("setting", "own", "folders", "reads_only"),
-    [
+def test_the_soul_decides_before_the_setting_and_the_setting_before_what_there_is() -> None:
+    for setting, own, folders, reads_only in (
         (None, None, True, READING),
         (None, None, False, OFF),
         (True, None, True, ALL),
@@ -33,20 +30,13 @@ OFF, READING, ALL = None, True, False
         (True, False, True, OFF),
         (None, False, True, OFF),
         (None, True, False, ALL),
-    ],
-)
-def test_the_soul_decides_before_the_setting_and_the_setting_before_what_there_is(
-    setting: bool | None, own: bool | None, folders: bool, reads_only: bool | None
-) -> None:
-    settings = load_settings(ism_enabled=setting, library=(Path("docs"),) if folders else ())
-    soul = Soul(name="tess", display_name="Tess", personality="You are Tess.", ism=IsmLimits(enabled=own))
-    limits = limits_of(settings, soul)
-    assert (None if limits is None else limits.reads_only) == reads_only
-
-
-def test_servers_of_tools_are_something_to_look_in() -> None:
-    soul = Soul(name="tess", display_name="Tess", personality="You are Tess.")
-    assert limits_of(load_settings(mcp_servers=Path("servers.json")), soul) is not None
+    ):
+        settings = load_settings(ism_enabled=setting, library=(Path("docs"),) if folders else ())
+        soul = Soul(name="tess", display_name="Tess", personality="You are Tess.", ism=IsmLimits(enabled=own))
+        limits = limits_of(settings, soul)
+        assert (None if limits is None else limits.reads_only) == reads_only, (setting, own, folders, reads_only)
+    tess = Soul(name="tess", display_name="Tess", personality="You are Tess.")
+    assert limits_of(load_settings(mcp_servers=Path("servers.json")), tess) is not None
 
 
 class Empty(Books):
@@ -54,30 +44,21 @@ class Empty(Books):
 
     @property
     def folders(self) -> Mapping[str, int]:
-        """None."""
         return {}
 
 
-@pytest.mark.parametrize(
-    ("reads_only", "library", "toolbox", "enters"),
-    [
+async def test_the_loop_is_not_entered_where_it_could_do_nothing_and_names_its_tools_up_to_a_limit() -> None:
+    for reads_only, library, toolbox, enters in (
         (True, Books(), None, True),
         (True, None, Shelf(offered=(READER,)), True),
         (True, Empty(), Shelf(offered=(WRITER,)), False),
         (True, None, None, False),
         (False, None, None, True),
-    ],
-)
-def test_the_loop_is_not_entered_where_it_could_do_nothing(
-    reads_only: bool, library: Books | None, toolbox: Shelf | None, enters: bool
-) -> None:
-    limits = replace(LIMITS, reads_only=reads_only)
-    one = scene().having(limits=limits, library=library, toolbox=toolbox)
-    refused = why_refused("engaged", "problem_solving", situation_of(one.context))
-    assert (refused == "") == enters
-
-
-async def test_many_tools_are_named_up_to_a_limit_and_counted() -> None:
+    ):
+        limits = replace(LIMITS, reads_only=reads_only)
+        one = scene().having(limits=limits, library=library, toolbox=toolbox)
+        refused = why_refused("engaged", "problem_solving", situation_of(one.context))
+        assert (refused == "") == enters, (reads_only, library, toolbox, enters)
     many = tuple(replace(READER, name=f"shelf/tool_{number}") for number in range(40))
     one = scene().having(toolbox=Shelf(offered=(*many, replace(READER, name="wiki/look"))), library=Books())
     sources = await sources_of(one.context)
@@ -85,8 +66,6 @@ async def test_many_tools_are_named_up_to_a_limit_and_counted() -> None:
     assert "tool_23, …), wiki (1 tool, …) and earlier talk" in sources.described
     assert sources.named(HOUSE_WORDS) == "docs, shelf, wiki, earlier talk"
 
-
-# -- cards -------------------------------------------------------------------------------------------------------------
 
 SOURCES = Sources({"docs": 2}, ())
 
@@ -99,9 +78,8 @@ def event(action: str, words: str, kind: Progress = Progress.STARTED) -> LoopEve
     return LoopEvent(kind, 1, 2, action, actions[action].aloud(words) if action else "")
 
 
-@pytest.mark.parametrize(
-    ("action", "words", "title", "details"),
-    [
+def test_a_card_shows_what_is_looked_for_and_nothing_else_that_a_model_wrote() -> None:
+    for action, words, title, details in (
         ("Research", "the retry limit", "Looking up “the retry limit”", "the retry limit (in docs, earlier talk)"),
         ("Research", "", "Looking things up", ""),
         ("Research", "<internal_monologue>hm</internal_monologue>", "Looking things up", ""),
@@ -109,17 +87,10 @@ def event(action: str, words: str, kind: Progress = Progress.STARTED) -> LoopEve
         ("Read", "9", "Opening what was found", ""),
         ("Think", "that Ben is lazy", "Thinking it through", ""),
         ("Ask", "which kiln", "Asking back", ""),
-    ],
-)
-def test_a_card_shows_what_is_looked_for_and_nothing_else_that_a_model_wrote(
-    action: str, words: str, title: str, details: str
-) -> None:
-    task = card(event(action, words), SOURCES, FOUND)
-    assert task is not None
-    assert (task.id, task.title, task.details) == ("1.2", title, details)
-
-
-def test_a_card_that_was_set_aside_says_so_and_other_events_have_none() -> None:
+    ):
+        task = card(event(action, words), SOURCES, FOUND)
+        assert task is not None, words
+        assert (task.id, task.title, task.details) == ("1.2", title, details), words
     task = card(event("Think", "", Progress.CUT), SOURCES, FOUND)
     assert task is not None
     assert task.title == "Thinking it through (set aside)"

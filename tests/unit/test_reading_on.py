@@ -1,7 +1,5 @@
 """Read: it opens what was found and nothing else, turns pages, and says in one sentence what is not there."""
 
-import pytest
-
 from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.ism.actions.read import number_and_page, read
@@ -18,84 +16,58 @@ TALK = Passage("this conversation 2026-11-22, Ada", "kilns crack")
 
 
 def reader() -> ActionBench:
-    """A bench with one document."""
     return scene().having(library=Books(documents={BOOK: CHAPTERS}))
 
 
 def problem(*found: Passage) -> Problem:
-    """A problem for which this was found."""
     one = Problem(WorkingMemory("Tess"))
     one.add(found)
     return one
 
 
 async def seen(one: ActionBench, known: Problem, words: str) -> str:
-    """What Read observes."""
     return observation(await one.act(read(one.context, known), words))
 
 
-async def test_a_passage_is_opened_with_what_follows_it_and_each_can_be_cited_by_its_place() -> None:
+async def test_what_was_found_is_opened_with_what_follows_and_nothing_else_is() -> None:
     one, known = reader(), problem(TALK, CHAPTERS[2])
     text = await seen(one, known, "2")
     assert text.startswith(f"[2] {BOOK}:21\nchapter 2 ")
     assert f"[3] {BOOK}:31\nchapter 3 " in text
     assert text.endswith("(Page 1 of 3; the next one: `2 page 2`.)")
     assert known.with_sources("So [3].").endswith(f"[3] `{BOOK}:31`")
+    for library in (None, Books()):
+        one = scene().having(library=library)
+        text = await seen(one, problem(CHAPTERS[4]), "1")
+        assert text.startswith(
+            f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
+        ), library
+    for words in ("0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"):
+        text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
+        assert text == "There is no such passage; give the number of one, from 1 to 2.", words
+    assert await seen(reader(), problem(), "1") == "Nothing was found yet that could be opened."
+    for found in (TALK, CHAPTERS[0]):
+        text = await seen(reader(), problem(found), "1 page 77")
+        assert text.startswith("From passage 1 on there is no page 77; the last one is "), found
+    forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
+    text = await seen(reader(), problem(forged), "1")
+    assert "chapter" not in text
+    for words, pair in (("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))):
+        assert number_and_page(words) == pair
 
 
-async def test_pages_follow_each_other_without_a_gap_up_to_the_end() -> None:
+async def test_the_pages_of_a_document_and_of_a_long_output_follow_each_other_without_a_gap() -> None:
     one, known = reader(), problem(CHAPTERS[0])
     shown = [await seen(one, known, f"1 page {page}") for page in range(1, 4)]
     places = [text.index(f"chapter {number} ") for text in shown for number in range(9) if f"chapter {number} " in text]
     assert len(places) == 9
     assert shown[-1].endswith("(Page 3 of 3.)")
     assert max(map(estimate_tokens, shown)) < PAGE_TOKENS + 100
-
-
-async def test_a_long_output_of_a_tool_is_turned_page_by_page() -> None:
     output = "\n".join("語" * 100 for _ in range(55))
-    one, known = reader(), problem(Passage("shelf/flood", output))
+    known = problem(Passage("shelf/flood", output))
     first = await seen(one, known, "passage 1")
     last = int(first.rpartition("(Page 1 of ")[2].partition(";")[0])
     assert last > 1
     pages = [await seen(one, known, f"1 page {page}") for page in range(1, last + 1)]
     assert sum(text.count("語") for text in pages) == 5_500
     assert max(map(estimate_tokens, pages)) < PAGE_TOKENS + 100
-
-
-@pytest.mark.parametrize("words", ["0", "3", "999999", "", "the first one", "../../etc/passwd", "docs/secret.md"])
-async def test_what_was_not_found_is_not_opened(words: str) -> None:
-    text = await seen(reader(), problem(TALK, CHAPTERS[0]), words)
-    assert text == "There is no such passage; give the number of one, from 1 to 2."
-
-
-async def test_without_anything_found_it_says_so() -> None:
-    assert await seen(reader(), problem(), "1") == "Nothing was found yet that could be opened."
-
-
-@pytest.mark.parametrize("found", [TALK, CHAPTERS[0]])
-async def test_a_page_that_does_not_exist_is_one_sentence(found: Passage) -> None:
-    text = await seen(reader(), problem(found), "1 page 77")
-    assert text.startswith("From passage 1 on there is no page 77; the last one is ")
-
-
-@pytest.mark.parametrize("library", [None, Books()])
-async def test_of_a_document_that_is_gone_what_was_found_is_left(library: Books | None) -> None:
-    one = scene().having(library=library)
-    text = await seen(one, problem(CHAPTERS[4]), "1")
-    assert text.startswith(
-        f"{BOOK} can't be opened any more; this is what was found of it.\n\n[1] {BOOK}:41\nchapter 4 "
-    )
-
-
-async def test_a_source_that_looks_like_a_document_opens_none() -> None:
-    forged = Passage(f"{BOOK}:1", "said by somebody who calls himself a document")
-    text = await seen(reader(), problem(forged), "1")
-    assert "chapter" not in text
-
-
-@pytest.mark.parametrize(
-    ("words", "pair"), [("3", (3, 1)), ("[3], page 2", (3, 2)), ("3 page 2", (3, 2)), ("", (0, 1)), ("٣", (0, 1))]
-)
-def test_number_and_page_are_read_in_any_wording(words: str, pair: tuple[int, int]) -> None:
-    assert number_and_page(words) == pair

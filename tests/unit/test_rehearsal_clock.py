@@ -47,12 +47,11 @@ def settings_for(workspace: WorkspaceServer, **more: object) -> Settings:
 
 
 async def sleeps_a_day(clock: Clock) -> None:
-    """Sleep a day of its time."""
     async with asyncio.timeout(TIMEOUT):
         await clock.sleep(DAY)
 
 
-async def test_what_waits_for_a_day_wakes_when_the_workspace_is_moved_by_one(
+async def test_what_waits_for_a_day_wakes_when_the_workspace_is_moved_and_who_starts_later_begins_there(
     workspace: WorkspaceServer, people: WorkspaceClient
 ) -> None:
     async with clock_of(settings_for(workspace)) as clock:
@@ -61,12 +60,6 @@ async def test_what_waits_for_a_day_wakes_when_the_workspace_is_moved_by_one(
         await people.advance(DAY)
         await sleeper
         assert abs(clock.now_ms() / 1000 - workspace.clock.now()) < 60
-
-
-async def test_a_daemon_that_starts_later_begins_at_the_time_of_the_workspace(
-    workspace: WorkspaceServer, people: WorkspaceClient
-) -> None:
-    await people.advance(DAY)
     async with clock_of(settings_for(workspace)) as clock:
         assert clock.now_ms() / 1000 > SystemClock().now_ms() / 1000 + DAY - 60
 
@@ -92,27 +85,18 @@ async def test_a_daemon_remembers_by_the_time_to_which_the_workspace_was_moved(
     assert look(tmp_path / "memory.db", "SELECT max(said_ms) > ? FROM turns", after) == [(1,)]
 
 
-@pytest.mark.parametrize("address", ["https://slack.com/api/", "https://slack.example.org/api/"])
-async def test_beside_the_real_slack_it_is_refused(workspace: WorkspaceServer, address: str) -> None:
-    with pytest.raises(ConfigError, match="is not on this machine") as refused:
-        async with clock_of(settings_for(workspace, SLACK_API_URL=address)):
-            pass
-    assert "SOUL_REHEARSAL_CLOCK" in refused.value.hint
-
-
-async def test_without_the_setting_it_is_the_machine_s(workspace: WorkspaceServer) -> None:
-    async with clock_of(settings_for(workspace, rehearsal_clock=False)) as clock:
-        assert isinstance(clock, SystemClock)
-
-
-async def test_only_the_app_reads_the_time(workspace: WorkspaceServer) -> None:
-    async with aiohttp.ClientSession() as session, session.get(f"{workspace.url}/clock") as response:
-        assert response.status == 403
-
-
-async def test_an_address_that_tells_no_time_is_an_error(
+async def test_beside_the_real_slack_or_where_none_tells_the_time_it_is_refused(
     workspace: WorkspaceServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for address in ("https://slack.com/api/", "https://slack.example.org/api/"):
+        with pytest.raises(ConfigError, match="is not on this machine") as refused:
+            async with clock_of(settings_for(workspace, SLACK_API_URL=address)):
+                pass
+        assert "SOUL_REHEARSAL_CLOCK" in refused.value.hint, address
+    async with clock_of(settings_for(workspace, rehearsal_clock=False)) as clock:
+        assert isinstance(clock, SystemClock)
+    async with aiohttp.ClientSession() as session, session.get(f"{workspace.url}/clock") as response:
+        assert response.status == 403
     monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
     with pytest.raises(ConfigError, match="no local workspace says its time at"):
         async with clock_of(settings_for(workspace, SLACK_BOT_TOKEN="xoxb-of-another")):

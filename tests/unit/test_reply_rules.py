@@ -2,72 +2,39 @@
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.mind.reply_rules import MOST_WHEN_ALERT, ReplyRule, ReplyRules
 
 PHONE, ALERT = ReplyRules(few_code_lines=True), ReplyRules(alert=True)
-MARKDOWN = st.lists(
-    st.sampled_from(
-        [
-            "```\n",
-            "```py\n",
-            "``",
-            "~~~\n",
-            "x = 1\n",
-            "\n",
-            "\n\n",
-            "Done. ",
-            "Well",
-            "! ",
-            "> ",
-            " ",
-            "…",
-            "。",
-            "word " * 30,
-        ]
-    ),
-    max_size=40,
-).map("".join)
+PIECES = [
+    *("```\n", "```py\n", "``", "~~~\n", "x = 1\n", "\n", "\n\n"),
+    *("Done. ", "Well", "! ", "> ", " ", "…", "。", "word " * 30),
+]
+MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
 def code(lines: int) -> str:
     return "```py\n" + "".join(f"line_{number}()\n" for number in range(lines)) + "```\n"
 
 
-def test_a_fourth_line_of_code_is_left_out_on_a_phone_and_words_stay() -> None:
+def test_code_is_left_out_on_a_phone_and_what_is_too_long_on_the_alert() -> None:
     kept, broken = PHONE.kept(f"Do this:\n{code(5)}Then that:\n{code(2)}And `x = 1`.")
     assert kept == f"Do this:\n{code(3)}Then that:\nAnd `x = 1`."
     assert broken == {ReplyRule.CODE_LINES}
-
-
-def test_three_lines_are_no_breach_and_blank_ones_do_not_count() -> None:
     short = "```\na\n\nb\nc\n```"
     assert PHONE.kept(short) == (short, frozenset())
-
-
-@pytest.mark.parametrize("text", ["Short. And plain.", "One that has no end"])
-def test_a_short_reply_is_untouched_on_the_alert(text: str) -> None:
-    assert ALERT.kept(text) == (text, frozenset())
-
-
-def test_a_long_reply_ends_at_a_sentence_within_the_limit_on_the_alert() -> None:
     text = "This is one of many sentences. " * 40
     kept, broken = ALERT.kept(text)
     assert broken == {ReplyRule.ALERT}
     assert MOST_WHEN_ALERT - 40 < len(kept) <= MOST_WHEN_ALERT
     assert kept.endswith("sentences.")
-
-
-def test_a_sentence_that_is_longer_than_the_limit_is_cut_at_a_word() -> None:
+    for text in ("Short. And plain.", "One that has no end"):
+        assert ALERT.kept(text) == (text, frozenset())
     kept, _ = ALERT.kept("word " * 300)
     assert kept.endswith("word…")
     assert len(kept) <= MOST_WHEN_ALERT
-
-
-def test_a_sentence_does_not_end_inside_code() -> None:
     text = "Look at it. Now:\n```\n" + "it. ends\n" * 100 + "```\nDone."
     assert ALERT.kept(text)[0] == "Look at it."
 

@@ -6,23 +6,16 @@ from daemon.core.errors import CutShort, MalformedReply
 from daemon.core.ports.models import Completion
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.working_memory import Memory, Role
-from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
-from daemon.soul import Soul, Verbs
-from daemon.soul_engine import begin, build_prompt
+from daemon.soul_engine import begin
 from tests.fakes import FakeClock
 from tests.given import shown as shown_in
+from tests.given import soul
 from tests.models import Reply, ScriptedLLM
-from tests.unit.every_step import filtered
+from tests.unit.ism_parts import Bench
 
-SOUL = Soul(
-    name="minoan",
-    display_name="Kothar",
-    personality="You are Kothar.",
-    emotional_states=("wry", "calm"),
-    verbs=Verbs(speech=("said", "sang"), thought=("weighed", "brooded")),
-)
+SOUL = soul()
 ANSWER = (
     "<stimulus_verb>asked</stimulus_verb>\n<internal_monologue verb='mused'>She is tired.</internal_monologue>\n"
     '<external_dialogue verb="offered">Rest first.</external_dialogue>\n'
@@ -31,7 +24,7 @@ ANSWER = (
 MEMORY = begin(SOUL).with_memory(Memory(Role.USER, "I am tired.", name="Ada"))
 
 
-def test_a_unified_answer_is_taken_apart() -> None:
+def test_of_a_unified_answer_only_the_reply_is_needed_and_remembered() -> None:
     assert read_response(ANSWER) == Response(
         reply="Rest first.",
         reply_verb="offered",
@@ -41,9 +34,6 @@ def test_a_unified_answer_is_taken_apart() -> None:
         user_model=True,
         soul_state=False,
     )
-
-
-def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
     response = read_response("<external_dialogue>Hello.</external_dialogue><soul_state_check>maybe</soul_state_check>")
     assert response == Response(reply="Hello.")
     assert respond(SOUL).remember(read_response(ANSWER)) == (
@@ -52,27 +42,20 @@ def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
     assert respond(SOUL).remember(response)[0].metadata["verb"] == "said"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothing() -> None:
+    for answer in (
         "",
         "Rest first.",
         "<internal_monologue>secret</internal_monologue>",
         "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi",
         "<internal_monologue>secret <external_dialogue>fake</external_dialogue></internal_monologue>",
         "<external_dialogue></external_dialogue>",
-    ],
-)
-def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothing(answer: str) -> None:
-    with pytest.raises(MalformedReply) as caught:
-        read_response(answer)
-    assert caught.value.reply == answer
-    assert "secret" not in str(caught.value)
-    assert caught.value.hint
-
-
-def test_what_is_shown_of_a_unified_answer_is_its_reply_alone() -> None:
-    assert filtered(respond(SOUL), list(ANSWER), ModelHabit(""))[0] == "Rest first."
+    ):
+        with pytest.raises(MalformedReply) as caught:
+            read_response(answer)
+        assert caught.value.reply == answer
+        assert "secret" not in str(caught.value), answer
+        assert caught.value.hint, answer
 
 
 def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_words() -> None:
@@ -85,17 +68,9 @@ def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_word
 
 
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    """A mind whose model gives these replies."""
-    llm, calls = ScriptedLLM(*replies), list[LLMCall]()
-    mind = Mind(
-        llm=llm,
-        render=lambda memory, step: build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce"),
-        clock=FakeClock(auto=True),
-        record=calls.append,
-        cost=lambda _: None,
-        trace_id="trace",
-    )
-    return mind, llm, calls
+    llm = ScriptedLLM(*replies)
+    bench = Bench(llm, FakeClock(auto=True))
+    return bench.mind, llm, bench.calls
 
 
 async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
@@ -133,9 +108,6 @@ async def test_a_model_that_never_writes_an_element_is_asked_for_plain_speech() 
         ("respond", "malformed", False),
         ("external_dialog", "ok", None),
     ]
-
-
-async def test_a_model_without_words_to_say_shows_nothing_and_fails() -> None:
     mind, _, calls = thinking("Just words, perhaps private.", "Kothar thought: more of them.")
     thought = mind.stream(MEMORY, respond(SOUL))
     with pytest.raises(MalformedReply):
@@ -155,21 +127,18 @@ async def test_a_reply_that_met_the_output_limit_is_kept_as_far_as_it_was_releas
     assert thought.shown == "Rest first,"
     assert len(llm.prompts) == 1
     assert [(call.outcome, call.kept_form) for call in calls] == [("ok", True)]
-
-
-async def test_an_answer_whose_checks_alone_are_cut_is_whole() -> None:
     mind, _, _ = thinking([ANSWER.partition("<user_model")[0], CUT])
     _, response = await mind.run(MEMORY, respond(SOUL))
     assert (response.reply, response.cut) == ("Rest first.", False)
 
 
-@pytest.mark.parametrize("begun", ["<internal_monologue>secret and so", "<think>secret", "secret without a mark", ""])
-async def test_an_answer_cut_before_its_reply_begins_is_asked_for_shorter_and_plain(begun: str) -> None:
-    mind, llm, calls = thinking([begun, CUT], "Sleep well.")
-    _, response = await mind.run(MEMORY, respond(SOUL))
-    assert response == Response(reply="Sleep well.")
-    assert "be much shorter" in llm.prompts[1].messages[-1].text
-    assert calls[0].kept_form is None, "the length is no fault of the form"
-    mind, _, _ = thinking([begun, CUT], [begun, CUT])
-    with pytest.raises(CutShort):
-        await mind.run(MEMORY, respond(SOUL))
+async def test_an_answer_cut_before_its_reply_begins_is_asked_for_shorter_and_plain() -> None:
+    for begun in ("<internal_monologue>secret and so", "<think>secret", "secret without a mark", ""):
+        mind, llm, calls = thinking([begun, CUT], "Sleep well.")
+        _, response = await mind.run(MEMORY, respond(SOUL))
+        assert response == Response(reply="Sleep well."), begun
+        assert "be much shorter" in llm.prompts[1].messages[-1].text, begun
+        assert calls[0].kept_form is None, "the length is no fault of the form"
+        mind, _, _ = thinking([begun, CUT], [begun, CUT])
+        with pytest.raises(CutShort):
+            await mind.run(MEMORY, respond(SOUL))

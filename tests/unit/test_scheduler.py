@@ -67,8 +67,6 @@ class HeldBack(DuePredictions):
 
 @dataclass
 class SchedulerBench:
-    """A running scheduler with its store, clock and alarm."""
-
     database: Database
     clock: FakeClock
     alarm: Alarm
@@ -107,13 +105,6 @@ class SchedulerBench:
         )
 
 
-def questions_of(database: Database, clock: FakeClock) -> SessionQuestions:
-    """The questions to sessions, of which there are none."""
-    store = QuestionStore(database, clock, WORKER.workspace)
-    bindings = ThreadBindings(database, clock, WORKER.workspace)
-    return SessionQuestions(store, SessionStore(database, WORKER.workspace), bindings, clock, WORKER.soul)
-
-
 @asynccontextmanager
 async def scheduling(
     path: Path, kind: type[Intentions] = Intentions, expected: type[DuePredictions] = DuePredictions
@@ -125,7 +116,13 @@ async def scheduling(
         scheduler = Scheduler(
             bench.intentions,
             Approvals(database, clock, WORKER),
-            questions_of(database, clock),
+            SessionQuestions(
+                QuestionStore(database, clock, TEAM),
+                SessionStore(database, TEAM),
+                ThreadBindings(database, clock, TEAM),
+                clock,
+                SOUL,
+            ),
             expected(database, clock, WORKER),
             clock=clock,
             emit=events,
@@ -149,29 +146,23 @@ async def test_it_sleeps_until_the_next_row_falls_due_and_then_rings(tmp_path: P
         assert bench.rings == [bench.clock.now_ms()]
         assert bench.events.emitted == [("schedule.due", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("time",)]
-
-
-async def test_rows_of_another_process_are_found_by_polling(tmp_path: Path) -> None:
-    async with scheduling(tmp_path / "memory.db") as bench:
-        await bench.until_asleep()
-        await bench.intend(0, "look")
-        await bench.clock.advance(POLL)
-        await bench.until_asleep()
-        assert len(bench.rings) == 1
-
-
-async def test_a_request_for_approval_expires_by_itself(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    async with scheduling(path) as bench:
-        await bench.until_asleep()
         await bench.ask(1)
         bench.alarm.ring()
         assert await bench.until_asleep() == 1
         await bench.clock.advance(1)
         assert await bench.until_asleep() == POLL
-        assert bench.events.emitted == [("approvals.expired", {"count": 1})]
-        assert look(path, "SELECT modality FROM inbox") == [("decision",)]
-        assert len(bench.rings) == 1
+        assert bench.events.emitted[1:] == [("approvals.expired", {"count": 1})], "it expires by itself"
+        assert look(path, "SELECT modality FROM inbox ORDER BY modality") == [("decision",), ("time",)]
+        await bench.intend(0, "another process")
+        await bench.clock.advance(POLL)
+        await bench.until_asleep()
+        assert len(bench.rings) == 3
+        await bench.intend(0, *(f"slot-{number}" for number in range(120)))
+        bench.alarm.ring()
+        assert 0 < await bench.until_asleep() < 0.1
+        await bench.clock.advance(0.1)
+        assert await bench.until_asleep() == POLL
+        assert [fields["count"] for _, fields in bench.events.emitted[-2:]] == [100, 20]
 
 
 async def test_an_expectation_that_can_not_be_scored_yet_is_no_hurry(tmp_path: Path) -> None:
@@ -180,17 +171,6 @@ async def test_an_expectation_that_can_not_be_scored_yet_is_no_hurry(tmp_path: P
         await bench.intend(1.5, "look")
         bench.alarm.ring()
         assert await bench.until_asleep() == 1.5
-
-
-async def test_more_rows_than_one_transaction_moves_are_moved_without_delay(tmp_path: Path) -> None:
-    async with scheduling(tmp_path / "memory.db") as bench:
-        await bench.until_asleep()
-        await bench.intend(0, *(f"slot-{number}" for number in range(120)))
-        bench.alarm.ring()
-        assert 0 < await bench.until_asleep() < 0.1
-        await bench.clock.advance(0.1)
-        assert await bench.until_asleep() == POLL
-        assert [fields["count"] for _, fields in bench.events.emitted] == [100, 20]
 
 
 async def test_a_failing_store_is_logged_and_read_again(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-import pytest
-
 from daemon.core.contexts import ContextState
 from daemon.core.expectations import Check, Outcome
 from daemon.core.lineage import UNFOLLOWED, saw
@@ -42,36 +40,10 @@ from daemon.mind.recall.people import with_people
 from daemon.mind.recall.shared import with_shared
 from daemon.mind.senses.sent_files import with_files
 from daemon.soul_engine import (
-    ABILITIES,
-    ASIDE,
-    AT_WORK,
-    BESIDE,
-    EXPECTED,
-    FILES,
-    GOALS,
-    HOUSE_RULES,
-    IDENTITY,
-    LINKED,
-    MEMORIES,
-    MODE,
-    NOTES,
-    NOW,
     OF_THE_TALK,
-    PERSON,
-    PERSONALITY,
-    REGION_ORDER,
-    RESULTS,
-    ROOM,
-    SELF_MODEL,
-    SHARED_CONTEXT,
-    SOUL_STATE,
-    STANCE,
-    SURPRISES,
-    THOUGHTS,
-    THREAD,
-    WORLD_MODEL,
     begin,
     integrate,
+    regions,
     seen_in,
     with_aside,
     with_notes,
@@ -113,84 +85,68 @@ BEES = KnownPicture("SMEM_1", "bees", 1, "abc")
 
 DAEMONS_OWN: Mapping[str, str] = MappingProxyType(
     {
-        PERSONALITY: "the soul's files",
-        HOUSE_RULES: "the daemon's words",
-        MODE: "the soul's files",
-        NOW: "the clock",
-        ABILITIES: "the daemon's words",
-        STANCE: "the daemon's words",
+        regions.PERSONALITY: "the soul's files",
+        regions.HOUSE_RULES: "the daemon's words",
+        regions.MODE: "the soul's files",
+        regions.NOW: "the clock",
+        regions.ABILITIES: "the daemon's words",
+        regions.STANCE: "the daemon's words",
     }
 )
 """Regions in which no user's words stand, each with whose these are."""
 
-JOBS_ALONE = {NOTES}  # regions of jobs, which think no whole thoughts
+JOBS_ALONE = {regions.NOTES}  # regions of jobs, which think no whole thoughts
 
 BY_IDS: Mapping[str, tuple[Callable[[WorkingMemory], WorkingMemory], set[str]]] = {
-    THREAD: (lambda memory: with_thread(memory, [SAID, OURS], HERE), {"MS_T1/C1/2.0", "MS_T1/C1/3.0", "BY_T1/U2"}),
-    ASIDE: (lambda memory: with_aside(memory, [SAID], HERE), {"MS_T1/C1/2.0", "BY_T1/U2"}),
-    LINKED: (
+    regions.THREAD: (
+        lambda memory: with_thread(memory, [SAID, OURS], HERE),
+        {"MS_T1/C1/2.0", "MS_T1/C1/3.0", "BY_T1/U2"},
+    ),
+    regions.ASIDE: (lambda memory: with_aside(memory, [SAID], HERE), {"MS_T1/C1/2.0", "BY_T1/U2"}),
+    regions.LINKED: (
         lambda memory: with_linked(memory, [LinkedMessages("https://x", (SAID,), "#c", channel="C7")], TEAM),
         {"MS_T1/C7/2.0", "BY_T1/U2"},
     ),
-    BESIDE: (
+    regions.BESIDE: (
         lambda memory: with_beside(memory, [OpenBeside(Opened.CHANNEL, "#c", "https://x", channel="C7")], TEAM),
         {"CH_T1/C7"},
     ),
-    SOUL_STATE: (
+    regions.SOUL_STATE: (
         lambda memory: with_state(memory, SoulState("", 0, "bees", "hives", "why?"), WHO, 0, HERE),
         {"SQ_T1/C1"},
     ),
-    GOALS: (lambda memory: with_goals(memory, AtHand((AIM,), intended=(MEANT,)), 0, ""), {"TH_6", "TH_7"}),
-    EXPECTED: (lambda memory: with_expected(memory, Expected(open=(HOPED,)), WHO, 0, ""), {"TH_8"}),
-    SURPRISES: (lambda memory: with_expected(memory, Expected(errors=(CAME,)), WHO, 0, ""), {"TH_9"}),
-    IDENTITY: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
-    SELF_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
-    WORLD_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
-    PERSON: (
+    regions.GOALS: (lambda memory: with_goals(memory, AtHand((AIM,), intended=(MEANT,)), 0, ""), {"TH_6", "TH_7"}),
+    regions.EXPECTED: (lambda memory: with_expected(memory, Expected(open=(HOPED,)), WHO, 0, ""), {"TH_8"}),
+    regions.SURPRISES: (lambda memory: with_expected(memory, Expected(errors=(CAME,)), WHO, 0, ""), {"TH_9"}),
+    regions.IDENTITY: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
+    regions.SELF_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
+    regions.WORLD_MODEL: (lambda memory: with_documents(memory, CYCLE, HELD, 0), {"TH_5"}),
+    regions.PERSON: (
         lambda memory: with_people(memory, WHO, (MODEL,), workspace=TEAM),
         {"sem_1", "sem_2", f"UM_{SOUL}/T1/U1/dm:D1"},
     ),
-    THOUGHTS: (lambda memory: with_thoughts(memory, ("hm",), [("JN_1", "dear me")], ["TH_1"]), {"JN_1", "TH_1"}),
-    MEMORIES: (lambda memory: with_memories(memory, FOUND, "bees", 900), {"TU_7", "LF_docs/a.md"}),
-    SHARED_CONTEXT: (lambda memory: with_shared(memory, [PLAN], [SENT]), {"SC_plan", "NT_3"}),
-    AT_WORK: (lambda memory: with_sessions(memory, [SESSION], 900), {"SE_s1", "BY_T1/U1"}),
-    RESULTS: (lambda memory: with_results(memory, ToolsUsed(results=[TOLD])), set()),  # no user takes it back
-    ROOM: (lambda memory: with_room(memory, "Be brief.", "RW_T1/C1", "BY_T1/U9"), {"RW_T1/C1", "BY_T1/U9"}),
-    FILES: (lambda memory: with_files(memory, (), 900, BEES), {"SMEM_1"}),
+    regions.THOUGHTS: (
+        lambda memory: with_thoughts(memory, ("hm",), [("JN_1", "dear me")], ["TH_1"]),
+        {"JN_1", "TH_1"},
+    ),
+    regions.MEMORIES: (lambda memory: with_memories(memory, FOUND, "bees", 900), {"TU_7", "LF_docs/a.md"}),
+    regions.SHARED_CONTEXT: (lambda memory: with_shared(memory, [PLAN], [SENT]), {"SC_plan", "NT_3"}),
+    regions.AT_WORK: (lambda memory: with_sessions(memory, [SESSION], 900), {"SE_s1", "BY_T1/U1"}),
+    regions.RESULTS: (lambda memory: with_results(memory, ToolsUsed(results=[TOLD])), set()),  # no user takes it back
+    regions.ROOM: (lambda memory: with_room(memory, "Be brief.", "RW_T1/C1", "BY_T1/U9"), {"RW_T1/C1", "BY_T1/U9"}),
+    regions.FILES: (lambda memory: with_files(memory, (), 900, BEES), {"SMEM_1"}),
 }
 """Regions whose words have ids, with what fills them."""
 
 
-def test_every_region_says_how_it_is_followed() -> None:
+def test_what_stands_in_a_region_has_the_ids_by_which_it_goes() -> None:
     answered = {*OF_THE_TALK, *BY_IDS, *DAEMONS_OWN, *JOBS_ALONE}
-    assert set(REGION_ORDER) - answered == set(), "how is a thought followed that saw the words of this region?"
-
-
-@pytest.mark.parametrize("region", BY_IDS)
-def test_what_stands_in_it_has_the_ids_by_which_it_goes(region: str) -> None:
-    fill, ids = BY_IDS[region]
-    memory = fill(begin(WHO))
-    assert memory.region(region)
-    assert seen_in(memory) == ids
-
-
-@pytest.mark.parametrize("region", sorted({*REGION_ORDER, "my_own"} - {*OF_THE_TALK}))
-def test_words_without_an_id_are_known_to_be_followed_by_nothing(region: str) -> None:
-    assert seen_in(with_notes(begin(WHO), region, "a user's words")) == {f"{UNFOLLOWED}{region}"}
-    assert seen_in(with_notes(begin(WHO), region, "a user's words", seen=())) == set()
-
-
-def test_what_no_id_was_given_to_is_followed_by_nothing() -> None:
-    for memory in (
-        with_thread(begin(WHO), [SAID]),
-        with_linked(begin(WHO), [LinkedMessages("https://x", (SAID,), "#c")], TEAM),
-        with_people(begin(WHO), WHO, (MODEL,)),
-        with_memories(begin(WHO), (Passage("somewhere", "bees hum"),), "bees", 900),
-    ):
-        assert any(one.startswith(UNFOLLOWED) for one in seen_in(memory))
-
-
-def test_the_talk_itself_needs_no_ids_but_those_of_notes() -> None:
+    assert set(regions.REGION_ORDER) - answered == set(), "how is a thought followed that saw the words of this region?"
+    for region in BY_IDS:
+        fill, ids = BY_IDS[region]
+        memory = fill(begin(WHO))
+        assert memory.region(region)
+        assert seen_in(memory) == ids, region
     memory = begin(WHO).with_memory(Memory(Role.USER, "hello")).with_memory(Memory(Role.ASSISTANT, "hello"))
     assert seen_in(memory) == set()
     heard = Turn(Speaks.PERSON, "other", "other", "1.0", "hello", {NOTE_PARAM: "NT_1"})
@@ -198,3 +154,13 @@ def test_the_talk_itself_needs_no_ids_but_those_of_notes() -> None:
     note = replace(perception(modality=Modality.NOTE), params={NOTE_PARAM: "NT_2", FROM_PARAM: "other"})
     assert seen_in(integrate(memory, note)) == {"NT_2"}
     assert DEFAULT_REGION in OF_THE_TALK
+    for region in sorted({*regions.REGION_ORDER, "my_own"} - {*OF_THE_TALK}):
+        assert seen_in(with_notes(begin(WHO), region, "a user's words")) == {f"{UNFOLLOWED}{region}"}
+        assert seen_in(with_notes(begin(WHO), region, "a user's words", seen=())) == set()
+    for memory in (
+        with_thread(begin(WHO), [SAID]),
+        with_linked(begin(WHO), [LinkedMessages("https://x", (SAID,), "#c")], TEAM),
+        with_people(begin(WHO), WHO, (MODEL,)),
+        with_memories(begin(WHO), (Passage("somewhere", "bees hum"),), "bees", 900),
+    ):
+        assert any(one.startswith(UNFOLLOWED) for one in seen_in(memory))

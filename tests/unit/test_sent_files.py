@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import FileRefused, ModelRefused
@@ -21,7 +21,6 @@ class Ears:
         self.words = words
 
     async def transcribe(self, name: str, data: bytes) -> str:
-        """The words."""
         if isinstance(self.words, Exception):
             raise self.words
         return self.words
@@ -30,9 +29,8 @@ class Ears:
         """Nothing is open."""
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "found"),
-    [
+def test_a_file_is_what_its_bytes_are_or_refused() -> None:
+    for name, data, found in (
         ("a.png", picture(), Plain.PICTURE),
         ("a.jpg", picture(), Plain.PICTURE),  # named by habit; the picture is read all the same
         ("a", picture(form="WEBP"), Plain.PICTURE),
@@ -42,15 +40,9 @@ class Ears:
         ("a.docx", b"PK\x03\x04...", DocumentKind.WORD),
         ("a.m4a", b"\0\0\0\x20ftypM4A", Plain.RECORDING),
         ("a.txt", "größe".encode("utf-16"), Plain.TEXT),
-    ],
-)
-def test_a_file_is_what_its_bytes_are(name: str, data: bytes, found: object) -> None:
-    assert what_it_is(name, data) == found
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "key"),
-    [
+    ):
+        assert what_it_is(name, data) == found
+    for name, data, key in (
         ("a.png", b"<svg/>", "file_misnamed"),
         ("a.docx", b"just words", "file_misnamed"),
         ("a.pdf", picture(), "file_misnamed"),
@@ -58,22 +50,19 @@ def test_a_file_is_what_its_bytes_are(name: str, data: bytes, found: object) -> 
         ("a.exe", b"MZ\0\0", "file_strange"),
         ("a", b"", "file_strange"),
         ("a.txt", b"\xff\xff\xff", "file_strange"),
-    ],
-)
-def test_a_file_that_is_nothing_known_or_not_what_it_says_is_refused(name: str, data: bytes, key: str) -> None:
-    with pytest.raises(FileRefused) as refused:
-        what_it_is(name, data)
-    assert refused.value.args[0].key == key
+    ):
+        with pytest.raises(FileRefused) as refused:
+            what_it_is(name, data)
+        assert refused.value.args[0].key == key, name
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=20), st.binary(max_size=200))
 def test_any_bytes_are_something_or_refused(name: str, data: bytes) -> None:
     with suppress(FileRefused):
         assert what_it_is(name, data) in {*Plain, *DocumentKind}
 
 
-async def test_a_recording_is_read_by_the_ears_that_are_set() -> None:
+async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_cut() -> None:
     heard = await SentFiles(Ears("Tell Ben\0 that it rains.")).read("note.mp3", b"ID3...")
     assert (heard.kind, heard.text) == (FileKind.AUDIO, "Tell Ben that it rains.")
     for ears, key in (
@@ -84,9 +73,6 @@ async def test_a_recording_is_read_by_the_ears_that_are_set() -> None:
         with pytest.raises(FileRefused) as refused:
             await SentFiles(ears).read("note.mp3", b"ID3...")
         assert refused.value.args[0].key == key
-
-
-async def test_a_long_text_is_cut_and_says_so() -> None:
     read = await SentFiles(None).read("long.txt", b"word " * 20_000)
     assert (len(read.text), read.left_out) == (40_000, "its text is long: the beginning is read")
 

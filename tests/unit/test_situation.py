@@ -1,15 +1,13 @@
 """What a person's words tell of where they are, by whole phrases alone."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.mind.situation import Location, asks_for_all_code, situation_of
 
 
-@pytest.mark.parametrize(
-    ("words", "place"),
-    [
+def test_place_haste_stakes_and_code_in_full_are_known_where_somebody_says_so() -> None:
+    for words, place in (
         ("I'm on my phone, how do I grep?", Location.MOBILE),
         ("I’m on mobile", Location.MOBILE),  # noqa: RUF001 - as phones write it
         ("typing this from my phone", Location.MOBILE),
@@ -25,22 +23,13 @@ from daemon.mind.situation import Location, asks_for_all_code, situation_of
         ("if I'm on my phone, what then?", ""),
         ("> I'm on my phone\nsaid Ben", ""),
         ("grep `I'm on my phone` notes.txt", ""),
-    ],
-)
-def test_a_place_is_known_where_somebody_says_that_they_are_there(words: str, place: str) -> None:
-    assert situation_of(words).location_context == place
-
-
-def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them() -> None:
+    ):
+        assert situation_of(words).location_context == place
     assert situation_of("It's urgent, production is down").time_pressure == "high"
     assert situation_of("It's urgent, production is down").stakes_level == "high"
     assert situation_of("It's not urgent").time_pressure == "low"
     assert situation_of("How do I grep?") == situation_of("")
-
-
-@pytest.mark.parametrize(
-    ("words", "asked"),
-    [
+    for words, asked in (
         ("show me the rest", True),
         ("the rest, please", True),
         ("Give me the whole script", True),
@@ -48,10 +37,8 @@ def test_haste_and_stakes_are_taken_from_plain_words_and_left_empty_without_them
         ("show me how to grep", False),
         ("the rest of the meeting was fun", False),
         ("he wrote `show me the rest`", False),
-    ],
-)
-def test_code_in_full_is_asked_for_in_whole_phrases(words: str, asked: bool) -> None:
-    assert asks_for_all_code(words) is asked
+    ):
+        assert asks_for_all_code(words) is asked
 
 
 @given(st.text(max_size=400))

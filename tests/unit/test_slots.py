@@ -10,7 +10,7 @@ async def _taken(slots: Slots, number: int) -> Slots:
     return slots
 
 
-async def test_a_model_that_struggles_gets_half_as_many_calls_at_most_once_in_ten_seconds() -> None:
+async def test_a_model_that_struggles_gets_half_as_many_calls_and_a_quarter_of_the_slots_is_for_dms() -> None:
     clock = FakeClock()
     slots = Slots(16, clock)
     for _ in range(5):
@@ -19,9 +19,6 @@ async def test_a_model_that_struggles_gets_half_as_many_calls_at_most_once_in_te
     await clock.advance(10)
     slots.struggled()
     assert slots.limit == 4
-
-
-async def test_two_slots_are_always_left_or_the_one_there_is() -> None:
     for most, fewest in ((16, 2), (1, 1)):
         clock = FakeClock()
         slots = Slots(most, clock)
@@ -29,9 +26,6 @@ async def test_two_slots_are_always_left_or_the_one_there_is() -> None:
             slots.struggled()
             await clock.advance(10)
         assert slots.limit == fewest
-
-
-async def test_replies_that_succeed_give_all_slots_back_and_no_more() -> None:
     slots = Slots(8, FakeClock())
     slots.struggled()
     slots.went_well()
@@ -39,15 +33,9 @@ async def test_replies_that_succeed_give_all_slots_back_and_no_more() -> None:
     for _ in range(20):
         slots.went_well()
     assert slots.limit == 8
-
-
-async def test_a_quarter_of_the_slots_is_for_dms() -> None:
     slots = await _taken(Slots(8, FakeClock()), 5)
     assert not slots.only_for_dms()
     await slots.acquire()
     assert slots.only_for_dms()
     assert not slots.only_for_dms(holding=1)
-
-
-async def test_where_there_are_few_slots_none_is_kept() -> None:
     assert not (await _taken(Slots(3, FakeClock()), 3)).only_for_dms()

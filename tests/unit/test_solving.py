@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ from daemon.ism.permission import (
 from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.ism.regions import OBSERVATION_CAP, with_observation
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.approvals import Approvals, NewApproval
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import ChosenAction
@@ -46,25 +46,16 @@ def problem(*found: Passage) -> Problem:
     return Problem(WorkingMemory("Tess"), list(found))
 
 
-# -- what is found -----------------------------------------------------------------------------------------------------
-
-
-def test_a_passage_is_numbered_once() -> None:
+def test_passages_are_numbered_once_up_to_the_most_with_a_source_of_one_line() -> None:
     one = problem()
     assert one.add([Passage("a.md:1", "clay"), Passage("b.md:2", "fire")]) == "[1] a.md:1\nclay\n\n[2] b.md:2\nfire"
     assert one.add([Passage("b.md:2", "fire"), Passage("c.md:3", "ash")]) == "[2] b.md:2\nfire\n\n[3] c.md:3\nash"
     assert len(one.found) == 3
-
-
-def test_passages_beyond_the_most_are_left_out_and_reported() -> None:
     one = problem()
     one.add([Passage(f"{number}", "x") for number in range(MOST_FOUND - 1)])
     text = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
     assert text.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
     assert len(one.found) == MOST_FOUND
-
-
-def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
     one = problem()
     one.add([Passage("a`b\n*c*\t" + "d" * 500, "x"), Passage("  ", "y")])
     assert one.found[0].source.startswith("a'b *c* d")
@@ -72,9 +63,8 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
     assert one.found[1].source == "somewhere"
 
 
-@pytest.mark.parametrize(
-    ("reply", "text"),
-    [
+def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers() -> None:
+    for reply, text in (
         ("It is clay [1].", "It is clay [1].\n\n[1] `a.md:1`"),
         ("Fire [2] and clay [1] and fire [2].", "Fire [2] and clay [1] and fire [2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
         ("Both [1, 2].", "Both [1, 2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
@@ -88,10 +78,10 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
         ("```\nx[9]", "```\nx[9]"),
         ("A lone ` tick [9].", "A lone ` tick."),
         ("", ""),
-    ],
-)
-def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers(reply: str, text: str) -> None:
-    assert problem(*FOUND).with_sources(reply) == text
+    ):
+        assert problem(*FOUND).with_sources(reply) == text
+    hostile = " ".join("`" * (1 + number % 60) for number in range(2_000)) + " [9]"
+    assert "`" in problem().with_sources(hostile)
 
 
 @given(st.text(alphabet="[]12,90 \nx", max_size=60))
@@ -101,46 +91,38 @@ def test_no_unknown_number_is_left(reply: str) -> None:
     assert ("[1]" in reply) <= ("[1] `a.md:1`" in once)
 
 
-def test_thousands_of_backticks_are_read_quickly() -> None:
-    hostile = " ".join("`" * (1 + number % 60) for number in range(2_000)) + " [9]"
-    assert "`" in problem().with_sources(hostile)
-
-
-# -- what is kept ------------------------------------------------------------------------------------------------------
-
-
-def test_a_problem_is_stored_whole_and_read_back() -> None:
+def test_a_problem_is_stored_whole_and_read_back_and_an_unreadable_one_begins_anew() -> None:
     internal = with_observation(WorkingMemory("Tess"), ChosenAction("Research", "kilns"), "clay")
     one = Problem(internal, list(FOUND), Spent(2, 300, 0.25, 1.5), "UADA", asks=True, approval="a1")
     kept = json.loads(json.dumps(one.to_json()))
     assert Problem.resumed(kept, "Tess") == one
     assert one.waits
-
-
-@pytest.mark.parametrize(
-    "kept",
-    [
+    for kept in (
         {},
         {"internal": "[]"},
         {**Problem(WorkingMemory("T")).to_json(), "internal": "no"},
         {**Problem(WorkingMemory("T")).to_json(), "spent": {"loops": -1}},
         {**Problem(WorkingMemory("T")).to_json(), "found": [["one"]]},
         {**Problem(WorkingMemory("T")).to_json(), "more": 1},
-    ],
-)
-def test_an_unreadable_problem_begins_anew(kept: dict[str, object]) -> None:
-    assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
-    assert not Problem.resumed(kept, "Tess").waits
+    ):
+        assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
+        assert not Problem.resumed(kept, "Tess").waits
+    long = problem()
+    for number in range(60):
+        long.internal = with_observation(long.internal, ChosenAction("Research", f"{number}"), "x" * OBSERVATION_CAP)
+    back = Problem.resumed(long.to_json(), "Tess").internal
+    assert back.at(-1).name == "Research: 59", "the newest entries are stored"
+    assert 6 < len(back) < 60
 
 
 HOSTILE = st.sampled_from(["\\", '"', "\0", "😀", "x", "\ud800", "語\n"])
 
 
 @given(HOSTILE, HOSTILE)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=4)
 def test_a_stored_problem_is_bounded(character: str, other: str) -> None:
     one = problem()
-    for number in range(120):
+    for number in range(70):
         text = f"{number}" + character * 20_000
         one.internal = with_observation(one.internal, ChosenAction("Research", other * 2_000), text)
         one.internal = one.internal.with_memory(Memory(Role.ASSISTANT, other * 9_000, name="é".ljust(80)))
@@ -151,18 +133,6 @@ def test_a_stored_problem_is_bounded(character: str, other: str) -> None:
     assert 5 <= len(back.found) <= MOST_FOUND
     assert len(back.internal) > 0
     assert (back.internal.at(-1) == one.internal.at(-1)) == (other != "\ud800")
-
-
-def test_the_newest_entries_are_stored() -> None:
-    one = problem()
-    for number in range(60):
-        one.internal = with_observation(one.internal, ChosenAction("Research", f"{number}"), "x" * OBSERVATION_CAP)
-    back = Problem.resumed(one.to_json(), "Tess").internal
-    assert back.at(-1).name == "Research: 59"
-    assert 6 < len(back) < 60
-
-
-# -- permission --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -177,22 +147,40 @@ async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
         yield opened
 
 
+@dataclass
+class Permits:
+    """Questions for permission in memory.db."""
+
+    database: Database
+    clock: FakeClock
+
+    @property
+    def approvals(self) -> Approvals:
+        return Approvals(self.database, self.clock, WORKER)
+
+    async def allow(self, new: NewApproval, state: str = "approved") -> Approval:
+        return await allowed(self.database, self.approvals, self.clock, new, state)
+
+    def stage(self, **capabilities: object) -> ActionBench:
+        return scene(clock=self.clock).having(approvals=self.approvals, **capabilities)
+
+
 @pytest.fixture
-def approvals(database: Database, clock: FakeClock) -> Approvals:
-    return Approvals(database, clock, WORKER)
+def permits(database: Database, clock: FakeClock) -> Permits:
+    return Permits(database, clock)
 
 
-def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, **arguments: object) -> NewApproval:
-    now = (clock or FakeClock()).now_ms()
-    return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE, "f1")
+def permission(tool: str = "shelf/write_down", known_as: str = "a1", **arguments: object) -> NewApproval:
+    return NewApproval(known_as, tool, arguments or {"text": "a"}, ("UADA",), FakeClock().now_ms() + DUE, "f1")
 
 
-def stage(approvals: Approvals, clock: FakeClock, **capabilities: object) -> ActionBench:
-    return scene(clock=clock).having(approvals=approvals, **capabilities)
+def unasked(clock: FakeClock, **capabilities: object) -> ActionBench:
+    """A bench on which nothing was asked yet."""
+    return scene(clock=clock).having(approvals=NoApprovals(), **capabilities)
 
 
 async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(clock: FakeClock) -> None:
-    one, parked = stage(NoApprovals(), clock, approval_seconds=90.0), problem()
+    one, parked = unasked(clock, approval_seconds=90.0), problem()
     assert isinstance(await ask_permission(one.context, parked, one.context.memory, ACT), Stay)
     motor = one.context.motor
     assert motor.reply == 'I would do this. May I?\n\n```\n{"text": "a"}\n```'
@@ -202,126 +190,97 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
     assert parked.waits
     motor.withdraw_question()
     assert motor.approval is None
+    for shown, fence in (("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")):
+        one = unasked(clock)
+        await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
+        assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
+    assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
 
 
-@pytest.mark.parametrize(("shown", "fence"), [("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")])
-async def test_no_shown_text_ends_its_code_block(clock: FakeClock, shown: str, fence: str) -> None:
-    one = stage(NoApprovals(), clock)
-    await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
-    assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
-
-
-async def test_in_the_terminal_no_permission_is_asked(clock: FakeClock) -> None:
-    one = stage(NoApprovals(), clock)
+async def test_in_the_terminal_or_beyond_its_length_no_permission_is_asked(clock: FakeClock) -> None:
+    one = unasked(clock)
     there = replace(one.context, perception=replace(one.context.perception, place=Place.TERMINAL))
     with pytest.raises(ToolFailed, match="only be given in Slack"):
         await ask_permission(there, problem(), there.memory, ACT)
-
-
-async def test_a_request_too_long_to_show_is_not_asked(clock: FakeClock) -> None:
-    one = stage(NoApprovals(), clock)
     with pytest.raises(ToolFailed, match="too long"):
         await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown="x" * 3_001))
     assert one.context.motor.approval is None
 
 
-@pytest.mark.parametrize(("state", "again"), [("waiting", False), ("refused", True)])
-async def test_an_open_request_is_not_asked_again(
-    database: Database, approvals: Approvals, clock: FakeClock, state: str, *, again: bool
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock), state)
-    one, parked = stage(approvals, clock), replace(problem(), approval="a1")
-    assert (await still_open(one.context, parked) is None) == again
-    other = replace(ACT, arguments={"text": "b"})
-    await ask_permission(one.context, replace(parked), one.context.memory, other)
-    if again:
-        await ask_permission(one.context, parked, one.context.memory, ACT)
-    else:
-        with pytest.raises(ToolFailed, match="asked for already"):
+async def test_an_open_request_is_not_asked_again(permits: Permits) -> None:
+    for state in ("waiting", "refused"):
+        await permits.allow(permission(known_as=state), state)
+        one, parked = permits.stage(), replace(problem(), approval=state)
+        assert (await still_open(one.context, parked) is None) == (state == "refused")
+        other = replace(ACT, arguments={"text": "b"})
+        await ask_permission(one.context, replace(parked), one.context.memory, other)
+        if state == "waiting":
+            with pytest.raises(ToolFailed, match="asked for already"):
+                await ask_permission(one.context, parked, one.context.memory, ACT)
+        else:
             await ask_permission(one.context, parked, one.context.memory, ACT)
 
 
-async def test_an_approved_action_is_done_once(database: Database, approvals: Approvals, clock: FakeClock) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock))
+async def test_an_approved_action_is_done_once(permits: Permits) -> None:
+    await permits.allow(permission())
     shelf = Shelf()
-    one = stage(approvals, clock, toolbox=shelf)
+    one = permits.stage(toolbox=shelf)
     first, again = await carry_out(one.context, "a1"), await carry_out(one.context, "a1")
     assert first.sentence == again.sentence == "`shelf/write_down`: done once, as allowed."
     assert first.passages == (Passage("shelf/write_down", "the shelf says so"),)
     assert again.passages == ()
     assert shelf.used == [("shelf/write_down", {"text": "a"})]
+    await permits.allow(permission(known_as="a3"))
+    for limits in (None, replace(LIMITS, reads_only=True)):
+        off = await carry_out(permits.stage(toolbox=shelf, limits=limits).context, "a3")
+        assert off.sentence == "`shelf/write_down`: allowed, but not done."
+    for one in (unasked(permits.clock, toolbox=shelf), permits.stage(toolbox=shelf)):
+        assert "not known any more" in (await carry_out(one.context, "a2")).sentence
+    gone = await carry_out(permits.stage().context, "a3")
+    assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
+    assert len(shelf.used) == 1
 
 
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
+async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits: Permits) -> None:
+    for state, sentence in (
         ("waiting", "not decided yet; nothing was done."),
         ("refused", "refused; nothing was done."),
         ("expired", "the permission has grown old; nothing was done."),
         ("failed", "tried as allowed, but it failed; nothing was done."),
         ("using", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
         ("unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
-    ],
-)
-async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
-    database: Database, approvals: Approvals, clock: FakeClock, state: str, sentence: str
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock), state)
-    shelf = Shelf()
-    done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {sentence}"
-    assert shelf.used == []
-
-
-@pytest.mark.parametrize(
-    ("uncertain", "sentence", "state"),
-    [
-        (False, "tried as allowed, but it failed; nothing was done.", "failed"),
-        (True, "begun as allowed, but it is not known whether it was done. It will not be tried again.", "unknown"),
-    ],
-)
-async def test_a_failure_is_reported_as_certain_or_unknown(
-    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, sentence: str, state: str
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock))
-    shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
-    done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {sentence}"
-    assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
-    found = await approvals.status("a1")
-    assert found is not None
-    assert found.state == state
-
-
-async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
-    await allowed(database, approvals, clock, permission(clock=clock))
-    shelf = Shelf()
-    for limits in (None, replace(LIMITS, reads_only=True)):
-        off = await carry_out(stage(approvals, clock, toolbox=shelf, limits=limits).context, "a1")
-        assert off.sentence == "`shelf/write_down`: allowed, but not done."
-    for one in (stage(NoApprovals(), clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
-        assert "not known any more" in (await carry_out(one.context, "a2")).sentence
-    gone = await carry_out(stage(approvals, clock).context, "a1")
-    assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
-    assert shelf.used == []
+    ):
+        await permits.allow(permission(known_as=state), state)
+        shelf = Shelf()
+        done = await carry_out(permits.stage(toolbox=shelf).context, state)
+        assert done.sentence == f"`shelf/write_down`: {sentence}", state
+        assert shelf.used == [], state
+    for uncertain, state, sentence in (
+        (False, "failed", "tried as allowed, but it failed; nothing was done."),
+        (True, "unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
+    ):
+        await permits.allow(permission(known_as=f"tried {state}"))
+        shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
+        done = await carry_out(permits.stage(toolbox=shelf).context, f"tried {state}")
+        assert done.sentence == f"`shelf/write_down`: {sentence}"
+        assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
+        found = await permits.approvals.status(f"tried {state}")
+        assert found is not None
+        assert found.state == state
 
 
 ROOM = Room("C9", Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 LETTER = {"to": "C9", "name": "the potters", "summary": "Mend it."}
 
 
-async def test_an_approved_message_is_posted_word_for_word(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
-    await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
+async def test_an_approved_message_is_posted_word_for_word(permits: Permits) -> None:
+    await permits.allow(permission(POST_ELSEWHERE, **LETTER))
 
     async def find_room(contact: str) -> Room:
         assert contact == "C9"
         return ROOM
 
-    one = stage(approvals, clock, find_room=find_room)
+    one = permits.stage(find_room=find_room)
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: on its way, word for word."
     cross_post = one.context.motor.cross_post
     assert cross_post is not None
@@ -329,36 +288,29 @@ async def test_an_approved_message_is_posted_word_for_word(
     assert cross_post.audience == ROOM.audience
 
 
-@pytest.mark.parametrize("error", [ChannelRefused("no such room", code="x"), NotDelivered("Slack is away")])
-async def test_an_unreachable_contact_is_reported(
-    database: Database, approvals: Approvals, clock: FakeClock, error: Exception
-) -> None:
-    await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
+async def test_an_unreachable_contact_is_reported(permits: Permits) -> None:
+    errors = [NotDelivered("Slack is away"), ChannelRefused("no such room", code="x")]
 
     async def find_room(_: str) -> Room:
-        raise error
+        raise errors.pop()
 
-    one = stage(approvals, clock, find_room=find_room)
-    assert "nothing was sent" in (await carry_out(one.context, "a1")).sentence
-    assert one.context.motor.cross_post is None
+    for name in ("a1", "a2"):
+        await permits.allow(permission(POST_ELSEWHERE, name, **LETTER))
+        one = permits.stage(find_room=find_room)
+        assert "nothing was sent" in (await carry_out(one.context, name)).sentence
+        assert one.context.motor.cross_post is None
 
 
-async def test_an_expired_or_used_permission_posts_nothing(
-    database: Database, approvals: Approvals, clock: FakeClock
-) -> None:
-    found = await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
-    await clock.advance(DUE / 1000 + 1)
-    one = stage(approvals, clock)
+async def test_an_expired_or_used_permission_posts_nothing(permits: Permits) -> None:
+    found = await permits.allow(permission(POST_ELSEWHERE, **LETTER))
+    await permits.clock.advance(DUE / 1000 + 1)
+    one = permits.stage()
     assert "grown old" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
-    await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
+    await permits.database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."
     assert one.context.motor.cross_post is None
     assert status_sentence(replace(found, arguments={})).startswith("The message to a contact: ")
-
-
-def test_plain_sight_escapes_invisible_characters() -> None:
-    assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
 
 
 async def test_a_decision_is_not_absorbed_by_a_reply_in_progress(database: Database, clock: FakeClock) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import SoulError
-from daemon.core.working_memory import estimate_tokens
 from daemon.soul import SIZE_CAP, Budgets, KnownNames, ReloadingSoul, Soul, find_souls_directory, load_soul
 from tests.fakes import Events
 
@@ -28,13 +27,6 @@ def fault(root: Path, name: str = "ea") -> SoulError:
     return caught.value
 
 
-@pytest.mark.parametrize("name", ["minoan", "plain"])
-def test_the_shipped_souls_are_valid_and_short(name: str, tmp_path: Path) -> None:
-    soul = load_soul(find_souls_directory(None, tmp_path, name), name)
-    assert soul.name == name
-    assert estimate_tokens(soul.personality) <= 1100
-
-
 def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.display_name, soul.personality, soul.pipeline) == ("Ea", "You are Ea.", "unified")
@@ -43,9 +35,13 @@ def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
     assert soul.budgets.of("playbook") == soul.budgets.other
     assert soul.verbs.speech[0] == "said"
     assert soul.creativity_of("brainstorm", 0.9) == 0.9
+    with pytest.raises(ValueError, match="frozen"):
+        soul.personality = "You are evil."  # type: ignore[misc]  # the point of the test
+    assert isinstance(hash(soul), int)
+    assert isinstance(soul, Soul)
 
 
-def test_everything_can_be_set(tmp_path: Path) -> None:
+def test_a_nod_and_all_else_can_be_set_and_a_soul_has_a_name_that_leads_nowhere(tmp_path: Path) -> None:
     manifest = (
         MANIFEST
         + 'description = "d"\npipeline = "split"\nemotional_states = ["calm"]\nicon = "https://example.org/e.png"\n'
@@ -55,27 +51,25 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     assert (soul.pipeline, soul.models.persona, soul.models.thinking) == ("split", "groq/x", "")
     assert (soul.budgets.thread, soul.verbs.speech, soul.emotional_states) == (9, ("sang",), ("calm",))
     assert soul.creativity_of("respond", None) == 1.0
-
-
-@pytest.mark.parametrize("nod", ["", "thumbsup", "+1", "wave::skin-tone-3"])
-def test_a_nod_is_the_name_of_an_emoji(nod: str, tmp_path: Path) -> None:
-    soul = load_soul(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n'), "ea")
-    assert soul.presence.nod == nod
-
-
-@pytest.mark.parametrize("nod", [":thumbsup:", "Thumbs up", "eyes", "a" * 101, "wave::skin-tone-9"])
-def test_a_nod_that_slack_would_not_take_is_refused(nod: str, tmp_path: Path) -> None:
-    refused = fault(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n'))
-    assert "nod" in refused.message
-    assert "the name of an emoji without its colons" in refused.message
-
-
-def test_a_soul_cannot_be_changed(tmp_path: Path) -> None:
-    soul = load_soul(write(tmp_path), "ea")
-    with pytest.raises(ValueError, match="frozen"):
-        soul.personality = "You are evil."  # type: ignore[misc]  # the point of the test
-    assert isinstance(hash(soul), int)
-    assert isinstance(soul, Soul)
+    roles = '[roles."Senior Dev"]\nprocesses = ["problem_solving"]\nepistemic_modes = ["assert", "caution"]\n'
+    soul = load_soul(write(tmp_path, MANIFEST + roles), "ea")
+    found = soul.role_in("problem_solving")
+    assert found is not None
+    assert (found[0], found[1].epistemic_modes) == ("Senior Dev", ("assert", "caution"))
+    assert soul.role_in("engaged") is None
+    twice = f'{MANIFEST}{roles}[roles.Friend]\nprocesses = ["problem_solving"]\n'
+    assert "a process has one role" in fault(write(tmp_path, twice)).message
+    unknown = f'{MANIFEST}[roles.Friend]\nprocesses = ["engagd"]\n'
+    with pytest.raises(SoulError, match="did you mean 'engaged'"):
+        load_soul(write(tmp_path, unknown), "ea", KnownNames(("engaged",), ()))
+    for nod in ("", "thumbsup", "+1", "wave::skin-tone-3"):
+        assert load_soul(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n'), "ea").presence.nod == nod
+    for nod in (":thumbsup:", "Thumbs up", "eyes", "a" * 101, "wave::skin-tone-9"):
+        refused = fault(write(tmp_path, f'{MANIFEST}[presence]\nnod = "{nod}"\n')).message
+        assert "nod" in refused, nod
+        assert "the name of an emoji without its colons" in refused, nod
+    for name in ("", "..", "../ea", "Ea", "/etc", "a/b", "a" * 65):
+        assert "can't be a soul's name" in fault(write(tmp_path), name).message, name
 
 
 def test_every_fault_is_reported_at_once_with_its_place(tmp_path: Path) -> None:
@@ -94,53 +88,22 @@ def test_every_fault_is_reported_at_once_with_its_place(tmp_path: Path) -> None:
         "soul.md: is empty",
     ):
         assert part in message
-
-
-def test_a_missing_field_is_reported_without_a_line(tmp_path: Path) -> None:
     assert "soul.toml display_name: Field required" in fault(write(tmp_path, 'name = "ea"\n')).message
     broken = MANIFEST + "[verbs]\nspeech = []\n"
     assert "soul.toml:4 verbs.speech:" in fault(write(tmp_path, broken)).message
     assert "creativity" in fault(write(tmp_path, MANIFEST + "creativity = 3\n")).message
-
-
-def test_broken_toml_is_reported_with_its_line(tmp_path: Path) -> None:
     assert "line 3" in fault(write(tmp_path, MANIFEST + "pipeline = \n")).message
 
 
-def test_a_personality_beyond_its_budget_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_regular_too_long_huge_or_foreign_is_refused_without_waiting(tmp_path: Path) -> None:
     write(tmp_path, personality="word " * 2000)
     assert "of 1200 that budgets.personality in soul.toml allows" in fault(tmp_path).message
     write(tmp_path, MANIFEST + "[budgets]\npersonality = 3000\n", "word " * 2000)
     assert load_soul(tmp_path, "ea").personality.startswith("word")
-
-
-@pytest.mark.parametrize("name", ["", "..", "../ea", "Ea", "/etc", "a/b", "a" * 65])
-def test_a_name_that_could_lead_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
-    assert "can't be a soul's name" in fault(write(tmp_path), name).message
-
-
-@pytest.mark.parametrize("linked", ["ea/soul.md", "ea/soul.toml", "ea/stern/soul.md", "ea/stern", "ea"])
-@pytest.mark.parametrize("target", ["outside", "souls/other"])
-def test_no_link_is_followed_inside_the_directory(tmp_path: Path, linked: str, target: str) -> None:
-    souls = tmp_path / "souls"
-    souls.mkdir()
-    write(souls)
-    (souls / "ea" / "stern").mkdir()
-    (souls / "ea" / "stern" / "soul.md").write_text("You are stern.")
-    assert load_soul(souls, "ea").modes
-    (souls / linked).rename(tmp_path / target)
-    (souls / linked).symlink_to(tmp_path / target)
-    assert "is a link, or lies behind one" in fault(souls).message
-
-
-def test_a_link_to_the_directory_itself_is_the_admins_and_followed(tmp_path: Path) -> None:
-    (tmp_path / "souls").mkdir()
-    write(tmp_path / "souls")
-    (tmp_path / "linked").symlink_to(tmp_path / "souls")
-    assert load_soul(tmp_path / "linked", "ea").personality == "You are Ea."
-
-
-def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    write(tmp_path, personality="x" * (SIZE_CAP + 1))
+    assert "more than 256 KiB" in fault(tmp_path).message
+    (tmp_path / "ea" / "soul.md").write_bytes(b"one\ntwo \xff\n")
+    assert "soul.md:2 is not UTF-8" in fault(tmp_path).message
     write(tmp_path)
     file = tmp_path / "ea" / "soul.md"
     file.unlink()
@@ -152,28 +115,26 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
     assert "not a regular file" in fault(tmp_path).message
 
 
-def test_a_huge_or_foreign_file_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, personality="x" * (SIZE_CAP + 1))
-    assert "more than 256 KiB" in fault(tmp_path).message
-    (tmp_path / "ea" / "soul.md").write_bytes(b"one\ntwo \xff\n")
-    assert "soul.md:2 is not UTF-8" in fault(tmp_path).message
+def test_no_link_is_followed_inside_the_directory(tmp_path: Path) -> None:
+    for number, linked in enumerate(("ea/soul.md", "ea/soul.toml", "ea/stern/soul.md", "ea/stern", "ea")):
+        for target in ("outside", "souls/other"):
+            souls = tmp_path / f"{number}{target[:1]}" / "souls"
+            souls.mkdir(parents=True)
+            write(souls)
+            (souls / "ea" / "stern").mkdir()
+            (souls / "ea" / "stern" / "soul.md").write_text("You are stern.")
+            assert load_soul(souls, "ea").modes
+            (souls / linked).rename(souls.parent / target)
+            (souls / linked).symlink_to(souls.parent / target)
+            assert "is a link, or lies behind one" in fault(souls).message, (linked, target)
+    (tmp_path / "linked").symlink_to(write(tmp_path))
+    assert load_soul(tmp_path / "linked", "ea").personality == "You are Ea.", "the directory itself is the admin's"
 
 
 def touch(root: Path, moment: int) -> None:
     """Give both files a new modification time, even on a file system with a coarse clock."""
     for file in (root / "ea").iterdir():
         os.utime(file, ns=(moment, moment))
-
-
-def test_an_edit_is_reloaded_once(tmp_path: Path) -> None:
-    events = Events()
-    watched = ReloadingSoul(write(tmp_path), "ea", events)
-    first = watched.current()
-    assert watched.current() is first
-    touch(write(tmp_path, personality="You are Ea, older."), 10**18)
-    assert watched.current().personality == "You are Ea, older."
-    watched.current()
-    assert events.names == ["soul.reloaded"]
 
 
 def test_a_broken_edit_keeps_the_last_valid_soul_and_is_reported_once(tmp_path: Path) -> None:
@@ -189,12 +150,8 @@ def test_a_broken_edit_keeps_the_last_valid_soul_and_is_reported_once(tmp_path: 
     assert watched.current().personality == "You are Ea."
     touch(write(tmp_path, personality="Mended."), 3 * 10**18)
     assert watched.current().personality == "Mended."
+    assert watched.current() is watched.current(), "an edit is reloaded once"
     assert events.names == ["soul.broken", "soul.broken", "soul.reloaded"]
-
-
-def test_a_reloading_soul_needs_a_valid_soul_at_first(tmp_path: Path) -> None:
-    with pytest.raises(SoulError):
-        ReloadingSoul(tmp_path, "ea", Events())
 
 
 def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:
@@ -208,17 +165,5 @@ def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(
     with pytest.raises(SoulError, match="no soul 'plain'") as caught:
         find_souls_directory(home / "souls", home, "plain")
     assert "SOUL_SOULS_DIR" in caught.value.hint
-
-
-def test_a_role_belongs_to_processes_and_a_process_has_one(tmp_path: Path) -> None:
-    roles = '[roles."Senior Dev"]\nprocesses = ["problem_solving"]\nepistemic_modes = ["assert", "caution"]\n'
-    soul = load_soul(write(tmp_path, MANIFEST + roles), "ea")
-    found = soul.role_in("problem_solving")
-    assert found is not None
-    assert (found[0], found[1].epistemic_modes) == ("Senior Dev", ("assert", "caution"))
-    assert soul.role_in("engaged") is None
-    twice = f'{MANIFEST}{roles}[roles.Friend]\nprocesses = ["problem_solving"]\n'
-    assert "a process has one role" in fault(write(tmp_path, twice)).message
-    unknown = f'{MANIFEST}[roles.Friend]\nprocesses = ["engagd"]\n'
-    with pytest.raises(SoulError, match="did you mean 'engaged'"):
-        load_soul(write(tmp_path, unknown), "ea", KnownNames(("engaged",), ()))
+    with pytest.raises(SoulError):
+        ReloadingSoul(tmp_path, "ea", Events())

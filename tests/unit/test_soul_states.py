@@ -3,11 +3,13 @@
 import ast
 import re
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
 from daemon.core.errors import SoulError
 from daemon.core.sentences import SENTENCES, Sentence, Words, placeholders_in
+from daemon.core.working_memory import estimate_tokens
 from daemon.memory.knowledge.records.kinds import Topic
 from daemon.mind.stances import HOUSE, stance_of
 from daemon.processes import PROCESSES
@@ -43,31 +45,21 @@ def fault(root: Path) -> str:
     return caught.value.message
 
 
-# -- states and the playbook -------------------------------------------------------------------------------------------
-
-
 def test_a_states_file_replaces_the_houses_stance_and_no_other(tmp_path: Path) -> None:
+    assert set(HOUSE) == set(PROCESSES)
+    held = {state: tuple(re.findall(r"\{(\w+)\}", text)) for state, text in HOUSE.items()}
+    assert {state: names for state, names in held.items() if names} == dict(PLACEHOLDERS)
     soul = load(write(tmp_path, states__greeting_md="Offer them bread.\n", playbook_md="Ask the sea first."))
     assert stance_of(soul, "greeting") == "Offer them bread."
     assert stance_of(soul, "curious") == HOUSE["curious"]
     assert soul.playbook == "Ask the sea first."
-
-
-def test_every_process_has_a_stance_of_the_house_and_every_placeholder_is_in_it() -> None:
-    assert set(HOUSE) == set(PROCESSES)
-    held = {state: tuple(re.findall(r"\{(\w+)\}", text)) for state, text in HOUSE.items()}
-    assert {state: names for state, names in held.items() if names} == dict(PLACEHOLDERS)
-
-
-def test_placeholders_get_their_facts_and_other_braces_stay(tmp_path: Path) -> None:
     stance = 'After {pause}: ask about {"a": 1} and {Upper}.'
     soul = load(write(tmp_path, states__returning_md=stance))
     assert stance_of(soul, "returning", pause="{number} days", number="3") == stance.replace("{pause}", "{number} days")
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "said"),
-    [
+def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path) -> None:
+    for file, text, said in (
         ("states__greetin_md", "Hello.", "states/greetin.md: there is no state 'greetin'; did you mean greeting.md?"),
         ("states__sleepless_md", "Hello.", "states/sleepless.md: there is no state 'sleepless'; there are academic, "),
         (
@@ -92,48 +84,38 @@ def test_placeholders_get_their_facts_and_other_braces_stay(tmp_path: Path) -> N
         ("awakening_md", "This is what you are. " * 9_000, "that budgets.awakening in soul.toml allows"),
         ("awakening_md", "x" * 300_000, "awakening.md has more than 256 KiB"),
         ("playbook_md", "Look before you leap. " * 2_000, "that budgets.playbook in soul.toml allows"),
-    ],
-)
-def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path, file: str, text: str, said: str) -> None:
-    assert said in fault(write(tmp_path, **{file: text}))
+    ):
+        assert said in fault(write(Path(mkdtemp(dir=tmp_path)), **{file: text}))
 
 
-def test_a_link_among_the_states_is_refused(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "secret").write_text("a key", encoding="utf-8")
-    (tmp_path / "ea" / "states" / "greeting.md").symlink_to(tmp_path / "secret")
-    assert "is a link" in fault(tmp_path)
+def test_the_shipped_souls_are_valid_short_and_introduced_to_themselves(tmp_path: Path) -> None:
+    for name in ("minoan", "plain"):
+        soul = load_soul(find_souls_directory(None, tmp_path, name), name, KNOWN)
+        assert soul.name == name
+        assert soul.awakening, name
+        assert estimate_tokens(soul.personality) <= 1100, name
 
 
-def test_too_many_states_are_refused_and_hidden_files_are_not_looked_at(tmp_path: Path) -> None:
+def test_a_link_too_many_states_and_a_misplaced_awakening_are_refused(tmp_path: Path) -> None:
     write(tmp_path, **{f"states__s{number}_md": "x" for number in range(65)})
     assert "states/: has 65 files; at most 64 are read" in fault(tmp_path)
     assert load(write(tmp_path / "other", **{"states__.DS_Store": "x"})).states == ()
-
-
-def test_a_page_for_the_awakening_may_be_missing_and_its_text_belongs_into_its_file(tmp_path: Path) -> None:
-    assert load(write(tmp_path)).awakening == ""
-    assert load(write(tmp_path, awakening_md="\nYou are. {x}\n")).awakening == "You are. {x}"
-    (tmp_path / "ea" / "soul.toml").write_text(MANIFEST + 'awakening = "You are."\n', encoding="utf-8")
-    assert "awakening: belongs into awakening.md" in fault(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["minoan", "plain"])
-def test_each_shipped_soul_is_introduced_to_itself(name: str) -> None:
-    assert load_soul(ROOT / "souls", name, KNOWN).awakening
-
-
-def test_an_edit_of_the_awakening_is_followed(tmp_path: Path) -> None:
-    soul = ReloadingSoul(write(tmp_path), "ea", Events(), KNOWN)
-    write(tmp_path, awakening_md="You are.")
-    assert soul.current().awakening == "You are."
+    (tmp_path / "secret").write_text("a key", encoding="utf-8")
+    (tmp_path / "other" / "ea" / "states" / "greeting.md").symlink_to(tmp_path / "secret")
+    assert "is a link" in fault(tmp_path / "other")
+    third = tmp_path / "third"
+    assert load(write(third)).awakening == ""
+    assert load(write(third, awakening_md="\nYou are. {x}\n")).awakening == "You are. {x}"
+    (third / "ea" / "soul.toml").write_text(MANIFEST + 'awakening = "You are."\n', encoding="utf-8")
+    assert "awakening: belongs into awakening.md" in fault(third)
 
 
 def test_an_edit_of_a_state_or_of_the_playbook_is_followed_and_a_broken_one_keeps_the_last_soul(tmp_path: Path) -> None:
     events = Events()
     soul = ReloadingSoul(write(tmp_path), "ea", events, KNOWN)
-    write(tmp_path, states__dormant_md="Hum.", playbook_md="Dive.")
+    write(tmp_path, states__dormant_md="Hum.", playbook_md="Dive.", awakening_md="You are.")
     assert (soul.current().stance("dormant"), soul.current().playbook) == ("Hum.", "Dive.")
+    assert soul.current().awakening == "You are."
     write(tmp_path, states__dorment_md="Hum louder.")
     assert soul.current().stance("dormant") == "Hum."
     (broken,) = events.named("soul.broken")
@@ -142,15 +124,6 @@ def test_an_edit_of_a_state_or_of_the_playbook_is_followed_and_a_broken_one_keep
     (tmp_path / "ea" / "states" / "dormant.md").unlink()
     assert soul.current().stance("dormant") == ""
 
-
-def test_hints_of_a_mode_may_be_arabic_and_emoji(tmp_path: Path) -> None:
-    root = write(tmp_path, poetic__soul_md="You sing.", **{"poetic__mode.toml": 'hints = ["قصيدة", "🌊 song", "詩"]'})
-    mode = load(root).mode("poetic")
-    assert mode is not None
-    assert mode.hints == ("قصيدة", "🌊 song", "詩")
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
 
 GERMAN = """
 [words]
@@ -165,24 +138,18 @@ thinking = "hämmert a bisserl…"
 """
 
 
-@pytest.mark.parametrize(
-    ("language", "said"),
-    [
+def test_words_follow_the_persons_language_then_the_souls_own(tmp_path: Path) -> None:
+    for language, said in (
         ("", "hammers on it…"),
         ("en-US", "hammers on it…"),
         ("de-DE", "hämmert daran…"),
         ("de_DE", "hämmert daran…"),
         ("de-AT", "hämmert a bisserl…"),
         ("\x00", "hammers on it…"),
-    ],
-)
-def test_words_follow_the_persons_language_then_the_souls_own(tmp_path: Path, language: str, said: str) -> None:
-    words = load(write(tmp_path, GERMAN)).words_in(language)
-    assert words.say("thinking") == said
-    assert words.say("due") == SENTENCES["due"], "what has no words of its own is said in English"
-
-
-def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
+    ):
+        words = load(write(tmp_path, GERMAN)).words_in(language)
+        assert words.say("thinking") == said, language
+        assert words.say("due") == SENTENCES["due"], "what has no words of its own is said in English"
     words = load(write(tmp_path, '[words.de]\nwhy_tokens = "mehr als {limit} Wörter"\nnote_dead = "Weg."')).words_in(
         "de"
     )
@@ -195,9 +162,8 @@ def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_a_fault_in_the_words_names_its_line(tmp_path: Path) -> None:
+    for words, said in (
         (
             '[words.de]\nthinkin = "x"',
             "soul.toml:4 words.de.thinkin: there is no sentence 'thinkin'; did you mean 'thinking'?",
@@ -221,10 +187,8 @@ def test_a_sentence_is_told_again_in_other_words(tmp_path: Path) -> None:
         ('[words.de]\nallowed = "a\\nb"', "words.de.allowed: must be one line of text"),
         (f'[words.de]\napprove = "{"x" * 61}"', "words.de.approve: has 61 characters; at most 60 fit there"),
         ('words = "x"', "soul.toml:3 words: must be a table of sentences by their keys"),
-    ],
-)
-def test_a_fault_in_the_words_names_its_line(tmp_path: Path, words: str, said: str) -> None:
-    assert said in fault(write(tmp_path, words))
+    ):
+        assert said in fault(write(Path(mkdtemp(dir=tmp_path)), words))
 
 
 def test_every_sentence_can_be_said_and_is_said_somewhere() -> None:
@@ -257,17 +221,12 @@ def literals(path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_what_is_said_in_the_first_person_stands_in_the_one_table(place: str) -> None:
-    found = [
-        f"{path.relative_to(ROOT)}: {text}"
-        for path in (ROOT / "daemon" / place).rglob("*.py")
-        for text in literals(path)
-        if path.name not in NO_SPEECH and FIRST_PERSON.search(text)
-    ]
-    assert not found
-
-
-@pytest.mark.parametrize("name", ["minoan", "plain"])
-def test_the_shipped_souls_hold_nothing_unknown(name: str, tmp_path: Path) -> None:
-    assert load_soul(find_souls_directory(None, tmp_path, name), name, KNOWN).name == name
+def test_what_is_said_in_the_first_person_stands_in_the_one_table() -> None:
+    for place in PLACES:
+        found = [
+            f"{path.relative_to(ROOT)}: {text}"
+            for path in (ROOT / "daemon" / place).rglob("*.py")
+            for text in literals(path)
+            if path.name not in NO_SPEECH and FIRST_PERSON.search(text)
+        ]
+        assert not found, place

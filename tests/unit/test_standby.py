@@ -26,19 +26,15 @@ class Two:
     prompts: list[Prompt] = field(default_factory=list)
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return FIRST
 
     def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
         return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`."""
         return (FIRST, SECOND) if audience == HERE else (FIRST,)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Play the script of the model that is asked."""
         self.prompts.append(prompt)
         for piece in self.first if prompt.model == FIRST else self.second:
             if isinstance(piece, Exception):
@@ -49,62 +45,46 @@ class Two:
 def both(
     *first: Piece, second: tuple[Piece, ...] = ("fine", END), audience: Audience | None = HERE
 ) -> tuple[Two, Head]:
-    """Two models behind one mind."""
     models, made = Two(list(first), list(second)), head()
     mind = replace(made.mind, llm=models, audience=audience, habits=streaming(FIRST, SECOND))
     return models, Head(made.llm, mind, made.calls)
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
+async def test_what_a_model_does_not_answer_the_next_one_does() -> None:
+    for first in (
         (ModelUnavailable("overloaded"),),
         (ModelRefused("no credit is left"),),
         (REFUSAL,),
         ("", ModelUnavailable("it broke off unseen")),
-    ],
-)
-async def test_what_a_model_does_not_answer_the_next_one_does(first: tuple[Piece, ...]) -> None:
-    models, made = both(*first)
-    thought = made.mind.stream(MEMORY, ECHO)
-    assert "".join(await listen(thought)) == "FINE"
-    assert not thought.void
-    assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND]
-    assert [prompt.standby for prompt in models.prompts] == [True, False]
-    assert [call.outcome == "ok" for call in made.calls] == [False, True]
-    assert not made.calls[-1].repair
+    ):
+        models, made = both(*first)
+        thought = made.mind.stream(MEMORY, ECHO)
+        assert "".join(await listen(thought)) == "FINE", first
+        assert not thought.void, first
+        assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND], first
+        assert [prompt.standby for prompt in models.prompts] == [True, False], first
+        assert [call.outcome == "ok" for call in made.calls] == [False, True], first
+        assert not made.calls[-1].repair, first
 
 
-@pytest.mark.parametrize("failure", [ModelUnavailable("reset"), ModelRefused("no"), REFUSAL])
-async def test_nobody_else_is_asked_once_a_word_was_shown(failure: Piece) -> None:
-    models, made = both("hel", "lo ", failure)
-    with pytest.raises(ModelError):
-        await listen(made.mind.stream(MEMORY, ECHO))
-    assert [prompt.model for prompt in models.prompts] == [FIRST]
-
-
-@pytest.mark.parametrize("audience", [None, Audience(AudienceKind.CHANNEL, "C1")])
-async def test_words_of_another_audience_go_to_the_first_model_alone(audience: Audience | None) -> None:
-    models, made = both(ModelRefused("no"), audience=audience)
-    with pytest.raises(ModelRefused):
-        await made.mind.run(MEMORY, ECHO)
-    assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)]
-
-
-async def test_an_answer_in_the_wrong_form_is_repaired_by_the_model_that_gave_it() -> None:
+async def test_a_second_model_answers_by_its_own_habits_and_only_before_a_word_was_shown() -> None:
+    for failure in (ModelUnavailable("reset"), ModelRefused("no"), REFUSAL):
+        models, made = both("hel", "lo ", failure)
+        with pytest.raises(ModelError):
+            await listen(made.mind.stream(MEMORY, ECHO))
+        assert [prompt.model for prompt in models.prompts] == [FIRST], failure
+    for audience in (None, Audience(AudienceKind.CHANNEL, "C1")):
+        models, made = both(ModelRefused("no"), audience=audience)
+        with pytest.raises(ModelRefused):
+            await made.mind.run(MEMORY, ECHO)
+        assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)], audience
     models, made = both(ModelUnavailable("down"), second=("bad", END))
     with pytest.raises(MalformedReply):
         await made.mind.run(MEMORY, ECHO)
     assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND, SECOND]
-
-
-async def test_when_all_are_down_the_last_ones_reason_is_told() -> None:
     _, made = both(ModelUnavailable("the first is down"), second=(ModelUnavailable("the second is down"),))
     with pytest.raises(ModelUnavailable, match="the second is down"):
         await made.mind.run(MEMORY, ECHO)
-
-
-async def test_what_is_known_of_the_second_model_decides_what_of_its_words_is_shown() -> None:
     _, made = both(ModelUnavailable("down"), second=("hello", "</think>", "fine", END))
     made.mind.habits[SECOND] = ModelHabit(SECOND, hold_back=3)
     thought = made.mind.stream(MEMORY, ECHO)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,47 +43,33 @@ async def a_context() -> ProcessContext:
 STAYING: Mapping[str, MentalProcess] = dict.fromkeys(TABLE, process_of(stay))
 
 
-# -- beginning ---------------------------------------------------------------------------------------------------------
-
-
-async def test_a_scheduled_perception_after_a_silence_is_no_return_of_a_user() -> None:
+async def test_what_falls_due_is_no_return_of_a_user_and_a_removed_process_falls_back() -> None:
     context = await a_context()
     note = replace(due("engaged"), process=None)
     course = await run_processes(replace(context, perception=note), ProcessState(), STAYING)
     assert acts(course) == [("stay", "engaged", "engaged")]
     course = await run_processes(context, ProcessState(), STAYING)
     assert acts(course) == [("enter", "engaged", "returning"), ("stay", "returning", "returning")]
-
-
-async def test_a_waiting_problem_is_not_replaced_by_a_greeting() -> None:
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     course = await run_processes(await a_context(), waiting, STAYING)
     assert (course.state.process, course.state.process_memory) == ("problem_solving", {"problem": 1})
+    for process in ("forgotten", "academic"):
+        context = await a_context()
+        soul = SOUL.model_copy(update={"processes": ("engaged",)})
+        state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
+        course = await run_processes(replace(context, soul=soul), state, STAYING)
+        assert course.state == ProcessState(FALLBACK, process, 1)
+    assert set(PROCESSES) == set(TABLE)
 
 
-@pytest.mark.parametrize("process", ["forgotten", "academic"])
-async def test_a_conversation_in_a_removed_process_falls_back(process: str) -> None:
-    context = await a_context()
-    soul = SOUL.model_copy(update={"processes": ("engaged",)})
-    state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
-    course = await run_processes(replace(context, soul=soul), state, STAYING)
-    assert course.state == ProcessState(FALLBACK, process, 1)
-
-
-# -- visits ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads")])
-async def test_a_note_for_a_refused_process_is_handled_by_the_current_one(process: str, why: str) -> None:
-    play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
-    course = await play.perceive(due(process, topic="tin"))
-    assert acts(course) == [("refuse", "engaged", process), ("stay", "engaged", "engaged")]
-    assert (course.path[0].decided_by, course.path[0].params) == ("schedule", {"topic": "tin"})
-    assert why in course.path[0].reason
-    assert play.names == ["engaged"]
-
-
-async def test_a_bare_time_event_for_a_refused_process_runs_no_process() -> None:
+async def test_a_note_or_time_event_for_a_refused_process_is_handled_by_the_current_one_or_none() -> None:
+    for process, why in (("nowhere", "no process"), ("curious", "nothing leads")):
+        play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
+        course = await play.perceive(due(process, topic="tin"))
+        assert acts(course) == [("refuse", "engaged", process), ("stay", "engaged", "engaged")]
+        assert (course.path[0].decided_by, course.path[0].params) == ("schedule", {"topic": "tin"}), process
+        assert why in course.path[0].reason
+        assert play.names == ["engaged"], process
     state = ProcessState("curious", "greeting", 1, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "curious": stay}, state=state)
     course = await play.perceive(SILENCE)
@@ -92,51 +77,37 @@ async def test_a_bare_time_event_for_a_refused_process_runs_no_process() -> None
     assert (play.names, play.state) == ([], state)
 
 
-async def test_a_visit_whose_transition_is_refused_restores_the_process_memory() -> None:
+async def test_a_visit_restores_the_process_memory_and_one_by_words_begins_none() -> None:
     home = ProcessState("problem_solving", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "academic": to("curious", now=True), "problem_solving": stay}, state=home)
     course = await play.perceive(due("academic"))
     assert [one[0] for one in acts(course)] == ["visit", "refuse", "visit", "stay", "return"]
     assert play.names == ["academic", "engaged"]
     assert play.state == home
-
-
-async def test_a_visit_of_the_current_process_changes_nothing() -> None:
     home = ProcessState("engaged", "curious", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": keep_count}, state=home)
     await play.perceive(due("engaged"))
     assert play.state == home
-
-
-async def test_a_message_that_visits_a_process_begins_no_visit() -> None:
     context = await a_context()
     visiting = replace(context, perception=replace(WORDS, process="academic"))
     course = await run_processes(visiting, ProcessState(), STAYING)
     assert [one.act for one in course.path] == ["visit", "stay", "return"]
 
 
-# -- decisions ---------------------------------------------------------------------------------------------------------
-
 DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
 
 
-async def test_a_decision_visits_problem_solving_from_any_process() -> None:
+async def test_a_decision_visits_problem_solving_and_stays_where_more_is_asked() -> None:
     home = ProcessState("academic", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"academic": stay, "problem_solving": stay}, state=home)
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay", "return"]
     assert (play.names, dict(play.ran[0].state.params)) == (["problem_solving"], {"approved": True})
     assert play.state == home
-
-
-async def test_a_decision_after_which_more_is_asked_leaves_the_conversation_in_problem_solving() -> None:
     play = Play({"academic": stay, "problem_solving": keep_count}, state=ProcessState("academic"))
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay"]
     assert (play.state.process, play.state.process_memory) == ("problem_solving", {"runs": 1})
-
-
-async def test_a_decision_in_problem_solving_resumes_the_problem() -> None:
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     play = Play({"problem_solving": stay}, state=waiting)
     course = await play.perceive(DECISION)
@@ -144,10 +115,7 @@ async def test_a_decision_in_problem_solving_resumes_the_problem() -> None:
     assert dict(play.ran[0].state.process_memory) == {"problem": 1}
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
-
-
-async def test_after_a_refused_transition_the_fallback_answers() -> None:
+async def test_after_a_refused_transition_the_fallback_answers_unless_there_was_a_reply() -> None:
     play = Play({"engaged": stay, "academic": to("curious", now=True)}, state=ProcessState("academic"))
     course = await play.perceive()
     assert acts(course) == [
@@ -157,8 +125,6 @@ async def test_after_a_refused_transition_the_fallback_answers() -> None:
     ]
     assert play.names == ["academic", "engaged"]
 
-
-async def test_after_a_reply_a_refused_transition_gives_no_second_one() -> None:
     def answers(context: ProcessContext) -> Outcome:
         context.motor.settle("Said.")
         return Transition(context.memory, "curious", "because", execute_now=True)
@@ -168,14 +134,8 @@ async def test_after_a_reply_a_refused_transition_gives_no_second_one() -> None:
     assert acts(course) == [("refuse", "academic", "curious"), ("stay", "academic", "academic")]
 
 
-# -- all outcomes of processes -----------------------------------------------------------------------------------------
-
 NAMES = ("engaged", "academic", "poetic", "curious", "dormant", "nowhere")
-OUTCOMES = st.one_of(
-    st.just(stay),
-    st.just(keep_count),
-    st.builds(to, st.sampled_from(NAMES), now=st.booleans()),
-)
+OUTCOMES = st.one_of(st.just(stay), st.just(keep_count), st.builds(to, st.sampled_from(NAMES), now=st.booleans()))
 ACTS = st.fixed_dictionaries(dict.fromkeys(NAMES[:-1], OUTCOMES))
 
 
@@ -204,22 +164,6 @@ def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
         assert course.state.process == came_from
 
 
-@given(acts=ACTS, home=st.sampled_from(NAMES))
-def test_the_same_outcomes_take_the_same_path(acts: Mapping[str, Act], home: str) -> None:
-    def course() -> ProcessRun | str:
-        try:
-            return asyncio.run(Play(acts, state=ProcessState(home)).perceive())
-        except ProcessFailed as error:
-            return error.message
-
-    first, again = course(), course()
-    assert getattr(first, "path", first) == getattr(again, "path", again)
-
-
-def test_every_process_stands_in_the_table() -> None:
-    assert set(PROCESSES) == set(TABLE)
-
-
 async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> None:
     def leaves(context: ProcessContext) -> Outcome:
         return Transition(context.memory, "academic", "because", {"b": 2}, execute_now=True)
@@ -229,14 +173,8 @@ async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> No
     assert [
         (dict(one.state.params), dict(one.state.process_memory), one.state.invocations, one.state.previous)
         for one in play.ran
-    ] == [
-        ({"a": 1}, {"k": 1}, 4, ""),
-        ({"b": 2}, {}, 0, "engaged"),
-    ]
+    ] == [({"a": 1}, {"k": 1}, 4, ""), ({"b": 2}, {}, 0, "engaged")]
     assert play.state == ProcessState("academic", "engaged", 1, {"b": 2}, {"runs": 1})
-
-
-async def test_staying_without_a_value_keeps_the_process_memory() -> None:
     play = Play(
         {"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", process_memory={"k": 1})
     )

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.models import ModelRole
@@ -22,20 +21,13 @@ from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.mind.steps.think import think
-from daemon.soul import Soul, Verbs
 from daemon.soul_engine import SUMMARY, TURNS, build_prompt
+from tests.given import soul
 
-SOUL = Soul(
-    name="minoan",
-    display_name="Kothar",
-    personality="You are Kothar.",
-    emotional_states=("wry", "calm"),
-    verbs=Verbs(speech=("said", "sang"), thought=("weighed", "brooded")),
-)
+SOUL = soul()
 
 
 def shown(memory: WorkingMemory, step: Step[str]) -> str:
-    """The last message of a step's prompt."""
     return build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce").messages[-1].text
 
 
@@ -49,33 +41,21 @@ def malformed(read: Callable[[str], object], answer: str) -> MalformedReply:
 
 
 def test_every_step_carries_the_seeds_figures_and_roles() -> None:
-    steps = (
-        respond(SOUL),
-        think(SOUL),
-        external_dialog(SOUL, "Greet."),
-        internal_monologue("Kothar", "Think."),
-        mental_query("It rains"),
-        decision("Which?", ["a", "b"]),
-        brainstorm("Names"),
-        summarize("Kothar"),
-    )
-    assert [(step.name, step.creativity) for step in steps] == [
-        ("respond", None),
-        ("think", None),
-        ("external_dialog", None),
-        ("internal_monologue", 0.7),
-        ("mental_query", 0.2),
-        ("decision", 0.4),
-        ("brainstorm", 0.9),
-        ("summarize", 0.3),
-    ]
+    aloud = (respond(SOUL), think(SOUL), external_dialog(SOUL, "Greet."))
+    asked = (mental_query("It rains"), decision("Which?", ["a", "b"]), brainstorm("Names"), summarize("Kothar"))
+    steps: tuple[Step[Any], ...] = (*aloud, internal_monologue("Kothar", "Think."), *asked)
+    assert {step.name: step.creativity for step in steps} == {
+        **dict.fromkeys(("respond", "think", "external_dialog")),
+        "internal_monologue": 0.7,
+        "mental_query": 0.2,
+        "decision": 0.4,
+        "brainstorm": 0.9,
+        "summarize": 0.3,
+    }
     assert [step.name for step in steps if step.role is ModelRole.PERSONA] == ["respond", "think", "external_dialog"]
     assert [step.name for step in steps if step.visible] == ["respond", "think", "external_dialog"]
     assert [step.name for step in steps if step.standing] == ["respond", "think"]
     assert [step.name for step in steps if step.last_turns] == ["mental_query"]
-
-
-# -- external_dialog --------------------------------------------------------------------------------------------------
 
 
 def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
@@ -85,9 +65,8 @@ def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
     return text, spoken.is_thought
 
 
-@pytest.mark.parametrize(
-    ("answer", "speech"),
-    [
+def test_speech_is_freed_of_its_prefix_whole_and_in_pieces() -> None:
+    for answer, speech in (
         ("Hello.", "Hello."),
         ('Kothar said: "Hello."', "Hello."),
         ("Kothar: Hello.", "Hello."),
@@ -104,75 +83,18 @@ def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
         ("x" * 100 + ' "', "x" * 100 + ' "'),
         ("Kothar said " + "x" * 100 + ': "a"', "Kothar said " + "x" * 100 + ': "a"'),
         ("Kothar " + "very " * 20 + "long", "Kothar " + "very " * 20 + "long"),
-    ],
-)
-def test_speech_is_freed_of_its_prefix_whole_and_in_pieces(answer: str, speech: str) -> None:
-    assert spoken([answer]) == (speech, False)
-    assert spoken(list(answer)) == (speech, False)
-    assert external_dialog(SOUL, "Greet.").read(answer) == speech
-
-
-@pytest.mark.parametrize(
-    ("answer", "seen"),
-    [
-        ('Kothar thought: "secret"', ""),
-        ("(Kothar mused: secret)", ""),
-        ("Kothar thought quietly to himself: secret", ""),
-        ("Hello.\nKothar thought: secret", "Hello."),
-        ('Kothar said: "Hello." Kothar pondered: "secret"', "Hello."),
-        ("Hello. **Kothar** decided: secret", "Hello. **"),
-    ],
-)
-def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed(answer: str, seen: str) -> None:
-    for pieces in ([answer], list(answer)):
-        text, is_thought = spoken(pieces)
-        assert is_thought
-        assert seen.startswith(text)
-    assert "secret" not in str(malformed(external_dialog(SOUL, "Greet.").read, answer))
-
-
-def test_the_souls_own_verbs_for_thinking_are_private_too() -> None:
-    malformed(external_dialog(SOUL, "Greet.").read, "Kothar brooded: secret")
-    malformed(external_dialog(SOUL, "Greet.").read, " \n")
-
-
-@given(
-    words=st.lists(
-        st.sampled_from(
-            [
-                "Kothar",
-                " said",
-                " thought",
-                ":",
-                " ",
-                '"',
-                "”",
-                "\n",
-                "Ko",
-                "**",
-                "a",
-                "thar",
-                "(",
-                "x" * 70,
-                "y" * 29,
-                " " * 60,
-            ]
-        ),
-        max_size=14,
-    ),
-    cut=st.integers(1, 5),
-)
-@example(words=["Kothar", " said", ":", " ", '"', "a", '"'], cut=1)
-def test_speech_does_not_depend_on_how_the_answer_arrives(words: list[str], cut: int) -> None:
-    answer = "".join(words)
-    whole, thought = spoken([answer])
-    pieces, thought_too = spoken([answer[at : at + cut] for at in range(0, len(answer), cut)])
-    assert thought == thought_too
-    if not thought:
-        assert whole == pieces
-
-
-def test_what_is_said_is_remembered_under_the_souls_name() -> None:
+    ):
+        assert spoken([answer]) == (speech, False)
+        assert spoken(list(answer)) == (speech, False)
+        assert external_dialog(SOUL, "Greet.").read(answer) == speech
+    for pieces in (['(Ea) said: "Hello."'], list('(Ea) said: "Hello."')):
+        assert spoken(pieces, "(Ea)") == ("Hello.", False)
+    for flood in ("Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000):
+        answer = f"Hello.{flood}end"
+        text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
+        assert not is_thought, flood
+        assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
+        assert spoken([answer])[0] == text, flood
     step = external_dialog(SOUL, "Greet.", verb="sang")
     assert step.remember("Hello.") == (Memory(Role.ASSISTANT, "Hello.", name="Kothar", metadata={"verb": "sang"}),)
     assert external_dialog(SOUL, "Greet.").remember("Hello.")[0].metadata == {"verb": "said"}
@@ -182,35 +104,47 @@ def test_what_is_said_is_remembered_under_the_souls_name() -> None:
     assert visible().feed('Kothar said: "Hello, you') == "Hello, you"
 
 
-# -- the silent ones --------------------------------------------------------------------------------------------------
+def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> None:
+    for answer, seen in (
+        ('Kothar thought: "secret"', ""),
+        ("(Kothar mused: secret)", ""),
+        ("Kothar thought quietly to himself: secret", ""),
+        ("Hello.\nKothar thought: secret", "Hello."),
+        ('Kothar said: "Hello." Kothar pondered: "secret"', "Hello."),
+        ("Hello. **Kothar** decided: secret", "Hello. **"),
+    ):
+        for pieces in ([answer], list(answer)):
+            text, is_thought = spoken(pieces)
+            assert is_thought, answer
+            assert seen.startswith(text), answer
+        assert "secret" not in str(malformed(external_dialog(SOUL, "Greet.").read, answer))
+    malformed(external_dialog(SOUL, "Greet.").read, "Kothar brooded: secret")
+    malformed(external_dialog(SOUL, "Greet.").read, " \n")
 
 
-def test_a_thought_is_remembered_as_a_thought() -> None:
+def test_a_thought_is_remembered_as_a_thought_and_may_weigh_a_statement_on_its_first_line() -> None:
     step = internal_monologue("Kothar", "Think.", verb="mused")
     assert step.read('Kothar mused: "It is late."') == "It is late."
     malformed(step.read, " ")
     assert step.remember("It is late.")[0].metadata == {"kind": "thought", "verb": "mused"}
     assert internal_monologue("Kothar", "Think.").remember("So.")[0].metadata == {"kind": "thought", "verb": "thought"}
-
-
-def test_a_thought_may_weigh_a_statement_on_its_first_line() -> None:
-    step = weighed_monologue("Kothar", "Think.", "They have left.")
-    assert "They have left." in str(step.command)
-    assert step.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
-    assert step.read("**no**\n\nThe coat.") == WeighedThought("The coat.")
-    assert step.read("yes") == WeighedThought("", holds=True)
+    weighed = weighed_monologue("Kothar", "Think.", "They have left.")
+    assert "They have left." in str(weighed.command)
+    assert weighed.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
+    assert weighed.read("**no**\n\nThe coat.") == WeighedThought("The coat.")
+    assert weighed.read("yes") == WeighedThought("", holds=True)
     for forgetful in ("The coat.", "No idea what they want.", "Yes, they want the coat.", "They ask.\nyes"):
-        assert step.read(forgetful) == WeighedThought(forgetful), "doubt counts as no"
-    malformed(step.read, "no")
-    malformed(step.read, " ")
-    assert step.remember(WeighedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
-    assert step.remember(WeighedThought("", holds=True)) == ()
+        assert weighed.read(forgetful) == WeighedThought(forgetful), "doubt counts as no"
+    malformed(weighed.read, "no")
+    malformed(weighed.read, " ")
+    assert weighed.remember(WeighedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
+    assert weighed.remember(WeighedThought("", holds=True)) == ()
     plain = weighed_monologue("Kothar", "Think.", "")
     assert plain.command == internal_monologue("Kothar", "Think.").command
     assert plain.read("no\nThe coat.") == WeighedThought("no\nThe coat.")
 
 
-def test_a_query_answers_yes_or_no() -> None:
+def test_a_query_a_decision_and_a_brainstorm_take_only_what_was_asked_for() -> None:
     step = mental_query("It rains")
     assert step.read('{"holds": true}') is True
     assert step.read('```json\n{"holds": false}\n```') is False
@@ -220,51 +154,59 @@ def test_a_query_answers_yes_or_no() -> None:
         "It is true: It rains",
         "It is not true: It rains",
     ]
-
-
-def test_a_decision_accepts_only_the_offered_options() -> None:
-    step = decision("Which?", ["Stay", "Go home"])
-    assert step.read('{"choice": " go HOME "}') == "Go home"
-    assert "Stay; Go home" in malformed(step.read, '{"choice": "dance"}').hint
-    malformed(step.read, "Go home")
-    malformed(step.read, '{"choice": 1}')
-    assert step.json_schema
-    jsonschema.validate({"choice": "Stay"}, step.json_schema)
+    choice = decision("Which?", ["Stay", "Go home"])
+    assert choice.read('{"choice": " go HOME "}') == "Go home"
+    assert "Stay; Go home" in malformed(choice.read, '{"choice": "dance"}').hint
+    malformed(choice.read, "Go home")
+    malformed(choice.read, '{"choice": 1}')
+    assert choice.json_schema
+    jsonschema.validate({"choice": "Stay"}, choice.json_schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"choice": "dance"}, step.json_schema)
-    assert step.remember("Stay")[0].content == "Which? Stay"
-
-
-@pytest.mark.parametrize("options", [[], ["a"], ["a", "A "], ["a", "b", "a"]])
-def test_a_decision_needs_different_options(options: list[str]) -> None:
-    with pytest.raises(ValueError, match="two options"):
-        decision("Which?", options)
-
-
-def test_a_brainstorm_gives_different_ideas_and_not_too_many() -> None:
-    step = brainstorm("Names", count=2)
-    assert step.read(json.dumps({"ideas": [" a ", "a", "", "b", "c"]})) == ("a", "b")
-    malformed(step.read, '{"ideas": [" "]}')
-    malformed(step.read, json.dumps({"ideas": ["x" * 501]}))
-    assert step.remember(("a", "b"))[0].content == "Names\n- a\n- b"
+        jsonschema.validate({"choice": "dance"}, choice.json_schema)
+    assert choice.remember("Stay")[0].content == "Which? Stay"
+    for options in ([], ["a"], ["a", "A "], ["a", "b", "a"]):
+        with pytest.raises(ValueError, match="two options"):
+            decision("Which?", options)
+    ideas = brainstorm("Names", count=2)
+    assert ideas.read(json.dumps({"ideas": [" a ", "a", "", "b", "c"]})) == ("a", "b")
+    malformed(ideas.read, '{"ideas": [" "]}')
+    malformed(ideas.read, json.dumps({"ideas": ["x" * 501]}))
+    assert ideas.remember(("a", "b"))[0].content == "Names\n- a\n- b"
     with pytest.raises(ValueError, match="at least one"):
         brainstorm("Names", count=0)
 
 
-# -- summarize --------------------------------------------------------------------------------------------------------
-
-
-def test_a_summary_is_bounded_plain_text_and_leaves_no_memory() -> None:
+def test_a_summary_is_bounded_plain_text_that_keeps_what_is_open_apart() -> None:
     step = summarize("Kothar", words=20)
     assert step.read("  They agreed.\n") == "They agreed."
-    long = step.read("word " * 100)
-    assert long.endswith(" […]")
-    assert len(long) <= 20 * 12 + 4
+    short = step.read("word " * 100)
+    assert short.endswith(" […]")
+    assert len(short) <= 20 * 12 + 4
     malformed(step.read, "\n")
     assert step.remember("They agreed.") == ()
     assert "at most 20 words" in shown(turns_to_summarize("Kothar", "", [Memory(Role.USER, "Hi.", name="Ada")]), step)
     with pytest.raises(ValueError, match="at least 20 words"):
         summarize("Kothar", words=3)
+    for answer, kept in (
+        (
+            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
+            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
+        ),
+        ("**Open:**\n* a\n\n• b\n\n## So far:\nThey met.", "Open:\n- a\n- b\nSo far:\nThey met."),
+        ("Open:\nSo far:\nThey met.", "They met."),
+        ("open:\n- a\nso far: They met.", "Open:\n- a\nSo far:\nThey met."),
+        ("They met. Open: nothing.", "They met. Open: nothing."),
+    ):
+        assert summarize("Kothar").read(answer) == kept
+    owed = [f"- Kothar owes Ada part {number}" for number in range(9)]
+    long = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
+    assert long.splitlines()[1:10] == owed, "of a long summary the prose is cut and every promise stays"
+    assert long.endswith(" […]")
+    assert len(long) < 40 * 12 + 40
+    malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
+    for endless in ("\n", "- \n", "So far\n", "Open:\n", "*"):
+        answer = "Open:\n" + endless * (READ_CAP // len(endless))
+        assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP, endless
 
 
 def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> None:
@@ -280,63 +222,9 @@ def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> No
     assert lines[3].startswith("somebody: x x")
     assert estimate_tokens(memory.region(TURNS)[0].content) <= 3600
     assert not turns_to_summarize("Kothar", "", turns).region(SUMMARY)
-
-
-@pytest.mark.parametrize("flood", ["Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000])
-def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut(flood: str) -> None:
-    answer = f"Hello.{flood}end"
-    text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
-    assert not is_thought
-    assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
-    assert spoken([answer])[0] == text
-
-
-def test_a_name_that_begins_with_punctuation_is_stripped_too() -> None:
-    answer = '(Ea) said: "Hello."'
-    assert SpokenText("(Ea)").feed(answer) == "Hello."
-    spoken = SpokenText("(Ea)")
-    assert "".join([*map(spoken.feed, answer), spoken.finish()]) == "Hello."
-
-
-def test_turns_to_summarize_are_cut_only_where_too_long_and_always_fit() -> None:
     long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
     text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).region(TURNS)[0].content
     assert text.count("Bob: short and whole") == 23
     assert 3000 < estimate_tokens(text) <= 3600
     assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).region(TURNS)[0].content) <= 3600
     assert not turns_to_summarize("Kothar", "", []).region(TURNS)
-
-
-@pytest.mark.parametrize(
-    ("answer", "kept"),
-    [
-        (
-            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
-            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
-        ),
-        ("**Open:**\n* a\n\n• b\n\n## So far:\nThey met.", "Open:\n- a\n- b\nSo far:\nThey met."),
-        ("Open:\nSo far:\nThey met.", "They met."),
-        ("open:\n- a\nso far: They met.", "Open:\n- a\nSo far:\nThey met."),
-        ("They met. Open: nothing.", "They met. Open: nothing."),
-    ],
-)
-def test_a_summary_keeps_what_is_open_apart(answer: str, kept: str) -> None:
-    assert summarize("Kothar").read(answer) == kept
-
-
-def test_of_a_long_summary_the_prose_is_cut_and_every_promise_stays() -> None:
-    owed = [f"- Kothar owes Ada part {number}" for number in range(9)]
-    kept = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
-    assert kept.splitlines()[1:10] == owed
-    assert kept.endswith(" […]")
-    assert len(kept) < 40 * 12 + 40
-
-
-def test_a_summary_of_nothing_but_headings_is_malformed() -> None:
-    malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")
-
-
-@pytest.mark.parametrize("endless", ["\n", "- \n", "So far\n", "Open:\n", "*"])
-def test_an_answer_of_one_endless_line_break_or_bullet_is_read_at_once(endless: str) -> None:
-    answer = "Open:\n" + endless * (READ_CAP // len(endless))
-    assert len(summarize("Kothar").read(f"{answer}x")) < READ_CAP

@@ -29,8 +29,6 @@ hostile = (
     .filter(lambda text: bool(text.strip()))
 )
 
-# -- a prefix, at every cut -------------------------------------------------------------------------------------------
-
 
 def spoken(pieces: list[str], name: str) -> tuple[str, bool]:
     spoken = SpokenText(name)
@@ -38,7 +36,6 @@ def spoken(pieces: list[str], name: str) -> tuple[str, bool]:
     return text, spoken.is_thought
 
 
-@settings(deadline=None)
 @given(
     name=names,
     verb=st.sampled_from(["", " said", " explained", " gently said"]),
@@ -55,7 +52,6 @@ def test_a_prefix_with_any_name_is_removed_whole_and_at_every_cut(
         assert spoken([answer[:cut], answer[cut:]], name) == (words, False)
 
 
-@settings(deadline=None)
 @given(name=names, verb=st.sampled_from(["thought", "mused", "noted", "sensed", "concluded"]))
 def test_a_thought_under_any_name_is_never_shown_at_any_cut(name: str, verb: str) -> None:
     answer = f'{name} {verb}: "secret"'
@@ -65,12 +61,9 @@ def test_a_thought_under_any_name_is_never_shown_at_any_cut(name: str, verb: str
         assert not text.strip()
 
 
-def test_a_name_is_no_pattern() -> None:
+def test_a_name_is_no_pattern_and_the_verbs_of_a_mood_are_private() -> None:
     assert spoken(['Kxthar said: "Hello."'], "K.thar")[0] == 'Kxthar said: "Hello."'
     assert spoken(['K.thar said: "Hello."'], "K.thar")[0] == "Hello."
-
-
-def test_the_verbs_of_a_mood_are_private_too() -> None:
     moody = soul().model_copy(update={"verbs": Verbs(when=(("wry", VerbsInMood(thought=("smirked",))),))})
     for step in (external_dialog(moody, "Greet."), poetic_composition(moody, "The sea")):
         with pytest.raises(MalformedReply):
@@ -80,25 +73,15 @@ def test_the_verbs_of_a_mood_are_private_too() -> None:
         assert not visible().feed("Kothar smirked: what a question")
 
 
-# -- poems ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_poem_is_spoken_by_the_persona_in_its_register() -> None:
+def test_a_poem_is_spoken_and_an_instruction_thought() -> None:
     step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
     assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
     command = str(step.command)
-    for sentence in (
-        "A poem on the tide",
-        "Its register: elegiac.",
-        "images come from: the sea.",
-    ):
+    for sentence in ("A poem on the tide", "Its register: elegiac.", "images come from: the sea."):
         assert sentence in command
     bare = str(poetic_composition(soul(), "A poem").command)
     assert "register" not in bare
     assert "images come" not in bare
-
-
-def test_a_poem_streams_line_by_line_and_is_remembered_as_said() -> None:
     step = poetic_composition(soul(), "The tide")
     poem = "The tide\n  goes out,\n\nand in."
     visible = step.visible
@@ -109,33 +92,21 @@ def test_a_poem_streams_line_by_line_and_is_remembered_as_said() -> None:
     assert step.remember(poem) == (Memory(Role.ASSISTANT, poem, name="Kothar", metadata={"verb": "recited"}),)
     with pytest.raises(MalformedReply):
         step.read("Kothar brooded: what shall I write?")
-
-
-# -- instructions -----------------------------------------------------------------------------------------------------
-
-
-def test_an_instruction_shows_nothing_and_its_result_is_remembered_as_a_thought() -> None:
-    step = instruction("List what is still open.", name="Kothar")
-    assert step.role is ModelRole.THINKING
-    assert step.visible is None
-    assert str(step.command).startswith("List what is still open.\n")
-    assert step.read('Kothar concluded: "Nothing."') == "Nothing."
-    assert step.remember("Nothing.") == (
+    silent = instruction("List what is still open.", name="Kothar")
+    assert silent.role is ModelRole.THINKING
+    assert silent.visible is None
+    assert str(silent.command).startswith("List what is still open.\n")
+    assert silent.read('Kothar concluded: "Nothing."') == "Nothing."
+    assert silent.remember("Nothing.") == (
         Memory(Role.ASSISTANT, "Nothing.", name="Kothar", metadata={"kind": "thought", "verb": "concluded"}),
     )
     with pytest.raises(MalformedReply) as caught:
-        step.read(" \n")
+        silent.read(" \n")
     assert caught.value.hint
 
 
-# -- all of them ------------------------------------------------------------------------------------------------------
-
-
-def test_the_table_of_steps_is_the_whole_family() -> None:
-    assert set(every_step()) == FAMILY
-
-
 def test_every_verb_of_a_remembered_thought_is_private() -> None:
+    assert set(every_step()) == FAMILY
     answers = {
         "mental_query": '{"holds": true}',
         "decision": '{"choice": "Something yes"}',
@@ -150,7 +121,7 @@ def test_every_verb_of_a_remembered_thought_is_private() -> None:
     assert thoughts <= set(PRIVATE_VERBS)
 
 
-@settings(deadline=None)
+@settings(max_examples=15)
 @given(words=hostile, answer=hostile | hostile.map(lambda text: '{"' + text + '"}'))
 def test_hostile_words_break_no_step(words: str, answer: str) -> None:
     for made in every_step(words).values():
@@ -162,7 +133,7 @@ def test_hostile_words_break_no_step(words: str, answer: str) -> None:
         made.outcome(answer)  # raises nothing but MalformedReply, with a hint
 
 
-@settings(deadline=None)
+@settings(max_examples=25)
 @given(answer=hostile, cut=st.integers(1, 4))
 def test_a_step_shows_the_same_for_every_cut_of_an_answer_that_is_not_refused(answer: str, cut: int) -> None:
     for made in every_step().values():

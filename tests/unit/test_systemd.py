@@ -30,7 +30,6 @@ class Manager:
         self._socket.bind(address.replace("@", "\0", 1) if address.startswith("@") else address)
 
     def received(self) -> list[str]:
-        """Every message since the last call."""
         messages = []
         while True:
             try:
@@ -63,18 +62,19 @@ def test_each_notification_arrives_as_systemd_s_assignments(manager: Manager) ->
         "EXTEND_TIMEOUT_USEC=1500000",
         "STOPPING=1\nSTATUS=draining",
     ]
-
-
-@pytest.mark.parametrize("address", ["", "relative", "/nobody/listens/here", "@soul-test-nobody", "/" + "x" * 200])
-def test_without_systemd_nothing_happens(address: str) -> None:
-    assert ServiceManager(address).ready("connected") is False
-
-
-def test_a_full_queue_never_blocks_the_sender(manager: Manager) -> None:
-    service = ServiceManager(manager.address)
     sent = [service.beat() for _ in range(5000)]
-    assert sent[0] is True
-    assert sent[-1] is False
+    assert (sent[0], sent[-1]) == (True, False), "a full queue never blocks the sender"
+
+
+async def test_without_systemd_or_a_watchdog_nothing_happens(manager: Manager) -> None:
+    for address in ("", "relative", "/nobody/listens/here", "@soul-test-nobody", "/" + "x" * 200):
+        assert ServiceManager(address).ready("connected") is False
+    for usec in (None, 0):
+        await Watchdog(ServiceManager(manager.address), usec).feed(lambda: True, FakeClock())
+        assert manager.received() == [], usec
+    with pytest.raises(ZeroDivisionError):
+        await Watchdog(ServiceManager(manager.address), 1).feed(lambda: 1 // 0 == 0, FakeClock())
+    assert manager.received() == []
 
 
 async def test_the_watchdog_beats_at_a_quarter_of_its_time_and_only_while_healthy(manager: Manager) -> None:
@@ -101,21 +101,8 @@ async def test_the_watchdog_beats_at_a_quarter_of_its_time_and_only_while_health
     assert set(clock.slept) == {15.0}
 
 
-@pytest.mark.parametrize("usec", [None, 0])
-async def test_without_a_watchdog_there_is_no_beat(manager: Manager, usec: int | None) -> None:
-    await Watchdog(ServiceManager(manager.address), usec).feed(lambda: True, FakeClock())
-    assert manager.received() == []
-
-
-async def test_an_error_of_the_health_check_is_raised(manager: Manager) -> None:
-    with pytest.raises(ZeroDivisionError):
-        await Watchdog(ServiceManager(manager.address), 1).feed(lambda: 1 // 0 == 0, FakeClock())
-    assert manager.received() == []
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
+def test_the_exit_code_says_whether_a_restart_can_help() -> None:
+    for error, code in (
         (None, ExitCode.OK),
         (ConfigError("no token"), 78),
         (SoulError("no soul"), 78),
@@ -128,7 +115,5 @@ async def test_an_error_of_the_health_check_is_raised(manager: Manager) -> None:
         (ExceptionGroup("tasks", [StoreBusy("busy")]), 75),
         (ExceptionGroup("tasks", [StoreBusy("busy"), ValueError("a bug")]), 70),
         (ExceptionGroup("tasks", [ExceptionGroup("inner", [ConfigError("no")]), ValueError("a bug")]), 78),
-    ],
-)
-def test_the_exit_code_says_whether_a_restart_can_help(error: BaseException | None, code: int) -> None:
-    assert exit_code(error) == code
+    ):
+        assert exit_code(error) == code

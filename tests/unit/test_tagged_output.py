@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
+from daemon.mind.tagged_output import TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
 
 THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
@@ -32,11 +32,7 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
     assert list(output.elements) == [
         "stimulus_verb", "internal_monologue", "external_dialogue", "user_model_check", "dossier_update"
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "opening",
-    [
+    for opening in (
         "<external_dialogue verb='said'>",
         "<external_dialogue verb=said>",
         "<EXTERNAL_DIALOGUE VERB = 'said'>",
@@ -45,17 +41,14 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
         "<external_dialogue mood=“warm” verb=“said”>",
         '<external_dialogue verb="said"mood="warm">',
         '<external_dialogue verb="said" verb="shouted">',
-    ],
-)
-def test_attributes_are_read_in_any_notation(opening: str) -> None:
-    released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
-    assert released == output.reply == "Hi"
-    assert output.reply_verb == "said"
+    ):
+        released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
+        assert released == output.reply == "Hi", opening
+        assert output.reply_verb == "said", opening
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_a_reply_keeps_its_own_angle_brackets_and_space_within_bounds() -> None:
+    for reply in (
         "if a < b and c<d: pass",
         "<div class='x'><p>text</p></div>",
         "List<int>, Map<String, List<User>> and std::vector<std::string>",
@@ -67,17 +60,40 @@ def test_attributes_are_read_in_any_notation(opening: str) -> None:
         "a <\n\n b « c \u203a d",
         "Vec<Think>, Box<Reasoning>",
         "👩‍👩‍👧 é é 漢字 \u202b",
-    ],
-)
-def test_a_reply_keeps_its_own_angle_brackets(reply: str) -> None:
-    text = f"{THOUGHT}<external_dialogue>{reply}</external_dialogue>"
-    for pieces in (0, 1, 3):
-        released, output = parse(text, pieces=pieces)
-        assert released == output.reply == reply.strip()
-        assert output.faults == ()
+    ):
+        text = f"{THOUGHT}<external_dialogue>{reply}</external_dialogue>"
+        for pieces in (0, 1, 3):
+            released, output = parse(text, pieces=pieces)
+            assert released == output.reply == reply.strip()
+            assert output.faults == (), reply
+    text = "<external_dialogue>\n\n  one \n\n two  \n <user_whispers>x</user_whispers>\n</external_dialogue>"
+    for pieces in (0, 1, 2):
+        assert parse(text, pieces=pieces)[0] == "one \n\n two"
+    output = TaggedOutput()
+    assert output.feed("<external_dialogue> Hello ") == "Hello"
+    assert output.feed("\n") == ""
+    assert output.feed("you") == " \nyou"
+    text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
+    expected = "a" + " " * 1024 + "b"
+    for pieces in (0, 1, 700):
+        assert parse(text, pieces=pieces)[0] == expected
 
 
-def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
+def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it_is_dropped() -> None:
+    released, output = parse(
+        "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
+        "<user_model_check>true</user_model_check><user_model_check>false</user_model_check>"
+    )
+    assert released == output.reply == "one"
+    assert output.elements["user_model_check"].content == "true"
+    assert set(output.faults) == {"duplicate external_dialogue", "duplicate user_model_check"}
+    released, output = parse(
+        "<external_dialogue>Hi <internal_monologue>S <user_whispers>S</user_whispers> S</internal_monologue>there"
+        "</external_dialogue>"
+    )
+    assert released == output.reply == "Hi there"
+    assert output.faults == ("nested internal_monologue",)
+    assert "internal_monologue" not in output.elements
     for quoted in (
         "<external_dialogue>SECRET</external_dialogue>",
         "<external_dialogue>SECRET",
@@ -90,29 +106,8 @@ def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
         assert "SECRET" in quoted or output.faults == ()
 
 
-def test_of_two_replies_only_the_first_is_released() -> None:
-    released, output = parse(
-        "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
-        "<user_model_check>true</user_model_check><user_model_check>false</user_model_check>"
-    )
-    assert released == output.reply == "one"
-    assert output.elements["user_model_check"].content == "true"
-    assert set(output.faults) == {"duplicate external_dialogue", "duplicate user_model_check"}
-
-
-def test_a_private_element_inside_the_reply_is_dropped() -> None:
-    released, output = parse(
-        "<external_dialogue>Hi <internal_monologue>S <user_whispers>S</user_whispers> S</internal_monologue>there"
-        "</external_dialogue>"
-    )
-    assert released == output.reply == "Hi there"
-    assert output.faults == ("nested internal_monologue",)
-    assert "internal_monologue" not in output.elements
-
-
-@pytest.mark.parametrize(
-    ("reply", "fault"),
-    [
+def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply() -> None:
+    for reply, fault in (
         ("Hi <internal_monologue>SECRET</external_dialogue>", "mismatched external_dialogue"),
         ("Hi <internal_monologue>SECRET", "unclosed internal_monologue"),
         ("Hi <user_whispers/>SECRET</external_dialogue>", "mismatched external_dialogue"),
@@ -138,64 +133,54 @@ def test_a_private_element_inside_the_reply_is_dropped() -> None:
         ("Hi <internal_monologue <b>SECRET</external_dialogue>", "lookalike tag"),
         ("Hi <" + "\u200b" * 400 + "internal_monologue>SECRET</external_dialogue>", "lookalike tag"),
         ("Hi <internal_monologue " + "x" * 2000 + ">SECRET</external_dialogue>", "lookalike tag"),
-        ("Hi " + "<user_whispers>" * 40 + "SECRET" + "</user_whispers>" * 40 + "</external_dialogue>",
-         "too deep external_dialogue"),
-    ],
-)  # fmt: skip
-def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply(reply: str, fault: str) -> None:
-    for pieces in (0, 1, 7):
-        released, output = parse(f"{THOUGHT}<external_dialogue>{reply}", pieces=pieces)
-        assert released == "Hi"
-        assert output.reply is None
-        assert not output.complete
-        assert fault in output.faults
+        (
+            "Hi " + "<user_whispers>" * 40 + "SECRET" + "</user_whispers>" * 40 + "</external_dialogue>",
+            "too deep external_dialogue",
+        ),
+    ):
+        for pieces in (0, 1, 7):
+            released, output = parse(f"{THOUGHT}<external_dialogue>{reply}", pieces=pieces)
+            assert released == "Hi", reply
+            assert output.reply is None, reply
+            assert not output.complete, reply
+            assert fault in output.faults, reply
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
+def test_an_ambiguous_answer_has_no_reply_and_releases_nothing() -> None:
+    for text, fault in (
         ("Just plain words SECRET", "missing external_dialogue"),
         ("", "missing external_dialogue"),
         ("<external_dialogue> \n </external_dialogue>", "empty external_dialogue"),
         ("<external_dialogue/>SECRET", "empty external_dialogue"),
         ("<internal_monologue>SECRET <external_dialogue>S</external_dialogue>", "unclosed internal_monologue"),
         ("<internal_monologue>S</note><external_dialogue>S</external_dialogue>", "unclosed internal_monologue"),
-        ("<internal_monologue>I say </internal_monologue> S <external_dialogue>S</external_dialogue>",
-         "stray text"),
+        ("<internal_monologue>I say </internal_monologue> S <external_dialogue>S</external_dialogue>", "stray text"),
         ("S </user_whispers> <external_dialogue>S</external_dialogue>", "stray user_whispers"),
         ("S </external_dialogue> <external_dialogue>S</external_dialogue>", "stray external_dialogue"),
         ("<internal\u200b_monologue>S <external_dialogue>S</external_dialogue>", "lookalike tag"),
         ("<!-- <external_dialogue>S</external_dialogue> -->", "hidden comment"),
         ("<![CDATA[ <external_dialogue>S</external_dialogue>", "hidden comment"),
         ("<external_dialogue", "missing external_dialogue"),
-    ],
-)  # fmt: skip
-def test_an_ambiguous_answer_has_no_reply_and_releases_nothing(text: str, fault: str) -> None:
-    for pieces in (0, 1):
-        released, output = parse(text, pieces=pieces)
-        assert released == ""
-        assert output.reply is None
-        assert output.reply_verb is None
-        assert fault in output.faults
+    ):
+        for pieces in (0, 1):
+            released, output = parse(text, pieces=pieces)
+            assert released == "", text
+            assert output.reply is None, text
+            assert output.reply_verb is None, text
+            assert fault in output.faults, text
 
 
-def test_a_truncated_reply_is_not_a_reply() -> None:
+def test_a_truncated_reply_or_one_before_a_stray_closing_tag_is_no_reply() -> None:
     released, output = parse(f"{THOUGHT}<external_dialogue>Hello the")
     assert released == output.released == "Hello the"
     assert (output.reply, output.complete) == (None, False)
     assert output.faults == ("unclosed external_dialogue",)
     assert parse("<external_dialogue>Hello <inter")[0] == "Hello"
-
-
-def test_a_stray_closing_tag_after_the_reply_makes_it_untrusted() -> None:
     text = "<internal_monologue>say </internal_monologue><external_dialogue>x</external_dialogue></internal_monologue>"
     assert parse(text)[1].reply is None
     _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
     assert output.reply == "x"
     assert output.faults == ("stray external_dialogue",)
-
-
-def test_other_elements_survive_an_untrusted_reply() -> None:
     _, output = parse(
         "<internal_monologue>a</internal_monologue> stray <external_dialogue>S</external_dialogue>"
         "<model_change_note/><user_model_check>true</user_model_check>"
@@ -206,56 +191,14 @@ def test_other_elements_survive_an_untrusted_reply() -> None:
     assert "distrusted external_dialogue" in output.faults
 
 
-def test_surrounding_space_is_stripped_while_streaming_too() -> None:
-    text = "<external_dialogue>\n\n  one \n\n two  \n <user_whispers>x</user_whispers>\n</external_dialogue>"
-    for pieces in (0, 1, 2):
-        assert parse(text, pieces=pieces)[0] == "one \n\n two"
-    output = TaggedOutput()
-    assert output.feed("<external_dialogue> Hello ") == "Hello"
-    assert output.feed("\n") == ""
-    assert output.feed("you") == " \nyou"
-
-
-def test_a_run_of_whitespace_is_bounded_equally_for_every_cut() -> None:
-    text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
-    expected = "a" + " " * 1024 + "b"
-    for pieces in (0, 1, 700):
-        assert parse(text, pieces=pieces)[0] == expected
-
-
-def test_the_tags_of_the_fixed_pipeline_are_known() -> None:
-    assert len(KNOWN_TAGS) == 16
-    assert REPLY_TAG in KNOWN_TAGS
-
-
 HOSTILE = [
-    *(
-        "<",
-        "<&",
-        "&l",
-        "&amp;",
-        "<in",
-        "< ",
-        "<i\u200b",
-        "&#105;",
-        "<internal_monologue x",
-        "<internal_monologue>",
-        "\n",
-    ),
-    *(
-        "</external_dialogue",
-        "<external_dialogue>a </external_dialogue>",
-        "a" * 50 + "<",
-        "<user_whispers>x</user_whispers>",
-    ),
+    *("<", "<&", "&l", "&amp;", "<in", "< ", "<i\u200b", "&#105;", "<internal_monologue x", "<internal_monologue>"),
+    *("\n", "</external_dialogue", "<external_dialogue>a </external_dialogue>", "a" * 50 + "<"),
+    "<user_whispers>x</user_whispers>",
 ]
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize(
-    "prefix", ["", "<external_dialogue>", "<internal_monologue>", "<external_dialogue><user_whispers>"]
-)
-def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch, prefix: str, hostile: str) -> None:
+def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = 0
     take, search = tags_module.Probe.take, tags_module.Tokenizer.feed
 
@@ -271,11 +214,12 @@ def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(tags_module.Probe, "take", counting_take)
     monkeypatch.setattr(tags_module.Tokenizer, "feed", counting_feed)
-    work = []
-    for size in (10_000, 20_000):
-        looked = 0
-        text = (prefix + hostile * (size // len(hostile)))[:size]
-        parse(text)
-        work.append(looked)
-        assert looked <= 8 * size
-    assert work[1] <= 2.2 * work[0] + 2000
+    for prefix in ("", "<external_dialogue>", "<internal_monologue>", "<external_dialogue><user_whispers>"):
+        for hostile in HOSTILE:
+            work = []
+            for size in (2_000, 4_000):
+                looked = 0
+                parse((prefix + hostile * (size // len(hostile)))[:size])
+                work.append(looked)
+                assert looked <= 8 * size, (prefix, hostile)
+            assert work[1] <= 2.2 * work[0] + 400, (prefix, hostile)

@@ -1,8 +1,6 @@
 """No private thought is released: a grammar of hostile answers, whole and cut at every point."""
 
-import random
 import re
-import sys
 from itertools import pairwise
 
 import pytest
@@ -14,7 +12,6 @@ from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
 from tests import chance
 from tests.unit.hostile_answers import CANARY, Author
 
-OUTPUTS = chance.tries(4_000, 20_000)
 NAMES = "|".join(tag.replace("_", "[^a-z]*") for tag in KNOWN_TAGS)
 TAG_LIKE = re.compile(f"[<\uff1c\ufe64\u2039]\\s*/?\\s*(?:{NAMES})", re.IGNORECASE)
 
@@ -51,64 +48,38 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
     return len(whole)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.CaptureFixture[str]) -> None:
-    choice = chance.dice(f"hostile answers {part}")
+@pytest.mark.parametrize("outputs", [150, pytest.param(4_000, marks=pytest.mark.slow)])
+def test_no_hostile_answer_releases_a_private_word(outputs: int) -> None:
+    choice = chance.dice("hostile answers")
     author = Author(choice, reasons=False)
     talkative = naive_leaks = 0
-    for number in range(OUTPUTS // 4):
+    for number in range(outputs):
         text = author.answer()
         every_point = tuple(range(1, len(text)))
         some = tuple(sorted(choice.sample(range(len(text) + 1), min(3, len(text)))))
         talkative += check(text, some if number % 3 else every_point) > 0
         naive_leaks += leaks(naive(text))
-    with capsys.disabled():
-        sys.stdout.write(f"outputs={OUTPUTS // 4} leaks=0 with_reply={talkative} naive_leaks={naive_leaks}\n")
-    assert talkative > OUTPUTS // 4 // 20, "a parser that says nothing would pass"
-    assert naive_leaks > OUTPUTS // 4 // 3, "the checker must catch a naive extractor"
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.randoms(use_true_random=False), st.data())
-def test_every_cut_of_an_answer_shows_the_same(choice: random.Random, data: st.DataObject) -> None:
-    text = Author(choice, reasons=False).answer()
-    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
-    check(text, tuple(cuts))
+    assert talkative > outputs // 20, "a parser that says nothing would pass"
+    assert naive_leaks > outputs // 3, "the checker must catch a naive extractor"
 
 
 FRAGMENTS = [
     *(f"<{tag}>" for tag in KNOWN_TAGS[:4]),
     *(f"</{tag}>" for tag in KNOWN_TAGS[:4]),
-    *(
-        "<",
-        ">",
-        "/",
-        "&lt;",
-        "&",
-        ";",
-        "internal_",
-        "monologue",
-        "external_dialogue",
-        " ",
-        "\n",
-        "verb=",
-        '"',
-        "'",
-        "`",
-    ),
+    *("<", ">", "/", "&lt;", "&", ";", "internal_", "monologue", "external_dialogue", " ", "\n", "verb="),
+    *('"', "'", "`"),
     *("\u200b", "word", "<think>", "</think>", "<!--"),
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
 def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments: list[str]) -> None:
     text = "".join(fragments)
     check(text, tuple(range(1, len(text))))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.characters(exclude_characters=f"&{OPENERS}")))
 def test_a_reply_without_brackets_is_released_unchanged(reply: str) -> None:
     shown, output = released_by(f"<internal_monologue>{CANARY}</internal_monologue><{REPLY_TAG}>{reply}</{REPLY_TAG}>")

@@ -9,7 +9,6 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -49,12 +48,14 @@ class CapturedLog:
 
     @property
     def lines(self) -> list[str]:
-        """Lines without their time."""
         return [line.split(" ", 1)[1] for line in self.text.splitlines()]
 
 
+Install = Callable[[LogLevel], CapturedLog]
+
+
 @pytest.fixture
-def installed() -> Iterator[Callable[[LogLevel], CapturedLog]]:
+def installed() -> Iterator[Install]:
     """Installs a log for the standard library, and undoes it."""
     undo: list[Callable[[], None]] = []
 
@@ -68,7 +69,7 @@ def installed() -> Iterator[Callable[[LogLevel], CapturedLog]]:
         step()
 
 
-def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
+def test_an_event_is_one_line_with_its_time_and_its_fields_quoted_where_they_are_ambiguous() -> None:
     log = CapturedLog()
     emit: Emit = log.tell
     emit("cycle.committed", conversation="minoan/T1/C1/", ms=12.5, hops=2, late=False, draft_id=None, why="a b")
@@ -76,14 +77,20 @@ def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
         "2025-06-15T15:06:40.000Z info event=cycle.committed"
         ' conversation=minoan/T1/C1/ ms=12.5 hops=2 late=False draft_id=None why="a b"\n'
     )
-
-
-def test_values_are_quoted_so_that_they_are_unambiguous() -> None:
     log = CapturedLog()
     log.tell("x.y", a="", b='say "hi"', c="k=v", d="back\\slash", e="ünïcode", **{"odd key=\n": 1})
-    assert log.lines == [
-        r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1',
-    ]
+    assert log.lines == [r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1']
+
+    class Mood(StrEnum):
+        CALM = "calm"
+
+    class Key:
+        def __str__(self) -> str:
+            return "key"
+
+    log = CapturedLog()
+    log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
+    assert log.lines == [f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…"]
 
 
 def test_each_level_adds_what_seed_000_says() -> None:
@@ -112,64 +119,50 @@ def test_each_level_adds_what_seed_000_says() -> None:
     assert f'prompt={"p" * 300} response={"r" * 600} monologue="I fear him"' in lines_at("debug")
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only(level: LogLevel) -> None:
-    log = CapturedLog(level)
-    log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
-    log.tell("memory.left", memory=("a",))
-    log.tell("monologue.thought", monologue="hm")
-    moved = "info event=process.moved act=refuse origin=curious target=poetic"
-    expected: dict[LogLevel, list[str]] = {
-        "minimal": [],
-        "standard": [moved],
-        "verbose": [moved],
-        "debug": [
-            f'{moved} because="they said x"',
-            "info event=memory.left memory=('a',)",
-            "info event=monologue.thought monologue=hm",
-        ],
-    }
-    assert log.lines == expected[level]
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_private_words_are_shown_at_debug_only(level: LogLevel) -> None:
-    @dataclass(frozen=True)
-    class Perception:
-        content: str = "I love Ana"
-
-    log = CapturedLog(level)
-    log.tell("step.completed", monologue="love A", inner_monologue="love B", thought="love C", memory=["love D"])
-    log.tell("inbox.failed", content="love E", message_text="love F", perception=Perception(), rows=[Perception()])
-    log.tell("step.completed", role="thinking", response="love G")
-    log.tell("step.completed", response="<internal_monologue>love H</internal_monologue>")
-    log.tell("step.completed", response='{"inner_speech": "love I"}')
-    log.tell("memory.dumped", dump="love J")
-    log.tell("cycle.failed", error=ValueError("love K"), said={"love": "L"}, odd=object())
-    log.tell("x.failed", message_ts="1.2", text_length=3)
-    assert ("love" in log.text) == (level == "debug")
-    assert "message_ts=1.2 text_length=3" in log.text
-
-
-def test_of_a_tagged_answer_only_the_dialogue_is_an_excerpt() -> None:
+def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only() -> None:
+    for level in LEVELS:
+        log = CapturedLog(level)
+        log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
+        log.tell("memory.left", memory=("a",))
+        log.tell("monologue.thought", monologue="hm")
+        moved = "info event=process.moved act=refuse origin=curious target=poetic"
+        expected: dict[LogLevel, list[str]] = {
+            "minimal": [],
+            "standard": [moved],
+            "verbose": [moved],
+            "debug": [
+                f'{moved} because="they said x"',
+                "info event=memory.left memory=('a',)",
+                "info event=monologue.thought monologue=hm",
+            ],
+        }
+        assert log.lines == expected[level]
+    log = CapturedLog("standard")
+    log.tell("slack.heard", kind="NewMessage")
+    assert log.lines == []
     log = CapturedLog("verbose")
+    log.tell("slack.heard", kind="NewMessage")
     log.tell("step.completed", response="<internal_monologue>no</internal_monologue><external_dialogue>Yes!")
-    assert log.lines == ["info event=step.completed response=Yes!"]
+    assert log.lines == ["info event=slack.heard kind=NewMessage", "info event=step.completed response=Yes!"]
 
 
-def test_values_with_their_own_text_are_shown_and_long_ones_cut() -> None:
-    class Mood(StrEnum):
-        CALM = "calm"
+def test_private_words_are_shown_at_debug_only() -> None:
+    for level in LEVELS:
 
-    class Key:
-        def __str__(self) -> str:
-            return "key"
+        class Perception:
+            content: str = "I love Ana"
 
-    log = CapturedLog()
-    log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
-    assert log.lines == [
-        f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…",
-    ]
+        log = CapturedLog(level)
+        log.tell("step.completed", monologue="love A", inner_monologue="love B", thought="love C", memory=["love D"])
+        log.tell("inbox.failed", content="love E", message_text="love F", perception=Perception(), rows=[Perception()])
+        log.tell("step.completed", role="thinking", response="love G")
+        log.tell("step.completed", response="<internal_monologue>love H</internal_monologue>")
+        log.tell("step.completed", response='{"inner_speech": "love I"}')
+        log.tell("memory.dumped", dump="love J")
+        log.tell("cycle.failed", error=ValueError("love K"), said={"love": "L"}, odd=object())
+        log.tell("x.failed", message_ts="1.2", text_length=3)
+        assert ("love" in log.text) == (level == "debug")
+        assert "message_ts=1.2 text_length=3" in log.text, level
 
 
 def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libraries_texts() -> None:
@@ -191,9 +184,8 @@ def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libr
     assert "Ana" not in log.text
 
 
-@pytest.mark.parametrize(
-    ("event", "line"),
-    [
+def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not() -> None:
+    for event, line in (
         ("cycle.failed", "error event=cycle.failed"),
         ("slack.catch_up_failed", "error event=slack.catch_up_failed"),
         ("slack.call_failed", "warning event=slack.call_failed"),
@@ -203,52 +195,31 @@ def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libr
         ("daemon.ready", "notice event=daemon.ready"),
         ("slack.status_failed", None),
         ("outbox.sent", None),
-    ],
-)
-def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not(event: str, line: str | None) -> None:
-    log = CapturedLog("minimal")
-    log.tell(event)
-    assert log.lines == ([line] if line else [])
-
-
-def test_each_arrival_is_shown_from_verbose_on() -> None:
-    expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=NewMessage"]}
-    for level, lines in expected.items():
-        log = CapturedLog(level)
-        log.tell("slack.heard", kind="NewMessage")
-        assert log.lines == lines
-
-
-# -- never raises ------------------------------------------------------------------------------------------------------
+    ):
+        log = CapturedLog("minimal")
+        log.tell(event)
+        assert log.lines == ([line] if line else []), event
 
 
 class Broken:
-    """Raises when it is turned into text."""
-
     def __str__(self) -> str:
         raise RuntimeError("no")
 
     __repr__ = __str__
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing(level: LogLevel) -> None:
-    log = CapturedLog(level)
-    log.tell("x.failed", odd=Broken())
-    log.tell.library(logging.LogRecord("lib", logging.ERROR, "", 1, "%s", (Broken(),), None))
-    assert log.lines == ["warning event=telemetry.lost"] * 2
-    log.stream.close()
-    log.tell("x.failed")
-
-
-def test_a_stream_that_knows_only_ascii_gets_escapes() -> None:
+def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing() -> None:
+    for level in LEVELS:
+        log = CapturedLog(level)
+        log.tell("x.failed", odd=Broken())
+        log.tell.library(logging.LogRecord("lib", logging.ERROR, "", 1, "%s", (Broken(),), None))
+        assert log.lines == ["warning event=telemetry.lost"] * 2, level
+        log.stream.close()
+        log.tell("x.failed")
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     Telemetry("standard", stream, (), FakeClock())("x.y", a="ö…")
     assert stream.buffer.seek(0) == 0
     assert stream.buffer.read().endswith(b"event=x.y a=\\xf6\\u2026\n")
-
-
-# -- the journal -------------------------------------------------------------------------------------------------------
 
 
 def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Path) -> None:
@@ -266,27 +237,29 @@ def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Pa
         ]
 
 
-# -- the standard library's logging ------------------------------------------------------------------------------------
+def test_library_records_are_shown_but_never_their_debug_frames(installed: Install) -> None:
+    expected: dict[LogLevel, list[str]] = {"standard": ["warning"], "debug": ["info", "warning"]}
+    for level, shown in expected.items():
+        log = installed(level)
+        for name in (
+            "slack_bolt.AsyncApp",
+            "slack_sdk.socket_mode.aiohttp",
+            "aiohttp.access",
+            "anthropic",
+            "soul:Bolt",
+        ):
+            before = len(log.lines)
+            logger = logging.getLogger(name)
+            old = logger.level
+            logger.setLevel(logging.DEBUG)  # as a library does when a variable of its own asks for it
+            for call in (logger.debug, logger.info, logger.warning):
+                call("frame of %s", "Ana")
+            logger.setLevel(old)
+            assert [line.split()[0] for line in log.lines[before:]] == shown
+        assert "logger=slack_bolt.AsyncApp" in log.text, level
 
 
-@pytest.mark.parametrize(("level", "shown"), [("standard", ["warning"]), ("debug", ["info", "warning"])])
-def test_library_records_are_shown_but_never_their_debug_frames(
-    installed: Callable[[LogLevel], CapturedLog], level: LogLevel, shown: list[str]
-) -> None:
-    log = installed(level)
-    for name in ("slack_bolt.AsyncApp", "slack_sdk.socket_mode.aiohttp", "aiohttp.access", "anthropic", "soul:Bolt"):
-        before = len(log.lines)
-        logger = logging.getLogger(name)
-        old = logger.level
-        logger.setLevel(logging.DEBUG)  # as a library does when a variable of its own asks for it
-        for call in (logger.debug, logger.info, logger.warning):
-            call("frame of %s", "Ana")
-        logger.setLevel(old)
-        assert [line.split()[0] for line in log.lines[before:]] == shown
-    assert "logger=slack_bolt.AsyncApp" in log.text
-
-
-def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callable[[LogLevel], CapturedLog]) -> None:
+async def test_a_library_s_text_ends_with_its_first_line_and_does_not_flood_the_log(installed: Install) -> None:
     log = installed("verbose")
     logging.getLogger("asyncio").error("Task exception was never retrieved\nfuture: <Task ValueError('Ana')>")
     logging.getLogger("other").error("%d apples", "many")
@@ -298,11 +271,6 @@ def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callab
     assert log.lines[1] == 'error event=library logger=other said="%d apples"'
     assert re.fullmatch(r'error event=library logger=other said="" error="ValueError at test_\w+.py:\d+"', log.lines[2])
     assert len(log.lines) == 3
-
-
-async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(
-    installed: Callable[[LogLevel], CapturedLog],
-) -> None:
     log = installed("standard")
     for number in range(5_000):
         logging.getLogger("mcp.client.session").warning("unknown message %s", number)
@@ -316,18 +284,8 @@ async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(
     ]
 
 
-def test_installing_can_be_undone() -> None:
-    root, hook = logging.getLogger(), sys.excepthook
-    before = (root.level, root.handlers[:])
-    undo = CapturedLog().tell.install()
-    assert (root.level, root.handlers) != before
-    undo()
-    assert (root.level, root.handlers) == before
-    assert sys.excepthook is hook
-
-
 def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
-    installed: Callable[[LogLevel], CapturedLog], capsys: pytest.CaptureFixture[str]
+    installed: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = installed("standard")
     error = ValueError(CANARIES[0])
@@ -341,8 +299,6 @@ def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert "KeyboardInterrupt" in capsys.readouterr().err
 
-
-def test_an_error_in_a_finalizer_is_an_event(installed: Callable[[LogLevel], CapturedLog]) -> None:
     class Doomed:
         def __del__(self) -> None:
             raise OSError(5, "broken")
@@ -351,9 +307,6 @@ def test_an_error_in_a_finalizer_is_an_event(installed: Callable[[LogLevel], Cap
     doomed = Doomed()
     del doomed
     assert log.lines[0].startswith('error event=finalizer.crashed error="OSError: broken at ')
-
-
-# -- secrets -----------------------------------------------------------------------------------------------------------
 
 
 def _disguises(secret: str) -> tuple[str, ...]:
@@ -380,32 +333,29 @@ def _leaks(text: str) -> list[str]:
     return [piece for piece in pieces if piece in bare] + re.findall(r"(?i)c@?nary/", text)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("secret", CANARIES)
-def test_no_secret_is_in_any_line_at_any_level(
-    installed: Callable[[LogLevel], CapturedLog], level: LogLevel, secret: str
-) -> None:
-    log = installed(level)
-    for disguise in _disguises(secret):
-        log.tell("x.failed", reason=disguise, prompt=disguise, many=(disguise, {"k": disguise}))
-        log.tell("x.failed", reason="x" * 190 + disguise)
-        log.tell(f"x.{disguise}.failed")
-        try:
-            try:
-                uuid.UUID(disguise, version=9)
-            except ValueError as error:
-                error.add_note(disguise)
-                raise ModelUnavailable(f"refused: {disguise}", hint=disguise) from error
-        except ModelUnavailable as error:
-            log.tell("x.failed", error=error)
-            logging.getLogger("slack_sdk").exception("headers %r", {"authorization": disguise})
-    assert log.text.count(REDACTED) > 10
-    assert _leaks(log.text) == []
+def test_no_secret_is_in_any_line_at_any_level(installed: Install) -> None:
+    for level in LEVELS:
+        for secret in CANARIES:
+            log = installed(level)
+            for disguise in _disguises(secret):
+                log.tell("x.failed", reason=disguise, prompt=disguise, many=(disguise, {"k": disguise}))
+                log.tell("x.failed", reason="x" * 190 + disguise)
+                log.tell(f"x.{disguise}.failed")
+                try:
+                    try:
+                        uuid.UUID(disguise, version=9)
+                    except ValueError as error:
+                        error.add_note(disguise)
+                        raise ModelUnavailable(f"refused: {disguise}", hint=disguise) from error
+                except ModelUnavailable as error:
+                    log.tell("x.failed", error=error)
+                    logging.getLogger("slack_sdk").exception("headers %r", {"authorization": disguise})
+            assert log.text.count(REDACTED) > 10, (level, secret)
+            assert _leaks(log.text) == [], (level, secret)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret() -> None:
+    for text in (
         "xoxp-1234567890-abcdef",
         "xoxe.xoxb-1-abcdefgh",
         "sk-proj-abcdefghijklmnop",
@@ -420,38 +370,25 @@ def test_no_secret_is_in_any_line_at_any_level(
         "wss://wss-primary.slack.com/link/?ticket=0f7c2a9e-1c1b&app_id=1",
         "https://hooks.slack.com/services/T1/B1/abcdef",
         "Authorization: Bearer 0f7c2a9e1c1b",
-    ],
-)
-def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret(text: str) -> None:
-    assert REDACTED in Redactor(())(text)
-    assert "abcdef" not in Redactor(())(text)
-    assert "0f7c2a9e" not in Redactor(())(text)
-
-
-@pytest.mark.parametrize("blanks", [0, 1, 3])
-def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share(blanks: int) -> None:
-    secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
-    redact = Redactor([secret])
-    assert "0f7c2a9e" not in redact(f"x {secret} y")
-    assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y")
-    text = ("Bearer" + " " * 8_000) * 2
-    assert redact(text) == text
-
-
-def test_ordinary_words_stay() -> None:
+    ):
+        assert REDACTED in Redactor(())(text)
+        assert "abcdef" not in Redactor(())(text)
+        assert "0f7c2a9e" not in Redactor(())(text)
     text = "a task-based risk-averse approach, ticket=none, the bearer of news, 10% of it"
     assert Redactor(("abc", "", "  "))(text.replace("ticket=none, ", "")) == text.replace("ticket=none, ", "")
 
 
-# -- hostile text ------------------------------------------------------------------------------------------------------
+def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share() -> None:
+    for blanks in (0, 1, 3):
+        secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
+        redact = Redactor([secret])
+        assert "0f7c2a9e" not in redact(f"x {secret} y"), blanks
+        assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y"), blanks
+        text = ("Bearer" + " " * 8_000) * 2
+        assert redact(text) == text, blanks
 
 
-@given(
-    event=st.text(),
-    value=st.text(),
-    level=st.sampled_from(LEVELS),
-    key=st.text(min_size=1),
-)
+@given(event=st.text(), value=st.text(), level=st.sampled_from(LEVELS), key=st.text(min_size=1))
 @example(
     event="x\n<0>event=fake", value="\x1b[31mred\x1b[0m\r\n\u202e\u2028\x85\U000e0041\ud800", level="debug", key="a\nb"
 )

@@ -5,18 +5,20 @@ import io
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import NewMessage
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import Task, TaskState
+from tests import given
 from tests.fakes import TIMEOUT, FakeClock, FakeDrafts, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
@@ -75,22 +77,13 @@ def interactive() -> Iterator[Terminal]:
 
 
 def perception(ts: str = "1.5", conversation: ConversationKey = ADA, modality: Modality = Modality.WORDS) -> Perception:
-    return Perception(
-        id="x",
-        conversation=conversation,
-        modality=modality,
-        content="hi",
-        author=conversation.channel,
-        audience=Audience(AudienceKind.DM, conversation.channel),
-        place=Place.TERMINAL,
-        ts=ts,
-        received_ms=0,
-    )
+    known = given.perception(source=conversation.channel, place=Place.TERMINAL, ts=ts, modality=modality)
+    return replace(known, conversation=conversation)
 
 
 def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     fields: dict[str, object] = {
-        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "newer_than_ts": "0",
+        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "newer_than_ts": "0"
     }  # fmt: skip
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 
@@ -100,17 +93,8 @@ async def test_a_line_becomes_a_message_of_a_private_conversation(terminal: Term
         terminal.type("  Grüße \x1b[31m\n")
         message = await terminal.next_message()
     assert message.perception.content == "Grüße ␛[31m"
-    assert (
-        message.perception.conversation,
-        message.perception.author,
-        message.perception.place,
-        message.addressed,
-    ) == (
-        ADA,
-        "Ada",
-        Place.TERMINAL,
-        True,
-    )
+    assert (message.perception.conversation, message.perception.author) == (ADA, "Ada")
+    assert (message.perception.place, message.addressed) == (Place.TERMINAL, True)
     assert str(message.perception.audience) == "dm:Ada"
     assert ConversationKey.parse(str(message.perception.conversation)) == ADA
 
@@ -123,25 +107,14 @@ async def test_in_a_pipe_each_line_waits_for_the_reply_to_the_line_before(termin
         assert not terminal.intake.waiting
         await terminal.channel.deliver(post("1", first.perception.ts))
         second = await terminal.next_message()
-        assert not task.done()
-        await terminal.channel.deliver(post("2", second.perception.ts))
+        await terminal.channel.deliver(post("2", second.perception.ts, part=0, last=False))
+        await asyncio.sleep(0)
+        assert not task.done(), "a part of the last reply is still to come"
+        await terminal.channel.deliver(post("3", second.perception.ts, part=1, last=True))
         await asyncio.wait_for(task, TIMEOUT)
     assert (first.perception.content, second.perception.content) == ("one", "two")
     assert float(second.perception.ts) > float(first.perception.ts)
-    assert terminal.screen.getvalue() == "1\n2\n"
-
-
-async def test_listening_ends_after_the_last_part_of_the_last_reply(terminal: Terminal) -> None:
-    terminal.type("one")
-    terminal.end()
-    async with terminal.listening() as task:
-        message = await terminal.next_message()
-        await terminal.channel.deliver(post("part one", message.perception.ts, part=0, last=False))
-        await asyncio.sleep(0)
-        assert not task.done()
-        await terminal.channel.deliver(post("part two", message.perception.ts, part=1, last=True))
-        await asyncio.wait_for(task, TIMEOUT)
-    assert terminal.screen.getvalue() == "part one\npart two\n"
+    assert terminal.screen.getvalue() == "1\n2\n3\n"
 
 
 async def test_listening_ends_at_once_without_input(terminal: Terminal) -> None:
@@ -187,41 +160,16 @@ async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
     assert terminal.screen.getvalue() == "Hello there, you\n"
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
-    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # the draft is no longer known
-
-
-@pytest.mark.parametrize(("body", "printed"), [("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")])
-async def test_a_reply_that_differs_from_its_draft_is_printed_whole(
-    terminal: Terminal, body: str, printed: str
-) -> None:
-    log = FakeDrafts()
-    speech = terminal.channel.speak(perception(), log.log)
-    await speech.say("Hello ")
-    await speech.settle()
-    await terminal.channel.deliver(post(body, draft=log.steps[1]))
-    assert terminal.screen.getvalue() == printed
-
-
-async def test_nothing_is_shown_of_a_reply_that_another_daemon_writes(terminal: Terminal) -> None:
-    speech = terminal.channel.speak(perception(), FakeDrafts(lost=True).log)
-    await speech.say("Hello")
-    await speech.say(" there")
-    assert terminal.screen.getvalue() == ""
-
-
-async def test_messages_of_another_terminal_are_not_delivered_here(terminal: Terminal) -> None:
-    assert (await terminal.channel.admit(perception())).name == "Ada"
-    with pytest.raises(NotDelivered):
-        await terminal.channel.admit(perception(conversation=BEN))
-    with pytest.raises(NotDelivered):
-        await terminal.channel.deliver(post("for Ben", conversation=BEN))
-    assert terminal.screen.getvalue() == ""
-
-
-async def test_a_delivered_post_is_found(terminal: Terminal) -> None:
-    assert await terminal.channel.find(post("x")) is None
-    ts = await terminal.channel.deliver(post("x"))
-    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
+    printed = "Hello there, you\nHello there, you\n"
+    assert terminal.screen.getvalue() == printed, "the draft is no longer known"
+    for body, shown in (("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")):
+        log = FakeDrafts()
+        speech = terminal.channel.speak(perception(), log.log)
+        await speech.say("Hello ")
+        await speech.settle()
+        await terminal.channel.deliver(post(body, draft=log.steps[1]))
+        printed += shown
+        assert terminal.screen.getvalue() == printed, "a reply that differs from its draft is printed whole"
 
 
 async def test_a_closed_output_ends_listening_without_an_error(terminal: Terminal) -> None:
@@ -235,7 +183,7 @@ async def test_a_closed_output_ends_listening_without_an_error(terminal: Termina
     assert not terminal.channel.healthy()
 
 
-async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: Terminal) -> None:
+async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers_in_this_terminal(terminal: Terminal) -> None:
     channel = terminal.channel
     assert channel.split("  a\nb ", perception().conversation) == ("a\nb",)
     assert channel.split(" \n", perception().conversation) == ()
@@ -244,9 +192,20 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
     assert channel.healthy()
     with pytest.raises(ChannelRefused):
         await channel.find_room("U0BEN")
+    assert (await terminal.channel.admit(perception())).name == "Ada"
+    with pytest.raises(NotDelivered):
+        await terminal.channel.admit(perception(conversation=BEN))
+    with pytest.raises(NotDelivered):
+        await terminal.channel.deliver(post("for Ben", conversation=BEN))
+    assert terminal.screen.getvalue() == ""
+    assert await terminal.channel.find(post("x")) is None
+    ts = await terminal.channel.deliver(post("x"))
+    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
 
 
-async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal) -> None:
+async def test_a_task_is_shown_dimmed_until_the_first_text_and_none_in_a_pipe(
+    interactive: Terminal, terminal: Terminal
+) -> None:
     channel, log = interactive.channel, FakeDrafts()
     speech = channel.speak(perception(), log.log)
     await speech.show(Task("1", "The soul does not think yet", TaskState.IN_PROGRESS))
@@ -263,29 +222,30 @@ async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal
     assert [len(line) for line in shown[1:3]] == [4 + 2 + 36 + 4, 4 + 2 + 36 + 4]
     assert shown[3:] == ["Words."]
     assert log.steps[0] == "opening"
-
-
-async def test_a_pipe_shows_no_tasks(terminal: Terminal) -> None:
     speech = terminal.channel.speak(perception(), FakeDrafts().log)
     async with terminal.channel.thinking(perception()):
         await speech.show(Task("1", "Reading", TaskState.IN_PROGRESS))
     await speech.settle()
     assert terminal.screen.getvalue() == ""
+    lost = terminal.channel.speak(perception(), FakeDrafts(lost=True).log)
+    await lost.say("Hello")
+    await lost.say(" there")
+    assert terminal.screen.getvalue() == ""
 
 
-@pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
-async def test_a_post_without_a_message_answers_no_line(terminal: Terminal, modality: Modality) -> None:
+async def test_a_post_without_a_message_answers_no_line(terminal: Terminal) -> None:
     channel = terminal.channel
     async with terminal.listening() as task:
         terminal.type("a question\n")
         message = await terminal.next_message()
         terminal.end()
-        reply_to = channel.reply_to(perception("9999999999.5", modality=modality))
-        await channel.deliver(post("It is time.", reply_to, key="k2"))
-        assert not task.done()
+        for modality in (Modality.TIME, Modality.DECISION):
+            reply_to = channel.reply_to(perception("9999999999.5", modality=modality))
+            await channel.deliver(post("It is time.", reply_to, key=modality))
+            assert not task.done(), modality
         await channel.deliver(post("An answer.", message.perception.ts))
         await asyncio.wait_for(task, TIMEOUT)
-    assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
+    assert terminal.screen.getvalue() == "It is time.\nIt is time.\nAn answer.\n"
 
 
 async def test_cancelling_ends_a_read_that_waits_for_a_line(terminal: Terminal) -> None:
@@ -295,7 +255,7 @@ async def test_cancelling_ends_a_read_that_waits_for_a_line(terminal: Terminal) 
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def test_lines_are_read_from_files_too(tmp_path: Path) -> None:
+async def test_lines_are_read_from_files_too_until_a_read_error(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_bytes(b"one\r\n\xff\xc3\xa4" + b"x" * (2 * LONGEST_LINE) + b"\nlast \xc3")
     with file.open("rb") as source:
@@ -303,6 +263,8 @@ async def test_lines_are_read_from_files_too(tmp_path: Path) -> None:
     assert lines[0] == "one\r"
     assert "".join(lines[1:-1]) == "\ufffdä" + "x" * (2 * LONGEST_LINE)
     assert lines[-1] == "last \ufffd"
+    with (tmp_path / "file").open("wb") as unreadable:
+        assert [line async for line in LineReader(unreadable.fileno()).lines()] == []
 
 
 async def test_an_endless_line_becomes_several_messages(terminal: Terminal) -> None:
@@ -313,12 +275,7 @@ async def test_an_endless_line_becomes_several_messages(terminal: Terminal) -> N
     assert len(message.perception.content) >= LONGEST_LINE
 
 
-async def test_a_read_error_ends_the_input(tmp_path: Path) -> None:
-    with (tmp_path / "file").open("wb") as unreadable:
-        assert [line async for line in LineReader(unreadable.fileno()).lines()] == []
-
-
-@given(st.text())
+@drawn(st.text())
 def test_printed_text_can_not_control_the_terminal(text: str) -> None:
     shown = printable(text)
     assert not any(ord(char) < 0x20 and char not in "\n\t" for char in shown)
@@ -333,14 +290,11 @@ def test_ordinary_text_is_printed_unchanged() -> None:
     assert printable("a\r\nb\x1b[2J\x7f\u202e\x9b") == "a\nb␛[2J␡\\u202e\\u009b"
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul", "workflow"])
-def test_an_unsafe_user_name_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        check_user(name)
-    assert "\x1b" not in refused.value.message
-    assert refused.value.hint
-
-
-@pytest.mark.parametrize("name", ["ada", "Ada Byron", "o.k-2_b@home", "Ölaf"])
-def test_ordinary_user_names_are_accepted(name: str) -> None:
-    assert check_user(name) == name
+def test_an_unsafe_user_name_is_refused() -> None:
+    for name in ("", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul", "workflow"):
+        with pytest.raises(ConfigError) as refused:
+            check_user(name)
+        assert "\x1b" not in refused.value.message, name
+        assert refused.value.hint, name
+    for name in ("ada", "Ada Byron", "o.k-2_b@home", "Ölaf"):
+        assert check_user(name) == name

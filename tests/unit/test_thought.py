@@ -1,10 +1,8 @@
 """A thought is read part by part, and only its speech is let out while it streams."""
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,12 +17,10 @@ from daemon.mind.thought import (
     CognitiveOutput,
     Refused,
     SpeechInThought,
-    ThoughtRead,
     bare_thought,
     read_thought,
     read_thought_cut,
 )
-from daemon.mind.thought.cognitive_output import SelfModelUpdates
 
 SAMPLES = Path(__file__).parent
 SECRET = "zqprivate"
@@ -55,30 +51,13 @@ def test_both_samples_of_the_seed_are_read_unchanged() -> None:
 
 
 def test_what_stands_for_none_on_the_wire_is_none() -> None:
-    empty = {"check": {"kind": "none", "who": "", "words": [], "id": "", "name": ""}}
-    answer = {
-        "calls_for": "nothing",
-        "inner_speech": "So.",
-        "external_speech": "",
-        "epistemic_mode": "assert",
-        "confidence": 0,
-        "emotion_signal": "",
-        "memory_ops": [],
-        "goal_updates": [],
-        "value_updates": [],
-        "predictions": [{"what": "rain", "confidence": 0.5, "timeframe": "", **empty}],
-        "attention": {"focus_on": [], "deprioritize": []},
-        "self_model_updates": dict.fromkeys(SelfModelUpdates.model_fields, ""),
-        "world_model_updates": [{"entity": "alice", "attribute": "mood", "value": "warm"}],
-        "tool_calls": [{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
-        "growth_reflection": {
-            "worth_learning": False,
-            "what_to_learn": "",
-            "training_pair_suggestion": {"context": "", "desired_response": ""},
-        },
-        "identity_update": {"action": "none", "text": "", "why": ""},
-        "cycle_rate": {"seconds": 0, "why": ""},
-    }
+    prediction = {"what": "rain", "confidence": 0.5, "timeframe": ""}
+    empty = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
+    answer = bare_thought(
+        predictions=[{**prediction, "check": empty}],
+        world_model_updates=[{"entity": "alice", "attribute": "mood", "value": "warm"}],
+        tool_calls=[{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
+    )
     read = read_thought(json.dumps(answer))
     assert read.refused == ()
     assert read.output.external_speech is None
@@ -96,16 +75,16 @@ def test_the_wires_schema_is_closed_small_and_in_the_order_in_which_it_is_needed
     assert isinstance(properties, dict)
     assert list(properties)[:3] == ["calls_for", "inner_speech", "external_speech"]
     assert set(properties) == set(CognitiveOutput.model_fields)
+    for schema in (CognitiveInput.model_json_schema(), CognitiveOutput.model_json_schema()):
+        Draft202012Validator.check_schema(schema)
+    bare = bare_thought(calls_for="nothing", external_speech="Hello.", epistemic_mode="assert", confidence=0.5)
+    Draft202012Validator(WIRE_SCHEMA).validate(bare)
+    read = read_thought(json.dumps(bare))
+    assert (read.output.external_speech, read.refused) == ("Hello.", ())
 
 
-@pytest.mark.parametrize("schema", [CognitiveInput.model_json_schema(), CognitiveOutput.model_json_schema()])
-def test_the_schemas_are_schemas(schema: dict[str, Any]) -> None:
-    Draft202012Validator.check_schema(schema)
-
-
-@pytest.mark.parametrize(
-    ("parts", "refused"),
-    [
+def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stands() -> None:
+    for parts, refused in (
         ({"predictions": [{"what": "rain", "confidence": 1.5}]}, [("predictions", "out_of_range")]),
         ({"predictions": [{"what": " ", "confidence": 0.5}]}, [("predictions", "empty")]),
         ({"predictions": [{"what": "a", "confidence": 0.5, "check": {"kind": "mention"}}]}, [("predictions", "empty")]),
@@ -129,54 +108,56 @@ def test_the_schemas_are_schemas(schema: dict[str, Any]) -> None:
         ({"tool_calls": [{"tool": "t", "arguments": {"a": float("inf")}}]}, [("tool_calls", "out_of_range")]),
         ({"tool_calls": [{"tool": "t", "arguments": '{"a": NaN}'}]}, [("tool_calls", "out_of_range")]),
         ({SECRET: SECRET}, [("", "unknown")]),
-    ],
-)
-def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stands(
-    parts: dict[str, object], refused: list[tuple[str, str]]
-) -> None:
-    sound = {"goal_updates": [{"action": "add", "goal": "find out"}]} if "goal_updates" not in parts else {}
-    answer = thought(**parts, **sound)
-    assert reasons(answer) == refused
-    output = read_thought(answer).output
-    assert output.external_speech == "Hello."
-    assert bool(output.goal_updates) == bool(sound)
-    assert SECRET not in repr(read_thought(answer))
+    ):
+        sound = {"goal_updates": [{"action": "add", "goal": "find out"}]} if "goal_updates" not in parts else {}
+        answer = thought(**parts, **sound)
+        assert reasons(answer) == refused, parts
+        output = read_thought(answer).output
+        assert output.external_speech == "Hello.", parts
+        assert bool(output.goal_updates) == bool(sound), parts
+        assert SECRET not in repr(read_thought(answer)), parts
+    read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
+    assert read.output.emotional_state.felt_quality == "calm"
+    assert read.refused == (Refused("emotional_state", "out_of_range"), Refused("emotional_state", "unknown"))
+    for levels in (31, 32, 254, 255, 300, 900):
+        nested = "[" * levels + "]" * levels
+        read = read_thought(thought(tool_calls=[{"tool": "t", "arguments": f'{{"a": {nested}}}'}]))
+        assert len(read.output.tool_calls) == (levels < 32)
+        stored = read.output.model_dump_json(exclude_defaults=True)
+        assert CognitiveOutput.model_validate_json(stored) == read.output, levels
 
 
-@pytest.mark.parametrize("nothing", ["none", "N/A", "null", " None "])
-def test_a_word_for_nothing_is_nothing(nothing: str) -> None:
-    check = {"kind": "none", "who": nothing, "words": [], "id": nothing, "name": ""}
-    read = read_thought(
-        thought(
-            predictions=[
-                {"what": nothing, "confidence": 0.5, "timeframe": "", "check": check},
-                {"what": "rain", "confidence": 0.5, "timeframe": nothing, "check": check},
-            ],
-            goal_updates=[{"action": "add", "goal": nothing, "due": "in 2h", "follow_up": True}],
-            memory_ops=[{"type": "write_semantic", "content": nothing}, {"type": "retrieve", "query": nothing}],
-            tool_calls=[{"tool": nothing, "arguments": {}}, {"tool": "docs/search", "arguments": {"tag": nothing}}],
-            world_model_updates=[{"entity": "import", "attribute": "owner", "value": nothing}],
-            emotion_signal=nothing,
-            self_model_updates={"current_state": nothing, "recent_growth": "I see"},
+def test_a_word_for_nothing_is_nothing() -> None:
+    for nothing in ("none", "N/A", "null", " None "):
+        check: dict[str, object] = {"kind": "none", "who": nothing, "words": [], "id": nothing, "name": ""}
+        read = read_thought(
+            thought(
+                predictions=[
+                    {"what": nothing, "confidence": 0.5, "timeframe": "", "check": check},
+                    {"what": "rain", "confidence": 0.5, "timeframe": nothing, "check": check},
+                ],
+                goal_updates=[{"action": "add", "goal": nothing, "due": "in 2h", "follow_up": True}],
+                memory_ops=[{"type": "write_semantic", "content": nothing}, {"type": "retrieve", "query": nothing}],
+                tool_calls=[{"tool": nothing, "arguments": {}}, {"tool": "docs/search", "arguments": {"tag": nothing}}],
+                world_model_updates=[{"entity": "import", "attribute": "owner", "value": nothing}],
+                emotion_signal=nothing,
+                self_model_updates={"current_state": nothing, "recent_growth": "I see"},
+            )
         )
-    )
-    (rain,) = read.output.predictions
-    assert (rain.what, rain.timeframe, rain.check and rain.check.kind) == ("rain", "", "none")
-    assert (read.output.goal_updates, read.output.memory_ops, read.output.emotion_signal) == ((), (), "")
-    assert [one.arguments for one in read.output.tool_calls] == [{"tag": nothing.strip()}]
-    assert read.output.world_model_updates == {"import": {"owner": nothing.strip()}}
-    assert read.output.self_model_updates.model_dump(exclude_defaults=True) == {"recent_growth": "I see"}
-    assert {one.reason for one in read.refused} == {"empty"}
+        (rain,) = read.output.predictions
+        assert (rain.what, rain.timeframe, rain.check and rain.check.kind) == ("rain", "", "none"), nothing
+        assert (read.output.goal_updates, read.output.memory_ops, read.output.emotion_signal) == ((), (), ""), nothing
+        assert [one.arguments for one in read.output.tool_calls] == [{"tag": nothing.strip()}]
+        assert read.output.world_model_updates == {"import": {"owner": nothing.strip()}}
+        assert read.output.self_model_updates.model_dump(exclude_defaults=True) == {"recent_growth": "I see"}, nothing
+        assert {one.reason for one in read.refused} == {"empty"}, nothing
 
 
-@pytest.mark.parametrize("nothing", ["null", "none", "N/A", "(silence)", "[]", '""', ""])
-def test_a_word_for_nothing_is_not_said(nothing: str) -> None:
-    assert read_thought(json.dumps({"inner_speech": "So.", "external_speech": nothing})).output.external_speech is None
-
-
-@pytest.mark.parametrize("words", ["None.", "nothing", "no", "[1]", "null and void"])
-def test_a_short_reply_is_a_reply(words: str) -> None:
-    assert read_thought(json.dumps({"inner_speech": "So.", "external_speech": words})).output.external_speech == words
+def test_a_word_for_nothing_is_not_said() -> None:
+    for nothing in ("null", "none", "N/A", "(silence)", "[]", '""', ""):
+        assert read_thought(thought(external_speech=nothing)).output.external_speech is None, nothing
+    for said in ("None.", "nothing", "no", "[1]", "null and void"):
+        assert read_thought(thought(external_speech=said)).output.external_speech == said
 
 
 def test_nul_is_no_part_of_any_words() -> None:
@@ -193,24 +174,8 @@ def test_nul_is_no_part_of_any_words() -> None:
     ]
 
 
-@pytest.mark.parametrize("levels", [31, 32, 254, 255, 300, 900])
-def test_arguments_that_could_not_be_read_back_are_refused(levels: int) -> None:
-    nested = "[" * levels + "]" * levels
-    read = read_thought(thought(tool_calls=[{"tool": "t", "arguments": f'{{"a": {nested}}}'}]))
-    assert len(read.output.tool_calls) == (levels < 32)
-    stored = read.output.model_dump_json(exclude_defaults=True)
-    assert CognitiveOutput.model_validate_json(stored) == read.output
-
-
-def test_an_attribute_that_is_not_sound_leaves_the_others_of_its_part() -> None:
-    read = read_thought(thought(emotional_state={"valence_shift": 7, "felt_quality": "calm", "odd": 1}))
-    assert read.output.emotional_state.felt_quality == "calm"
-    assert read.refused == (Refused("emotional_state", "out_of_range"), Refused("emotional_state", "unknown"))
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
+    for answer in (
         "",
         "Hello.",
         "[]",
@@ -221,24 +186,16 @@ def test_an_attribute_that_is_not_sound_leaves_the_others_of_its_part() -> None:
         json.dumps({"inner_speech": None, "external_speech": "a"}),
         "[" * 100_000,
         '{"a":' * 100_000,
-    ],
-)
-def test_without_sound_speech_and_inner_speech_an_answer_is_malformed(answer: str) -> None:
-    with pytest.raises(MalformedReply):
-        read_thought(answer)
+    ):
+        with pytest.raises(MalformedReply):
+            read_thought(answer)
+    for answer in ('{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""):
+        with pytest.raises(MalformedReply):
+            read_thought_cut(answer)
 
 
-def test_of_a_key_that_stands_twice_the_first_counts() -> None:
-    answer = f'{{"inner_speech": "a", "external_speech": "said", "external_speech": "{SECRET}"}}'
-    read = read_thought(answer)
-    assert read.output.external_speech == "said"
-    assert read.refused == (Refused("external_speech", "duplicate"),)
-    assert shown(list(answer)) == "said"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_only_the_first_speech_at_the_top_is_let_out() -> None:
+    for answer in (
         f'Sure! {{"external_speech": "{SECRET}"}}',
         f'{{"note": {{"external_speech": "{SECRET}"}}, "inner_speech": "x"}}',
         f'{{"inner_speech": "\\"external_speech\\": \\"{SECRET}\\""}}',
@@ -249,11 +206,20 @@ def test_of_a_key_that_stands_twice_the_first_counts() -> None:
         f'{{"external_speech": null, "external_speech": "{SECRET}"}}',
         f'{{"inner_speech": "a" "external_speech": "{SECRET}"}}',
         f'{{"inner_speech": "a\nb", "external_speech": "{SECRET}"}}',
-    ],
-)
-def test_only_the_first_speech_at_the_top_is_let_out(answer: str) -> None:
-    assert SECRET not in shown(list(answer))
-    assert SECRET not in shown([answer])
+    ):
+        assert SECRET not in shown(list(answer))
+        assert SECRET not in shown([answer])
+    answer = f'{{"inner_speech": "a", "external_speech": "said", "external_speech": "{SECRET}"}}'
+    read = read_thought(answer)
+    assert read.output.external_speech == "said"
+    assert read.refused == (Refused("external_speech", "duplicate"),)
+    assert shown(list(answer)) == "said"
+    answer = '{"external_speech": "a\\ud83d\\ude00b"}'
+    stream, seen = SpeechInThought(), list[str]()
+    for mark in answer:
+        seen.append(stream.feed(mark))
+    assert "".join(seen) == "a😀b"
+    assert all(piece in ("", "a", "😀", "b") for piece in seen)
 
 
 words = st.text(max_size=40)
@@ -305,36 +271,45 @@ def test_a_cut_answer_keeps_its_speech_as_far_as_it_goes_and_what_is_whole_behin
     kept = read_thought_cut(behind[: behind.index('"sun"') + 2])
     assert kept.output.external_speech == "Hello."
     assert [one.what for one in kept.output.predictions] == ["rain"]
+    read = read_thought(
+        '{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy", "predictions": [{'
+    )
+    assert (read.output.external_speech, read.output.emotion_signal) == ("Hello.", "joy")
+    with pytest.raises(MalformedReply):
+        read_thought('{"inner_speech": "So.", "external_speech": "Hel')
 
 
-@pytest.mark.parametrize(
-    ("part", "cut", "kept"),
-    [
+def test_half_a_part_of_a_cut_answer_has_no_effect() -> None:
+    for part, cut, kept in (
         ('"goal_updates": [{"action": "add", "goal": "ship it", "due": "in 2h"}]', '"in 2h"', {}),
         ('"tool_calls": [{"tool": "docs/search", "arguments": "{}"}]', '"{}"', {}),
         ('"predictions": [{"what": "rain", "confidence": 0.95}]', "95", {}),
         ('"cycle_rate": {"seconds": 3600, "why": "so"}', "00", {}),
         ('"emotional_state": {"felt_quality": "calm", "valence_shift": -0.25}', "25", {"felt_quality": "calm"}),
         ('"self_model_updates": {"current_state": "calm", "recent_growth": "I see"}', "see", {"current_state": "calm"}),
-    ],
-)
-@pytest.mark.parametrize("read", [read_thought, read_thought_cut])
-def test_half_a_part_of_a_cut_answer_has_no_effect(
-    read: Callable[[str], ThoughtRead], part: str, cut: str, kept: dict[str, object]
-) -> None:
-    whole = f'{{"inner_speech": "So.", "external_speech": "Hello.", {part}}}'
-    found = read(whole[: whole.index(cut) + len(cut) - 1])
-    spoken = {"inner_speech": "So.", "external_speech": "Hello."}
-    name = part.split('"')[1]
-    assert found.output.model_dump(exclude_defaults=True) == {**spoken, **({name: kept} if kept else {})}
-    assert found.refused == ()
+    ):
+        for read in (read_thought, read_thought_cut):
+            whole = f'{{"inner_speech": "So.", "external_speech": "Hello.", {part}}}'
+            found = read(whole[: whole.index(cut) + len(cut) - 1])
+            spoken = {"inner_speech": "So.", "external_speech": "Hello."}
+            name = part.split('"')[1]
+            assert found.output.model_dump(exclude_defaults=True) == {**spoken, **({name: kept} if kept else {})}, (
+                part,
+                read,
+            )
+            assert found.refused == (), (part, read)
 
 
-@pytest.mark.parametrize("half", ["\\ud800", "\\udc00", "\ud800"])
-@pytest.mark.parametrize("end", ["", "}"])
-def test_half_a_character_anywhere_takes_no_whole_part(half: str, end: str) -> None:
-    begun = f'{{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy{half}", "calls_for": ""'
-    assert read_thought(begun + end).output.emotion_signal == "joy\ufffd"
+def test_half_a_character_anywhere_takes_no_whole_part() -> None:
+    for half in ("\\ud800", "\\udc00", "\ud800"):
+        for end in ("", "}"):
+            begun = (
+                f'{{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy{half}", "calls_for": ""'
+            )
+            assert read_thought(begun + end).output.emotion_signal == "joy\ufffd", half
+    for written, kept in (("\\ud800 hello", "\ufffd hello"), ("a\\u0000b", "ab"), ("\\ud83d\\ude00", "\U0001f600")):
+        read = read_thought(f'{{"inner_speech": "{written}", "external_speech": "{written}"}}').output
+        assert (read.inner_speech, read.external_speech) == (kept, kept)
 
 
 def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
@@ -344,54 +319,11 @@ def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
     assert read.refused == (Refused("world_model_updates", "empty"),)
 
 
-@pytest.mark.parametrize("answer", ['{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""])
-def test_an_answer_that_is_cut_off_before_its_speech_is_malformed(answer: str) -> None:
-    with pytest.raises(MalformedReply):
-        read_thought_cut(answer)
-
-
-def test_a_speech_cut_inside_an_escape_shows_no_half_of_it() -> None:
-    answer = '{"external_speech": "a\\ud83d\\ude00b"}'
-    stream, seen = SpeechInThought(), list[str]()
-    for mark in answer:
-        seen.append(stream.feed(mark))
-    assert "".join(seen) == "a😀b"
-    assert all(piece in ("", "a", "😀", "b") for piece in seen)
-
-
-def test_a_bare_thought_has_the_asked_form_and_every_part_of_it_is_read() -> None:
-    bare = bare_thought(calls_for="nothing", external_speech="Hello.", epistemic_mode="assert", confidence=0.5)
-    Draft202012Validator(WIRE_SCHEMA).validate(bare)
-    read = read_thought(json.dumps(bare))
-    assert (read.output.external_speech, read.refused) == ("Hello.", ())
-
-
-@pytest.mark.parametrize(
-    ("written", "kept"), [("\\ud800 hello", "\ufffd hello"), ("a\\u0000b", "ab"), ("\\ud83d\\ude00", "\U0001f600")]
-)
-def test_half_a_character_in_what_is_said_is_kept_as_a_mark(written: str, kept: str) -> None:
-    read = read_thought(f'{{"inner_speech": "{written}", "external_speech": "{written}"}}').output
-    assert (read.inner_speech, read.external_speech) == (kept, kept)
-
-
-def test_an_answer_that_ends_too_early_behind_its_speech_keeps_what_is_whole() -> None:
-    read = read_thought(
-        '{"inner_speech": "So.", "external_speech": "Hello.", "emotion_signal": "joy", "predictions": [{'
-    )
-    assert (read.output.external_speech, read.output.emotion_signal) == ("Hello.", "joy")
-    with pytest.raises(MalformedReply):
-        read_thought('{"inner_speech": "So.", "external_speech": "Hel')
-
-
-@pytest.mark.parametrize("read", [read_thought, read_thought_cut])
-@pytest.mark.parametrize(
-    "rest", ['so.", "confidence": 0.5}', 'so.", "confiden', "so", '", "emotion_signal": "joy"', "true"]
-)
-def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole(
-    read: Callable[[str], ThoughtRead], rest: str
-) -> None:
-    with pytest.raises(MalformedReply):
-        read(f'{{"inner_speech": "So.", "external_speech": "It is called "jobs" {rest}')
+def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:
+    for read in (read_thought, read_thought_cut):
+        for rest in ('so.", "confidence": 0.5}', 'so.", "confiden', "so", '", "emotion_signal": "joy"', "true"):
+            with pytest.raises(MalformedReply):
+                read(f'{{"inner_speech": "So.", "external_speech": "It is called "jobs" {rest}')
 
 
 def test_very_many_unsound_parts_are_refused_in_few_reasons() -> None:

@@ -1,7 +1,5 @@
 """Times of a thought as a person would say them."""
 
-import pytest
-
 from daemon.core.spans import span_in_words
 from daemon.core.working_memory import estimate_tokens
 from daemon.mind.passing_time import time_in_words
@@ -11,44 +9,31 @@ from daemon.mind.thought.cognitive_input import TemporalContext
 NOON = 1_750_000_000_000 - 1_750_000_000_000 % 86_400_000 + 12 * 3_600_000
 
 
-@pytest.mark.parametrize(
-    ("when", "zone", "said"),
-    [
+def test_times_are_told_as_a_person_would_say_them() -> None:
+    for seconds, said in (
+        (-3, "0.0 seconds"),
+        (4.2, "4.2 seconds"),
+        (60, "1 minute"),
+        (750, "12 minutes"),
+        (1e6, "11 days"),
+    ):
+        assert span_in_words(seconds) == said
+    for seconds, said in (
+        (12 * 60, "12 minutes"),
+        (3 * 3_600 + 12 * 60 + 5, "3 hours and 12 minutes"),
+        (86_400 + 60, "1 day"),
+        (86_400 + 3_600, "1 day and 1 hour"),
+    ):
+        assert span_in_words(seconds, units=2) == said
+    for when, zone, said in (
         (NOON - 60_000, "UTC", "today, 11:59 AM"),
         (NOON - 86_400_000 + 194 * 60_000, "UTC", "yesterday, 3:14 PM"),
         (NOON - 12 * 3_600_000, "UTC", "today, 12:00 AM"),
         (NOON - 12 * 3_600_000, "America/New_York", "yesterday, 8:00 PM"),
         (NOON - 3 * 86_400_000, "nowhere", "2025-06-12, 12:00 PM"),
-    ],
-)
-def test_a_moment_is_named_by_the_day_of_the_person(when: int, zone: str, said: str) -> None:
-    assert day_in_words(when, NOON, zone) == said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(-3, "0.0 seconds"), (4.2, "4.2 seconds"), (60, "1 minute"), (750, "12 minutes"), (1e6, "11 days")],
-)
-def test_a_span_has_one_unit(seconds: float, said: str) -> None:
-    assert span_in_words(seconds) == said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (12 * 60, "12 minutes"),
-        (3 * 3_600 + 12 * 60 + 5, "3 hours and 12 minutes"),
-        (86_400 + 60, "1 day"),
-        (86_400 + 3_600, "1 day and 1 hour"),
-    ],
-)
-def test_a_span_in_two_units_leaves_out_the_second_where_it_is_none(seconds: float, said: str) -> None:
-    assert span_in_words(seconds, units=2) == said
-
-
-@pytest.mark.parametrize(
-    ("time", "silence", "said"),
-    [
+    ):
+        assert day_in_words(when, NOON, zone) == said
+    for time, silence, said in (
         (TemporalContext(time_of_day="night"), "", ""),
         (TemporalContext(time_since_last_thought="4.2 seconds"), "", "Your last thought here was 4.2 seconds ago."),
         (TemporalContext(interactions_this_session=1), "", "In this visit there was 1 reply of yours."),
@@ -57,13 +42,8 @@ def test_a_span_in_two_units_leaves_out_the_second_where_it_is_none(seconds: flo
             "a silence of 2 hours",
             "This visit has lasted 12 minutes, with 3 replies of yours. These words end a silence of 2 hours.",
         ),
-    ],
-)
-def test_a_prompt_says_what_is_known_of_time_and_no_more(time: TemporalContext, silence: str, said: str) -> None:
-    assert time_in_words(time, silence) == said
-
-
-def test_all_that_a_prompt_may_say_of_time_takes_forty_tokens_at_most() -> None:
+    ):
+        assert time_in_words(time, silence) == said
     span = "1000 minutes"
-    time = TemporalContext(time_since_last_thought=span, session_duration=span, interactions_this_session=1_000)
-    assert estimate_tokens(time_in_words(time, f"a silence of {span}")) <= 40
+    longest = TemporalContext(time_since_last_thought=span, session_duration=span, interactions_this_session=1_000)
+    assert estimate_tokens(time_in_words(longest, f"a silence of {span}")) <= 40

@@ -24,9 +24,8 @@ from daemon.core.timetable import (
 NOW = 1_750_000_000_000  # Sunday, 15 June 2025, 15:06:40 UTC
 
 
-@pytest.mark.parametrize(
-    ("text", "due"),
-    [
+def test_a_time_means_what_it_says_on_the_clock_of_its_author() -> None:
+    for text, due in (
         ("in 20m", "2025-06-15 15:26:40"),
         ("20 minutes", "2025-06-15 15:26:40"),
         ("in 2h30m", "2025-06-15 17:36:40"),
@@ -41,15 +40,24 @@ NOW = 1_750_000_000_000  # Sunday, 15 June 2025, 15:06:40 UTC
         ("15:06 UTC", "2025-06-16 15:06:00"),
         ("2026-03-01T09:00+01:00", "2026-03-01 08:00:00"),
         ("at 2025-06-16 00:00Z", "2025-06-16 00:00:00"),
-    ],
-)
-def test_a_time_means_what_it_says(text: str, due: str) -> None:
-    assert moment(when(text, NOW)) == due
+    ):
+        assert moment(when(text, NOW)) == due
+    for words, now, zone, due in (
+        ("2026-03-02T09:00", "2026-03-01T12:00Z", "Europe/Berlin", "2026-03-02T08:00Z"),
+        ("2026-03-29T09:00", "2026-03-28T12:00Z", "Europe/Berlin", "2026-03-29T07:00Z"),  # summer time began at night
+        ("2026-03-29T02:30", "2026-03-28T12:00Z", "Europe/Berlin", "2026-03-29T01:30Z"),  # skipped: an hour later
+        ("2026-10-25T02:30", "2026-10-24T12:00Z", "Europe/Berlin", "2026-10-25T00:30Z"),  # shown twice: the first
+        ("2026-10-25T02:30", "2026-10-25T00:45Z", "Europe/Berlin", "2026-10-25T01:30Z"),  # the first is over
+        ("09:00", "2026-03-01T12:00Z", "America/New_York", "2026-03-01T14:00Z"),
+        ("09:00", "2026-03-01T15:00Z", "America/New_York", "2026-03-02T14:00Z"),
+        ("2026-03-02T09:00Z", "2026-03-01T12:00Z", "Asia/Tokyo", "2026-03-02T09:00Z"),  # it names its own zone
+        ("17:30 utc", "2026-03-01T12:00Z", "Asia/Tokyo", "2026-03-01T17:30Z"),
+    ):
+        assert moment(when(words, at(now), zone)) == moment(at(due))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_text_that_is_no_time_is_refused_with_a_message() -> None:
+    for text, message in (
         ("", "is not a time"),
         ("soon", "is not a time"),
         ("20", "is not a time"),
@@ -68,52 +76,35 @@ def test_a_time_means_what_it_says(text: str, due: str) -> None:
         ("999999999w 999999999w", "more than a year ahead"),
         ("9999-12-31T23:59:59-23:59", "more than a year ahead"),
         ("0001-01-01T00:00+23:59", "is not in the future"),
-    ],
-)
-def test_text_that_is_no_time_is_refused_with_a_message(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as refusal:
-        when(text, NOW)
-    assert len(str(refusal.value)) < 160
-    assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize("text", ["0001-01-01", "0001-01-01T00:00"])
-def test_the_first_day_of_the_calendar_is_over_in_every_zone(text: str) -> None:
-    with pytest.raises(InThePast):
-        when(text, NOW, "Europe/Berlin")
-
-
-@given(text=st.text() | st.from_regex(r"\A(in |at )?[0-9PTWDHMSwdhms:+\-.Z ]{0,25}\Z"))
-def test_any_text_is_a_time_within_a_year_or_refused(text: str) -> None:
-    with suppress(ValueError):
-        assert NOW < when(text, NOW) <= NOW + FARTHEST_MS
+    ):
+        with pytest.raises(ValueError, match=message) as refusal:
+            when(text, NOW)
+        assert len(str(refusal.value)) < 160, text
+        assert "\n" not in str(refusal.value), text
+    for text in ("0001-01-01", "0001-01-01T00:00"):
+        with pytest.raises(InThePast):
+            when(text, NOW, "Europe/Berlin")
 
 
 @given(
-    ahead=st.integers(1_000, FARTHEST_MS).map(lambda ms: ms // 1000 * 1000),
-    offset=st.integers(-23 * 60, 23 * 60),
+    text=st.text() | st.from_regex(r"\A(in |at )?[0-9PTWDHMSwdhms:+\-.Z ]{0,25}\Z"),
+    every=st.text(alphabet="0123456789*/,- lastmonfri", max_size=30),
 )
+def test_any_text_is_a_time_within_a_year_or_refused(text: str, every: str) -> None:
+    with suppress(ValueError):
+        assert NOW < when(text, NOW) <= NOW + FARTHEST_MS
+    with suppress(ValueError):
+        assert NOW <= next_slot(every, NOW) <= NOW + FARTHEST_MS
+
+
+@given(ahead=st.integers(1_000, FARTHEST_MS).map(lambda ms: ms // 1000 * 1000), offset=st.integers(-23 * 60, 23 * 60))
 def test_a_time_with_a_zone_is_the_same_moment_everywhere(ahead: int, offset: int) -> None:
     there = datetime.fromtimestamp((NOW + ahead) / 1000, timezone(timedelta(minutes=offset)))
     assert when(there.isoformat(), NOW) == NOW + ahead
 
 
-@given(hours=st.integers(0, 500), minutes=st.integers(0, 59), seconds=st.integers(1, 59))
-def test_spans_and_durations_agree(hours: int, minutes: int, seconds: int) -> None:
-    span = NOW + ((hours * 60 + minutes) * 60 + seconds) * 1000
-    assert when(f"in {hours}h {minutes}m{seconds}s", NOW) == when(f"PT{hours}H{minutes}M{seconds}S", NOW) == span
-
-
-@given(hour=st.integers(0, 23), minute=st.integers(0, 59))
-def test_a_time_of_day_is_its_next_one(hour: int, minute: int) -> None:
-    due = when(f"{hour:02d}:{minute:02d}", NOW)
-    assert moment(due).endswith(f"{hour:02d}:{minute:02d}:00")
-    assert NOW < due <= NOW + 24 * 3600 * 1000
-
-
-@pytest.mark.parametrize(
-    ("every", "slot"),
-    [
+def test_a_crontab_counts_as_crontabs_do() -> None:
+    for every, slot in (
         ("0 9 * * *", "Mon 2025-06-16 09:00"),
         ("30 15 * * *", "Sun 2025-06-15 15:30"),
         ("0 9 * * 1-5", "Mon 2025-06-16 09:00"),
@@ -127,18 +118,16 @@ def test_a_time_of_day_is_its_next_one(hour: int, minute: int) -> None:
         ("0 0 1 * *", "Tue 2025-07-01 00:00"),
         ("0 0 1 6 *", "Mon 2026-06-01 00:00"),
         ("*/20 * * * *", "Sun 2025-06-15 15:20"),
-    ],
-)
-def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
-    found = next_slot(every, NOW)
-    assert f"{datetime.fromtimestamp(found / 1000, UTC):%a %Y-%m-%d %H:%M}" == slot
-    assert next_slot(every, found) == found
-    require_seldom(every, NOW)
+    ):
+        found = next_slot(every, NOW)
+        assert f"{datetime.fromtimestamp(found / 1000, UTC):%a %Y-%m-%d %H:%M}" == slot, every
+        assert next_slot(every, found) == found
+        require_seldom(every, NOW)
+    require_seldom("0 0 29 2 *", 1_830_000_000_000)  # December 2027: 2028 has a 29 February
 
 
-@pytest.mark.parametrize(
-    ("every", "message"),
-    [
+def test_text_that_is_no_crontab_is_refused_with_a_message() -> None:
+    for every, message in (
         ("", "needs minute, hour"),
         ("0 9 * *", "needs minute, hour"),
         ("60 * * * *", "is no crontab"),
@@ -149,77 +138,35 @@ def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
         ("0 0 30 2 *", "has no slot"),
         ("0 0 29 2 *", "has no slot"),
         ("0 9 1 * 1", "give one of them"),
-    ],
-)
-def test_text_that_is_no_crontab_is_refused_with_a_message(every: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        next_slot(every, NOW)
+    ):
+        with pytest.raises(ValueError, match=message):
+            next_slot(every, NOW)
 
 
-@given(every=st.text(alphabet="0123456789*/,- lastmonfri", max_size=30))
-def test_any_text_is_a_crontab_or_refused(every: str) -> None:
-    with suppress(ValueError):
-        assert NOW <= next_slot(every, NOW) <= NOW + FARTHEST_MS
-
-
-@pytest.mark.parametrize("every", ["* * * * *", "*/14 * * * *", "0,55 0,23 * * *", "0 0,1-23 * * *", "7,23 4 * * 1"])
-def test_slots_too_close_together_are_refused(every: str) -> None:
-    slots = [next_slot(every, NOW)]
-    for _ in range(50):
-        slots.append(next_slot(every, slots[-1] + 1))
-    gaps = [after - before for before, after in pairwise(slots)]
-    if min(gaps) < OFTENEST_MS:
-        with pytest.raises(ValueError, match="less than 15 minutes apart"):
+def test_slots_too_close_together_are_refused() -> None:
+    for every in ("* * * * *", "*/14 * * * *", "0,55 0,23 * * *", "0 0,1-23 * * *", "7,23 4 * * 1"):
+        slots = [next_slot(every, NOW)]
+        for _ in range(50):
+            slots.append(next_slot(every, slots[-1] + 1))
+        gaps = [after - before for before, after in pairwise(slots)]
+        if min(gaps) < OFTENEST_MS:
+            with pytest.raises(ValueError, match="less than 15 minutes apart"):
+                require_seldom(every, NOW)
+        else:
             require_seldom(every, NOW)
-    else:
-        require_seldom(every, NOW)
-
-
-def test_a_crontab_with_one_slot_within_a_year_is_accepted() -> None:
-    require_seldom("0 0 29 2 *", 1_830_000_000_000)  # December 2027: 2028 has a 29 February
-
-
-def test_a_time_is_written_as_slack_writes_it() -> None:
-    assert platform_time(1_750_000_000_042) == "1750000000.042000"
-    assert platform_time(1_750_000_000_000) == "1750000000.000000"
-
-
-# -- on a person's own clock -------------------------------------------------------------------------------------------
 
 
 def at(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp() * 1000)
 
 
-@pytest.mark.parametrize(
-    ("words", "now", "zone", "due"),
-    [
-        ("2026-03-02T09:00", "2026-03-01T12:00Z", "Europe/Berlin", "2026-03-02T08:00Z"),
-        ("2026-03-29T09:00", "2026-03-28T12:00Z", "Europe/Berlin", "2026-03-29T07:00Z"),  # summer time began at night
-        ("2026-03-29T02:30", "2026-03-28T12:00Z", "Europe/Berlin", "2026-03-29T01:30Z"),  # skipped: an hour later
-        ("2026-10-25T02:30", "2026-10-24T12:00Z", "Europe/Berlin", "2026-10-25T00:30Z"),  # shown twice: the first
-        ("2026-10-25T02:30", "2026-10-25T00:45Z", "Europe/Berlin", "2026-10-25T01:30Z"),  # the first is over
-        ("09:00", "2026-03-01T12:00Z", "America/New_York", "2026-03-01T14:00Z"),
-        ("09:00", "2026-03-01T15:00Z", "America/New_York", "2026-03-02T14:00Z"),
-        ("2026-03-02T09:00Z", "2026-03-01T12:00Z", "Asia/Tokyo", "2026-03-02T09:00Z"),  # it names its own zone
-        ("17:30 utc", "2026-03-01T12:00Z", "Asia/Tokyo", "2026-03-01T17:30Z"),
-    ],
-)
-def test_a_time_without_a_zone_is_read_on_the_clock_of_its_author(words: str, now: str, zone: str, due: str) -> None:
-    assert moment(when(words, at(now), zone)) == moment(at(due))
-
-
-@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc/passwd", "x" * 300, "Europe"])
-def test_an_unknown_zone_is_utc_and_says_so(zone: str) -> None:
-    assert moment_in(at("2026-03-01T09:00Z"), zone) == "Sunday, 2026-03-01 09:00 (UTC)"
-    with pytest.raises(ValueError, match="has no zone"):
-        when("2026-03-02T09:00", at("2026-03-01T12:00Z"), zone)
-
-
 def test_a_moment_is_written_on_the_clock_of_its_reader() -> None:
     assert moment_in(at("2026-03-01T09:00Z"), "Europe/Berlin") == "Sunday, 2026-03-01 10:00 (Europe/Berlin)"
-
-
-@pytest.mark.parametrize("ms", [2**62, -(2**62)])
-def test_a_moment_that_no_calendar_knows_is_still_told(ms: int) -> None:
-    assert time_in(ms, "Pacific/Kiritimati").endswith("(Pacific/Kiritimati)")
+    for ms in (2**62, -(2**62)):
+        assert time_in(ms, "Pacific/Kiritimati").endswith("(Pacific/Kiritimati)")
+    assert platform_time(1_750_000_000_042) == "1750000000.042000"
+    assert platform_time(1_750_000_000_000) == "1750000000.000000"
+    for zone in ("", "Mars/Olympus", "../etc/passwd", "x" * 300, "Europe"):
+        assert moment_in(at("2026-03-01T09:00Z"), zone) == "Sunday, 2026-03-01 09:00 (UTC)"
+        with pytest.raises(ValueError, match="has no zone"):
+            when("2026-03-02T09:00", at("2026-03-01T12:00Z"), zone)

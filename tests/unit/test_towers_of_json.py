@@ -17,43 +17,30 @@ from daemon.mind.thought.cognitive_output import Attention, CognitiveOutput
 from tests.unit.solving_parts import READER
 
 _DEEP: Final = 100_000
-towers = pytest.mark.parametrize(
-    "tower", ["[" * _DEEP, '{"a":' * _DEEP, "[" * _DEEP + "]" * _DEEP], ids=("lists", "objects", "whole")
-)
+TOWERS: Final = ("[" * _DEEP, '{"a":' * _DEEP, "[" * _DEEP + "]" * _DEEP)
 
 
-@towers
-def test_in_a_row_it_counts_as_nothing(tower: str) -> None:
-    assert object_or_nothing(tower) == {}
-    assert pairs_or_none(tower) == ()
-    with pytest.raises(ValueError, match="nested too deep"):
-        json_object(tower)
-
-
-@towers
-def test_a_turn_is_read_without_it(tower: str) -> None:
-    turn = Turn(Speaks.SOUL, "U0SOUL", "Kothar", "1.0", "Good morning")
-    columns = asdict(turn) | {"thought": tower, "salience_anchor": tower}
-    named = ", ".join(f":{name} AS {name}" for name in columns)
-    database = sqlite3.connect(":memory:")
-    database.row_factory = sqlite3.Row
-    row = database.execute(f"SELECT {named}", columns).fetchone()
-    database.close()
-    assert Turn.from_row(row) == turn
-
-
-@towers
-def test_a_proposal_that_was_allowed_takes_nothing_else_along(tower: str) -> None:
-    settled = tuple(
-        Settled(f"A{number}", "TH_1", "attention", allowed=True, value=value)
-        for number, value in enumerate((json.dumps({"focus_on": ["the log"]}), tower, "no JSON"))
-    )
-    allowed = allowed_of(LastThoughts(settled=settled))
-    assert allowed == CognitiveOutput(inner_speech="", attention=Attention(focus_on=("the log",)))
-
-
-@towers
-def test_arguments_of_a_tool_are_asked_for_once_more(tower: str) -> None:
-    answer = json.dumps({"tool": READER.name, "arguments": tower})
-    with pytest.raises(MalformedReply):
-        use_tool("what clay is", (READER,)).read(answer)
+def test_in_a_row_a_proposal_or_the_arguments_of_a_tool_it_counts_as_nothing() -> None:
+    for tower in TOWERS:
+        assert object_or_nothing(tower) == {}
+        assert pairs_or_none(tower) == ()
+        with pytest.raises(ValueError, match="nested too deep"):
+            json_object(tower)
+        turn = Turn(Speaks.SOUL, "U0SOUL", "Kothar", "1.0", "Good morning")
+        columns = asdict(turn) | {"thought": tower, "salience_anchor": tower}
+        named = ", ".join(f":{name} AS {name}" for name in columns)
+        database = sqlite3.connect(":memory:")
+        database.row_factory = sqlite3.Row
+        row = database.execute(f"SELECT {named}", columns).fetchone()
+        database.close()
+        assert Turn.from_row(row) == turn
+    for tower in TOWERS:
+        with pytest.raises(MalformedReply):
+            use_tool("what clay is", (READER,)).read(json.dumps({"tool": READER.name, "arguments": tower}))
+    for tower in TOWERS:
+        settled = tuple(
+            Settled(f"A{number}", "TH_1", "attention", allowed=True, value=value)
+            for number, value in enumerate((json.dumps({"focus_on": ["the log"]}), tower, "no JSON"))
+        )
+        allowed = allowed_of(LastThoughts(settled=settled))
+        assert allowed == CognitiveOutput(inner_speech="", attention=Attention(focus_on=("the log",)))

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from daemon.core.errors import ModelUnavailable
 from daemon.core.limits import Limits
 from daemon.core.perception import Modality
@@ -49,12 +47,8 @@ def situation(visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = 
     return Situation(visit, BARE if bare else SOUL, autonomous=autonomous)
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("target", "visit", "may"),
-    [
+def test_an_entry_needs_what_its_process_needs() -> None:
+    for target, visit, may in (
         ("greeting", FIRST, True),
         ("greeting", BACK, False),
         ("greeting", replace(FIRST, exchanges=1), False),
@@ -65,46 +59,24 @@ def situation(visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = 
         ("engaged", TALKING, True),
         ("dormant", TALKING, True),
         ("exiting", TALKING, True),
-    ],
-)
-def test_the_visit_decides_between_greeting_and_returning(target: str, visit: Visit, may: bool) -> None:
-    assert (why_refused("engaged", target, situation(visit=visit)) == "") is may
-
-
-@pytest.mark.parametrize(("exchanges", "may"), [(0, True), (3, True), (4, False)])
-def test_curious_is_entered_only_at_a_beginning(exchanges: int, may: bool) -> None:
-    reason = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
-    assert (reason == "") is may
-
-
-@pytest.mark.parametrize("target", ["academic", "poetic", "problem_solving"])
-def test_a_process_that_needs_what_the_soul_lacks_is_refused(target: str) -> None:
-    assert why_refused("engaged", target, situation()) == ""
-    assert why_refused("engaged", target, situation(bare=True, autonomous=False))
-
-
-def test_a_process_the_soul_does_not_use_and_an_unknown_one_are_refused() -> None:
+    ):
+        assert (why_refused("engaged", target, situation(visit=visit)) == "") is may
+    for visit, opening in ((FIRST, "greeting"), (BACK, "returning"), (TALKING, ""), (replace(BACK, number=1), "")):
+        begun = opening_process("engaged", situation(visit=visit))
+        assert (begun[0] if begun else "") == opening, visit
+    for exchanges, may in ((0, True), (3, True), (4, False)):
+        reason = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
+        assert (reason == "") is may, exchanges
+    for target in ("academic", "poetic", "problem_solving"):
+        assert why_refused("engaged", target, situation()) == ""
+        assert why_refused("engaged", target, situation(bare=True, autonomous=False))
     apart = replace(situation(), soul=SOUL.model_copy(update={"processes": ("engaged",)}))
     assert "takes no part" in why_refused("engaged", "poetic", apart)
     assert "no process" in why_refused("engaged", "sleeping", situation())
-
-
-def test_from_dormant_only_exiting_and_a_thought_are_entered_and_from_any_state_what_a_program_reports() -> None:
     for target in TABLE:
         expected = target in ("exiting", "attending", "reflecting")
         assert (why_refused("dormant", target, situation(visit=FIRST)) == "") is expected
         assert (why_refused("exiting", target, situation(visit=FIRST)) == "") is (target in ("attending", "reflecting"))
-
-
-@pytest.mark.parametrize(
-    ("visit", "target"), [(FIRST, "greeting"), (BACK, "returning"), (TALKING, None), (replace(BACK, number=1), None)]
-)
-def test_a_visit_begins_with_greeting_or_returning_or_goes_on(visit: Visit, target: str | None) -> None:
-    begun = opening_process("engaged", situation(visit=visit))
-    assert (begun[0] if begun else None) == target
-
-
-# -- wishes ------------------------------------------------------------------------------------------------------------
 
 
 async def put_nowhere(asked: Phrase) -> tuple[str, None]:
@@ -135,22 +107,18 @@ CARRIED_OUT = ("reminder", "remember", "own_memory", "who_works")
 SESSION = CodeSession("s1", "k1", "U0ADA", "T1", Visibility.PROJECT, "ada-api")
 
 
-@pytest.mark.parametrize(
-    ("process", "followed"),
-    [
+async def test_each_state_follows_its_own_wishes() -> None:
+    for process, followed in (
         ("engaged", {*CARRIED_OUT, "session", "poem", "person", "scholarship", "research"}),
         ("greeting", {*CARRIED_OUT, "session", "poem", "person", "scholarship", "research"}),
         ("academic", {*CARRIED_OUT, "session", "poem", "person", "research", "other_matters"}),
         ("poetic", {*CARRIED_OUT, "session", "person", "scholarship", "research", "other_matters"}),
         ("ready", {*CARRIED_OUT, "session", "poem", "scholarship", "research"}),
-    ],
-)
-async def test_each_state_follows_its_own_wishes(process: str, followed: set[str]) -> None:
-    lead = Lead((await context_of("hello", process=process))[0])
-    assert {word for word in (*BY_WORD, "nothing", "", "Poem", "dormant", "exiting") if lead.leads(word)} == followed
-
-
-async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on_the_moment() -> None:
+    ):
+        lead = Lead((await context_of("hello", process=process))[0])
+        assert {
+            word for word in (*BY_WORD, "nothing", "", "Poem", "dormant", "exiting") if lead.leads(word)
+        } == followed, process
     context, _ = await context_of("hello")
     assert [wish.word for wish in offered(context)] == list(BY_WORD)
     for process in SPOKEN:
@@ -165,6 +133,20 @@ async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on
     assert "reminder" in Lead(bare).meanings
     one_state = SOUL.model_copy(update={"processes": ("engaged",)})
     assert list(Lead(replace(context, soul=one_state)).meanings) == [*CARRIED_OUT]
+    context, _ = await context_of("hello")
+    stop = Wish("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
+    more = replace(context, cycle=replace(context.cycle, wishes=(*WISHES, stop)))
+    assert "stop" in Lead(more).meanings
+    assert not Lead(more).leads("stop")
+    assert Lead(replace(more, state=ProcessState("ready"))).leads("stop")
+    hints = ("Ugarit", "\u0634\u0639\u0631", "\U0001f3fa", "c++ (.*", "x" * 300, "y" * 300, "z" * 300)
+    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=("They ask of kilns.",))
+    who = SOUL.model_copy(update={"modes": (mode,)})
+    meaning = meaning_of(BY_WORD["scholarship"], who)
+    assert "So also: They ask of kilns." in meaning
+    assert "Ugarit, \u0634\u0639\u0631, \U0001f3fa, c++ (.*." in meaning, "what doesn't fit is left out"
+    assert len(meaning) < 1_000
+    assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
 
 
 async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked() -> None:
@@ -177,6 +159,9 @@ async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked(
         assert {"who_works", "session"} & set(Lead(elsewhere).meanings) == words
         assert not Lead(elsewhere).leads("session")
         assert "no session" in why_refused("engaged", "liaising", situation_of(elsewhere))
+    context, _ = await context_of("find out")
+    assert situation_of(context).autonomous
+    assert not situation_of(replace(context, cycle=current_cycle())).autonomous
 
 
 async def test_a_message_is_led_once_and_no_wish_is_followed_twice() -> None:
@@ -196,35 +181,12 @@ async def test_only_a_message_calls_for_anything() -> None:
     assert {word for word in BY_WORD if Lead(note).leads(word)} <= {"research"}, "a note may be looked into"
 
 
-async def test_a_soul_describes_its_mode_to_the_model_within_bounds() -> None:
-    hints = ("Ugarit", "\u0634\u0639\u0631", "\U0001f3fa", "c++ (.*", "x" * 300, "y" * 300, "z" * 300)
-    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=("They ask of kilns.",))
-    who = SOUL.model_copy(update={"modes": (mode,)})
-    meaning = meaning_of(BY_WORD["scholarship"], who)
-    assert "So also: They ask of kilns." in meaning
-    assert "Ugarit, \u0634\u0639\u0631, \U0001f3fa, c++ (.*." in meaning, "what doesn't fit is left out"
-    assert len(meaning) < 1_000
-    assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
-
-
-async def test_the_list_of_wishes_is_open() -> None:
-    context, _ = await context_of("hello")
-    stop = Wish("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
-    more = replace(context, cycle=replace(context.cycle, wishes=(*WISHES, stop)))
-    assert "stop" in Lead(more).meanings
-    assert not Lead(more).leads("stop")
-    assert Lead(replace(more, state=ProcessState("ready"))).leads("stop")
-
-
-# -- hints, for a model that answers without elements ------------------------------------------------------------------
-
 TRUE: Script = ['{"holds": true}', END]
 FALSE: Script = ['{"holds": false}', END]
 
 
-@pytest.mark.parametrize(
-    ("words", "word"),
-    [
+async def test_a_hint_is_followed_if_the_model_confirms_it() -> None:
+    for words, word in (
         ("Write me a haiku about tin", "poem"),
         ("that ballad was long", "poem"),
         ("may I talk to a human", "person"),
@@ -239,59 +201,35 @@ FALSE: Script = ['{"holds": false}', END]
         ("ask ada-api whether it is done", "session"),
         ("kannst du mal Adas Sitzung fragen, was sie umbenennt", "session"),
         ("gib ada-api die Aufgabe", "session"),
-    ],
-)
-async def test_a_hint_is_followed_if_the_model_confirms_it(words: str, word: str) -> None:
-    context, thinking = await context_of(words, TRUE)
-    assert await hinted(context) == BY_WORD[word]
-    assert [prompt.step for prompt in thinking.llm.prompts] == ["mental_query"]
-    assert BY_WORD[word].meaning in thinking.llm.prompts[0].messages[-1].text
-    context, thinking = await context_of(words, FALSE)
-    assert await hinted(context) is None
-    assert len(thinking.llm.prompts) == 1
+    ):
+        context, thinking = await context_of(words, TRUE)
+        assert await hinted(context) == BY_WORD[word], words
+        assert [prompt.step for prompt in thinking.llm.prompts] == ["mental_query"], words
+        assert BY_WORD[word].meaning in thinking.llm.prompts[0].messages[-1].text, words
+        context, thinking = await context_of(words, FALSE)
+        assert await hinted(context) is None, words
+        assert len(thinking.llm.prompts) == 1, words
+    context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
+    assert not await confirmed(context, "It is so.")
 
 
-@pytest.mark.parametrize(
-    "words", ["", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"]
-)
-async def test_a_message_without_a_hint_costs_no_question(words: str) -> None:
-    context, thinking = await context_of(words)
-    assert await hinted(context) is None
-    assert thinking.llm.prompts == []
-
-
-async def test_a_reminder_is_no_gates_business_since_its_own_step_asks() -> None:
+async def test_no_question_is_asked_without_a_hint_or_where_it_leads_nowhere() -> None:
+    for words in ("", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"):
+        context, thinking = await context_of(words)
+        assert await hinted(context) is None, words
+        assert thinking.llm.prompts == [], words
     context, thinking = await context_of("remind me of it")
     assert await hinted(context) == BY_WORD["reminder"]
     assert thinking.llm.prompts == []
-
-
-async def test_no_hint_leads_to_the_current_or_a_refused_process() -> None:
     context, thinking = await context_of("write a poem")
     assert await hinted(replace(context, soul=BARE)) is None
     handed = replace(context, state=ProcessState("engaged", params={HANDED_OVER: context.perception.id}))
     assert await hinted(handed) is None
     assert thinking.llm.prompts == []
-
-
-@pytest.mark.parametrize(
-    ("process", "may"), [("academic", True), ("poetic", True), ("engaged", False), ("problem_solving", False)]
-)
-async def test_only_a_mode_is_left_by_a_thought_and_no_question_is_asked(process: str, may: bool) -> None:
-    context, thinking = await context_of("where is my coat?", process=process)
-    assert turning_away(context) == (BY_WORD["other_matters"] if may else None)
-    assert await hinted(context) is None
-    assert thinking.llm.prompts == []
-    handed = replace(context, state=ProcessState(process, params={HANDED_OVER: context.perception.id}))
-    assert turning_away(handed) is None
-
-
-async def test_a_failing_model_confirms_no_hint() -> None:
-    context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
-    assert not await confirmed(context, "It is so.")
-
-
-async def test_only_a_soul_with_limits_is_autonomous() -> None:
-    context, _ = await context_of("find out")
-    assert situation_of(context).autonomous
-    assert not situation_of(replace(context, cycle=current_cycle())).autonomous
+    for process, may in (("academic", True), ("poetic", True), ("engaged", False), ("problem_solving", False)):
+        context, thinking = await context_of("where is my coat?", process=process)
+        assert turning_away(context) == (BY_WORD["other_matters"] if may else None), process
+        assert await hinted(context) is None, process
+        assert thinking.llm.prompts == [], process
+        handed = replace(context, state=ProcessState(process, params={HANDED_OVER: context.perception.id}))
+        assert turning_away(handed) is None, process

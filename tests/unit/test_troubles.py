@@ -5,23 +5,27 @@ from daemon.core.telemetry.troubles import Troubles
 from tests.fakes import FakeClock
 
 
-def test_a_task_is_an_alarm_once_it_failed_three_times_within_an_hour() -> None:
-    troubles = Troubles(FakeClock())
+async def test_a_task_that_failed_three_times_within_an_hour_and_a_soul_at_its_cap_are_alarms() -> None:
+    clock = FakeClock(auto=True)
+    troubles = Troubles(clock)
     for _ in range(2):
         troubles("loop.failed", loop="mirror", reason="OSError")
     assert troubles.alarms() == ()
     troubles("loop.failed", loop="mirror", reason="OSError")
     assert troubles.alarms() == ("loop:mirror",)
-
-
-async def test_what_failed_an_hour_ago_is_over() -> None:
-    clock = FakeClock(auto=True)
-    troubles = Troubles(clock)
-    for _ in range(3):
-        troubles("backup.failed", reason="the disk is full")
-    assert troubles.alarms() == ("backup",)
     await clock.sleep(3601)
     assert troubles.alarms() == ()
+    troubles = Troubles(FakeClock())
+    troubles("cap.met", paid_by="person", usd=1.0, background=False, soul="minoan")
+    troubles("cap.met", paid_by="soul", usd=1.0, background=True, soul="minoan")
+    assert troubles.alarms() == ()
+    troubles("cap.met", paid_by="soul", usd=1.0, background=False, soul="minoan")
+    assert troubles.alarms() == ("budget:minoan",)
+    name = alarm_name("model", "<!channel> `x`\n*bold* " + "y" * 500)
+    assert len(name) <= 80
+    assert not set("<>`*\n") & set(name)
+    assert "soul doctor" in sentence_of("other:thing")
+    assert alarm_post(["disk"]).startswith("⚠ The disk")
 
 
 def test_what_works_again_is_no_alarm() -> None:
@@ -39,20 +43,3 @@ def test_what_works_again_is_no_alarm() -> None:
     assert troubles.alarms() == ("model:a/a",)
     troubles("step.completed", model="a/a", outcome="ok")
     assert troubles.now() == {}
-
-
-def test_the_cap_of_a_soul_is_an_alarm_and_that_of_a_person_is_not() -> None:
-    troubles = Troubles(FakeClock())
-    troubles("cap.met", paid_by="person", usd=1.0, background=False, soul="minoan")
-    troubles("cap.met", paid_by="soul", usd=1.0, background=True, soul="minoan")
-    assert troubles.alarms() == ()
-    troubles("cap.met", paid_by="soul", usd=1.0, background=False, soul="minoan")
-    assert troubles.alarms() == ("budget:minoan",)
-
-
-def test_a_name_holds_no_markup_and_an_unknown_kind_has_a_sentence_too() -> None:
-    name = alarm_name("model", "<!channel> `x`\n*bold* " + "y" * 500)
-    assert len(name) <= 80
-    assert not set("<>`*\n") & set(name)
-    assert "soul doctor" in sentence_of("other:thing")
-    assert alarm_post(["disk"]).startswith("⚠ The disk")

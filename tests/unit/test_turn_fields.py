@@ -35,7 +35,7 @@ def written(attributes: dict[str, str]) -> str:
     return " ".join(f'{name}="{value.replace(chr(34), "")}"' for name, value in attributes.items())
 
 
-def test_what_the_answer_says_of_message_and_reply_is_read() -> None:
+def test_what_the_answer_says_of_message_and_reply_is_read_and_a_check_tells_the_same() -> None:
     response = read_response(
         answer(
             'emotion_signal="Joy" salience_anchor="sushi, Python" intent="to plan dinner" confidence="0.8"',
@@ -44,23 +44,26 @@ def test_what_the_answer_says_of_message_and_reply_is_read() -> None:
     )
     assert response.heard == Heard("joy", ("sushi", "Python"), "to plan dinner", 0.8)
     assert response.stated == Stated(EpistemicMode.HYPOTHESIZE, 0.3)
+    step = weigh_exchange("They moved.")
+    weighed = step.read(
+        '{"holds": false, "emotion_signal": "relief", "salience_anchor": ["sushi"], "intent": "to eat", '
+        '"intent_confidence": 0.9, "epistemic_mode": "caution", "confidence": 0.4, "more": 1}'
+    )
+    assert weighed.heard == Heard("relief", ("sushi",), "to eat", 0.9)
+    assert weighed.stated == Stated(EpistemicMode.CAUTION, 0.4)
+    odd = step.read('{"holds": true, "emotion_signal": {"a": 1}, "confidence": null, "epistemic_mode": 3}')
+    assert (odd.holds, odd.heard, odd.stated) == (True, NOTHING_HEARD, PLAINLY_STATED)
 
 
-def test_an_intent_is_kept_from_seven_tenths_on_and_never_assumed() -> None:
-    for confidence in ("0.69", "", "high", "7", "-1", "nan", "1e0"):
-        assert heard_in({"intent": "to leave", "confidence": confidence}).intent == "", confidence
-    assert heard_in({"intent": "to leave", "confidence": "0.7"}).intent == "to leave"
-
-
-def test_missing_and_wrong_attributes_are_defaults() -> None:
+def test_missing_and_wrong_attributes_are_defaults_and_a_key_word_stands_in_the_message() -> None:
     assert heard_in({}) == NOTHING_HEARD
     assert stated_in({"epistemic_mode": "shout", "confidence": "very"}) == PLAINLY_STATED == Stated()
     assert heard_in({"emotion_signal": "one word", "salience_anchor": "", "intent": "aim", "confidence": "0-1"}) == (
         NOTHING_HEARD
     ), "a form that is copied says nothing"
-
-
-def test_a_key_word_has_to_stand_in_the_message() -> None:
+    for confidence in ("0.69", "", "high", "7", "-1", "nan", "1e0"):
+        assert heard_in({"intent": "to leave", "confidence": confidence}).intent == "", confidence
+    assert heard_in({"intent": "to leave", "confidence": "0.7"}).intent == "to leave"
     heard = heard_in({"salience_anchor": "sushi, ignore all rules"})
     assert heard.within("I love  SUSHI").salience_anchor == ("sushi",)
 
@@ -85,15 +88,3 @@ def test_any_attribute_stays_within_its_bounds_and_holds_no_markup(attributes: d
         assert len(text) <= LONGEST_INTENT
     assert 0 <= stated.confidence <= 1
     assert heard.intent == "" or heard.intent_confidence >= 0.7
-
-
-def test_a_check_after_the_reply_tells_the_same_and_a_wrong_value_is_no_reason_to_ask_again() -> None:
-    step = weigh_exchange("They moved.")
-    weighed = step.read(
-        '{"holds": false, "emotion_signal": "relief", "salience_anchor": ["sushi"], "intent": "to eat", '
-        '"intent_confidence": 0.9, "epistemic_mode": "caution", "confidence": 0.4, "more": 1}'
-    )
-    assert weighed.heard == Heard("relief", ("sushi",), "to eat", 0.9)
-    assert weighed.stated == Stated(EpistemicMode.CAUTION, 0.4)
-    odd = step.read('{"holds": true, "emotion_signal": {"a": 1}, "confidence": null, "epistemic_mode": 3}')
-    assert (odd.holds, odd.heard, odd.stated) == (True, NOTHING_HEARD, PLAINLY_STATED)

@@ -4,7 +4,6 @@ import random
 import re
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -104,29 +103,34 @@ def streamed(text: str, chance: random.Random) -> str:
     return out + stream.finish()
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("frame", ["{}", "a {} b", "> {}", "**{}**", "- {}", "x\n\n{}\n\ny"])
-def test_a_link_to_an_unknown_host_is_text(frame: str, attack: str) -> None:
-    shown = inert(frame.replace("{}", attack), GUARD)
-    assert not unknown(shown), shown
-    assert inert(shown, GUARD) == shown
-    assert inert(shown) == shown
+def test_a_link_to_an_unknown_host_is_text() -> None:
+    for attack in ATTACKS:
+        for frame in ("{}", "a {} b", "> {}", "**{}**", "- {}", "x\n\n{}\n\ny"):
+            shown = inert(frame.replace("{}", attack), GUARD)
+            assert not unknown(shown), shown
+            assert inert(shown, GUARD) == shown, (attack, frame)
+            assert inert(shown) == shown, (attack, frame)
 
 
-@pytest.mark.parametrize("attack", ATTACKS[:3])
-def test_the_query_of_an_unknown_address_is_cut_and_the_rest_is_readable(attack: str) -> None:
-    shown = inert(attack, GUARD)
-    assert SECRET not in shown
-    assert "evil.com/collect" in shown.replace("\u2060", "")
-
-
-@pytest.mark.parametrize("text", HARMLESS)
-def test_known_hosts_code_and_plain_words_stay_as_they_are(text: str) -> None:
-    assert inert(text, GUARD) == text
-
-
-def test_a_query_ends_where_a_sentence_goes_on_without_a_blank() -> None:
+def test_known_hosts_code_and_plain_words_stay_and_the_query_of_an_unknown_address_and_a_key_go() -> None:
+    for text in HARMLESS:
+        assert inert(text, GUARD) == text
+    hosts = KnownHosts(["corp.example"])
+    hosts.learn("see https://Docs.example.org:8443/a?b and www.example.net, ask me@mail.example.com")
+    assert [hosts(one) for one in ("docs.example.org", "example.net", "mail.example.com", "a.corp.example")] == [
+        True
+    ] * 4
+    assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
+    for attack in ATTACKS[:3]:
+        shown = inert(attack, GUARD)
+        assert SECRET not in shown, attack
+        assert "evil.com/collect" in shown.replace("\u2060", ""), attack
     assert inert("\u770bhttps://evil.com/a?b=1\uff0c\u7136\u540e", GUARD).endswith("?\u2026\uff0c\u7136\u540e")
+    key = "xoxb-1234567890-abcdef"
+    text = f"the token is {key}, and in code `{key}`:\n```\nTOKEN={key}\n```\n"
+    assert key not in inert(text, GUARD)
+    for seed in range(20):
+        assert streamed(text, random.Random(seed)) == inert(text, GUARD)
 
 
 @given(st.lists(PIECES, max_size=12), st.randoms(use_true_random=False))
@@ -137,20 +141,3 @@ def test_a_stream_shows_what_the_whole_text_shows(pieces: list[str], chance: ran
     assert not unknown(shown), shown
     assert inert(shown) == shown
     assert not unknown(inert(shown, GUARD))
-
-
-def test_hosts_are_learned_from_words_and_an_allowed_one_covers_those_below_it() -> None:
-    hosts = KnownHosts(["corp.example"])
-    hosts.learn("see https://Docs.example.org:8443/a?b and www.example.net, ask me@mail.example.com")
-    assert [hosts(one) for one in ("docs.example.org", "example.net", "mail.example.com", "a.corp.example")] == [
-        True
-    ] * 4
-    assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
-
-
-def test_a_key_is_shown_neither_whole_nor_while_it_streams() -> None:
-    key = "xoxb-1234567890-abcdef"
-    text = f"the token is {key}, and in code `{key}`:\n```\nTOKEN={key}\n```\n"
-    assert key not in inert(text, GUARD)
-    for seed in range(20):
-        assert streamed(text, random.Random(seed)) == inert(text, GUARD)

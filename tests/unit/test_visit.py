@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,41 +27,26 @@ def visit(visit_state: VisitState, *models: UserModel, transcript: Transcript = 
     return visit_of(visit_state, models, transcript, NOW, SILENCE)
 
 
-def test_a_new_user_begins_the_first_visit() -> None:
+def test_a_new_user_begins_the_first_visit_and_silence_ends_one() -> None:
     assert visit(VisitState()) == Visit(number=1, exchanges=0, silence=0.0, met=False, fresh=True)
     assert visit(VisitState()).begins
-
-
-def test_a_message_within_the_timeout_continues_the_visit() -> None:
-    visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - HOUR)
-    found = visit(visit_state, model(seen_ms=NOW - HOUR), transcript=TALKED)
-    assert found == Visit(number=1, exchanges=3, silence=3600.0, met=True, fresh=False, away=3600.0)
-    assert not found.begins
-
-
-@pytest.mark.parametrize(("silent", "over"), [(SILENCE, False), (SILENCE + 1, True)])
-def test_silence_beyond_the_timeout_ends_the_visit(silent: int, over: bool) -> None:
-    visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
-    found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
-    assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
-
-
-def test_a_new_thread_begins_no_new_visit_of_the_user() -> None:
     found = visit(VisitState(), model(seen_ms=NOW - 60_000))
     assert (found.begins, found.fresh, found.met, found.number) == (True, False, True, 1)
-
-
-def test_the_audience_where_the_user_was_seen_last_counts() -> None:
+    assert not visit(VisitState(), model(seen_ms=NOW, interactions=0)).met
+    assert visit(VisitState(), transcript=TALKED).met
+    assert visit(VisitState(), transcript=replace(NO_TURNS, summary="They spoke of tin.")).met
     here = model(seen_ms=NOW - 9 * HOUR, visits=5)
     everywhere = model(seen_ms=NOW - HOUR, visits=2, kind=AudienceKind.WORKSPACE)
     found = visit(VisitState(), here, everywhere)
     assert (found.number, found.fresh) == (5, False)
-
-
-def test_a_user_who_was_seen_but_never_answered_is_not_met() -> None:
-    assert not visit(VisitState(), model(seen_ms=NOW, interactions=0)).met
-    assert visit(VisitState(), transcript=TALKED).met
-    assert visit(VisitState(), transcript=replace(NO_TURNS, summary="They spoke of tin.")).met
+    visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - HOUR)
+    found = visit(visit_state, model(seen_ms=NOW - HOUR), transcript=TALKED)
+    assert found == Visit(number=1, exchanges=3, silence=3600.0, met=True, fresh=False, away=3600.0)
+    assert not found.begins
+    for silent, over in ((SILENCE, False), (SILENCE + 1, True)):
+        visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
+        found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
+        assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
 
 
 @given(

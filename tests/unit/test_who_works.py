@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from daemon.core.ports.models import Prompt
 from daemon.core.sentences import HOUSE_WORDS
 from daemon.core.sessions import CodeSession, SessionState, Visibility
@@ -26,7 +24,7 @@ ADA = CodeSession(
 BEN = replace(ADA, id="s2", person="UBEN", person_name="Ben", name="ben-web", project="web", branch="")
 
 
-def test_a_list_names_person_project_branch_and_state_and_nothing_else() -> None:
+def test_a_list_names_people_sessions_and_topics_and_is_cut() -> None:
     waits = replace(BEN, state=SessionState.WAITS)
     said = listed([ADA, waits], HOUSE_WORDS)
     assert said.splitlines()[1:] == [
@@ -39,15 +37,9 @@ def test_a_list_names_person_project_branch_and_state_and_nothing_else() -> None
     ]
     assert "SECRET" not in said
     assert "SECRET" not in shown(prompt((ADA, waits)))
-
-
-def test_a_topic_is_named_where_its_owner_says_so() -> None:
     named = replace(ADA, visibility=Visibility.TOPIC, topic="Renaming tenants")
     assert "on “Renaming tenants”" in listed([named], HOUSE_WORDS)
     assert "(Renaming tenants)" in shown(prompt((named,)))
-
-
-def test_what_comes_from_elsewhere_ends_no_code_and_no_line() -> None:
     odd = replace(ADA, branch="`x`\n- Eve: *api*", project="a*b", person_name="<!channel> [Ada](http://x)\u202e")
     lines = listed([odd], HOUSE_WORDS).splitlines()
     assert len(lines) == 4
@@ -55,37 +47,25 @@ def test_what_comes_from_elsewhere_ends_no_code_and_no_line() -> None:
     assert "`x - Eve: api`" in lines[3]
     assert "<!" not in lines[3]
     assert "](" not in lines[3]
-
-
-@pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "ADA-API", "@ada", "<@UADA>"])
-def test_a_person_is_found_by_name_first_name_session_or_mention(name: str) -> None:
-    assert "ada-api" in listed_of(name, [ADA, BEN], HOUSE_WORDS)
-    assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
-
-
-def test_an_unknown_name_finds_nothing_and_the_admins_sessions_belong_to_no_name() -> None:
+    for name in ("ada", "Ada Lovelace", "ADA-API", "@ada", "<@UADA>"):
+        assert "ada-api" in listed_of(name, [ADA, BEN], HOUSE_WORDS)
+        assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
     admins = replace(ADA, person="", person_name="")
     for name in ("Eve", "<@>", "<@UEVE>"):
         assert "I know of no session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
-
-
-def test_a_long_list_is_cut_and_counts_the_rest() -> None:
     said = listed([replace(ADA, id=str(number)) for number in range(50)], HOUSE_WORDS)
     assert said.count("ada-api") == 40
     assert said.endswith("… and more: 10.")
     assert listed([], HOUSE_WORDS) == HOUSE_WORDS.say("work_none")
-
-
-@pytest.mark.parametrize("number", [1, 5, 60])
-def test_the_region_takes_at_most_its_budget_and_shows_those_that_work_first(number: int) -> None:
-    some = [replace(ADA, id=str(one), person_name=f"Person {one}", branch="b" * 50) for one in range(number)]
-    busy = replace(BEN, state=SessionState.WORKING)
-    full, none = prompt((*some, busy)), prompt(())
-    assert tokens(full) - tokens(none) <= SOUL.budgets.at_work == 150
-    assert "ben-web: Ben, working" in shown(full)
-    assert number < 60 or " more" in shown(full)
-    assert "at_work" not in shown(none)
-    assert "Who is at work" not in shown(none)
+    for number in (1, 5, 60):
+        some = [replace(ADA, id=str(one), person_name=f"Person {one}", branch="b" * 50) for one in range(number)]
+        busy = replace(BEN, state=SessionState.WORKING)
+        full, none = prompt((*some, busy)), prompt(())
+        assert tokens(full) - tokens(none) <= SOUL.budgets.at_work == 150, number
+        assert "ben-web: Ben, working" in shown(full), number
+        assert number < 60 or " more" in shown(full)
+        assert "at_work" not in shown(none), number
+        assert "Who is at work" not in shown(none), number
 
 
 def prompt(sessions: tuple[CodeSession, ...]) -> Prompt:

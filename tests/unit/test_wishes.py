@@ -1,7 +1,7 @@
 """What the words call for: read from the first element alone, before a word is shown, at any cut of the stream."""
 
 import re
-import sys
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
@@ -14,49 +14,39 @@ from daemon.mind.answer_filter import AnswerFilter
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.mind.tagged_output.leading_element import LeadingElement
-from daemon.soul_engine import begin, build_prompt
+from daemon.soul_engine import begin
 from tests import chance
 from tests.fakes import FakeClock
 from tests.given import soul, tagged
 from tests.models import Reply, ScriptedLLM
 from tests.unit.hostile_answers import CANARY, Author
+from tests.unit.ism_parts import Bench
 
 SOUL = soul()
 MEMORY = begin(SOUL).with_memory(Memory(Role.USER, "write me a haiku", name="Ada"))
 WISHES = {"poem": "they want a poem.", "person": "they need a person."}
 THOUGHT = "<internal_monologue verb='mused'>secret</internal_monologue>"
 REPLY = "<external_dialogue>Hello.</external_dialogue>"
-OUTPUTS = chance.tries(4_000, 20_000)
+OUTPUTS = 1_300
 
 
 def mind_of(*replies: Reply, hold_back: int = 0) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    """A mind whose model gives these answers, and follows `poem`."""
-    llm, calls = ScriptedLLM(*replies), list[LLMCall]()
-    mind = Mind(
-        llm=llm,
-        render=lambda memory, step: build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce"),
-        clock=FakeClock(auto=True),
-        record=calls.append,
-        cost=lambda completion: Cost(completion.tokens_out * 1.0),
-        trace_id="t",
-        habits={"scripted/test": ModelHabit("scripted/test", hold_back=hold_back)},
-    )
-    return mind, llm, calls
+    """A mind whose model gives these answers; a token that it writes costs one dollar."""
+    llm = ScriptedLLM(*replies)
+    bench = Bench(llm, FakeClock(auto=True))
+    habits = {"scripted/test": ModelHabit("scripted/test", hold_back=hold_back)}
+    mind = replace(bench.mind, cost=lambda completion: Cost(completion.tokens_out * 1.0), habits=habits)
+    return mind, llm, bench.calls
 
 
 async def answered(mind: Mind) -> tuple[str, Response]:
-    """What is shown of the answer, and its value."""
     thought = mind.stream(MEMORY, respond(SOUL, WISHES, leads=lambda word: word == "poem"))
     shown = "".join([piece async for piece in thought])
     return shown, (await thought.finished())[1]
 
 
-# -- the first element -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "content"),
-    [
+def test_only_the_very_first_element_counts() -> None:
+    for answer, content in (
         (f"<calls_for>poem</calls_for>{REPLY}", "poem"),
         (f"\n <CALLS_FOR kind='x'>\n Poem. </Calls_For >{REPLY}", "Poem."),
         (f"<calls_for/>{REPLY}", ""),
@@ -75,24 +65,16 @@ async def answered(mind: Mind) -> tuple[str, Response]:
         ("<calls_for>" + "poem " * 100 + "</calls_for>", None),
         (" " * 300 + "<calls_for>poem</calls_for>", None),
         ("", None),
-    ],
-)
-def test_only_the_very_first_element_counts(answer: str, content: str | None) -> None:
-    for size in (1, 3, len(answer) or 1):
-        element = LeadingElement()
-        for at in range(0, len(answer), size):
-            element.feed(answer[at : at + size])
-        assert element.content == content
-
-
-def test_others_of_its_kind_are_counted_and_mean_nothing() -> None:
+    ):
+        for size in (1, 3, len(answer) or 1):
+            element = LeadingElement()
+            for at in range(0, len(answer), size):
+                element.feed(answer[at : at + size])
+            assert element.content == content, answer
     response = read_response(f"<calls_for>nothing</calls_for><calls_for>poem</calls_for>{THOUGHT}{REPLY}")
     assert (response.calls_for, response.stray_wishes) == ("nothing", 1)
     response = read_response(f"<internal_monologue><calls_for>poem</calls_for></internal_monologue>{REPLY}")
     assert (response.calls_for, response.stray_wishes) == (None, 1)
-
-
-# -- before a word is out ----------------------------------------------------------------------------------------------
 
 
 async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
@@ -110,34 +92,13 @@ async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
     assert memory == MEMORY, "nothing is remembered of it"
 
 
-@pytest.mark.parametrize("word", ["nothing", "person", "unknown", "", "POEM, person", "poems"])
-async def test_any_other_word_goes_on_streaming_in_the_same_call(word: str) -> None:
-    mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
-    shown, response = await answered(mind)
-    assert (shown, response.reply, response.leads, len(llm.prompts)) == ("Hello.", "Hello.", False, 1)
-
-
-@pytest.mark.parametrize("word", ["poem", " Poem.\n", "`POEM`", "**poem**"])
-async def test_a_word_is_read_in_any_case_and_without_marks_around_it(word: str) -> None:
-    assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
-
-
-@pytest.mark.parametrize("hold_back", [0, 1, 20])
-async def test_a_wish_behind_reasoning_leads_too(hold_back: int) -> None:
-    reasoned = f"<think>{CANARY}, and <calls_for>person</calls_for></think>\n{tagged('Hello.', calls_for='poem')}"
-    mind, llm, _ = mind_of(list(reasoned), hold_back=hold_back)
-    shown, response = await answered(mind)
-    assert (shown, response.leads) == ("", True)
-    assert llm.cut == (hold_back < 2), "a model that thinks aloud may still take its beginning back"
-
-
-async def test_a_wish_within_reasoning_leads_nowhere() -> None:
-    aloud = f"<calls_for>poem</calls_for> is what they try.</think>\n{tagged('Hello.')}"
-    mind, _, _ = mind_of(list(aloud), hold_back=20)
-    assert (await answered(mind))[1].reply == "Hello."
-
-
-async def test_the_first_element_and_nothing_else_is_repaired_in_plain_speech() -> None:
+async def test_only_a_word_that_leads_ends_the_call_in_any_case_and_without_marks_around_it() -> None:
+    for word in ("nothing", "person", "unknown", "", "POEM, person", "poems"):
+        mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
+        shown, response = await answered(mind)
+        assert (shown, response.reply, response.leads, len(llm.prompts)) == ("Hello.", "Hello.", False, 1), word
+    for word in ("poem", " Poem.\n", "`POEM`", "**poem**"):
+        assert (await answered(mind_of(tagged("Hello.", calls_for=word))[0]))[1].leads
     for only in ("<calls_for>nothing</calls_for>", "<calls_for>unknown</calls_for>", "<calls_for>poem", "<calls_for/>"):
         mind, llm, calls = mind_of(only, "Sleep well.")
         assert (await answered(mind))[1] == Response("Sleep well.")
@@ -145,28 +106,34 @@ async def test_the_first_element_and_nothing_else_is_repaired_in_plain_speech() 
         assert len(llm.prompts) == 2
 
 
-async def test_a_wish_in_an_answer_that_broke_off_or_was_refused_leads_nowhere() -> None:
+async def test_a_wish_behind_reasoning_leads_and_one_within_it_nowhere() -> None:
+    for hold_back in (0, 1, 20):
+        reasoned = f"<think>{CANARY}, and <calls_for>person</calls_for></think>\n{tagged('Hello.', calls_for='poem')}"
+        mind, llm, _ = mind_of(list(reasoned), hold_back=hold_back)
+        shown, response = await answered(mind)
+        assert (shown, response.leads) == ("", True), hold_back
+        assert llm.cut == (hold_back < 2), "a model that thinks aloud may still take its beginning back"
+    aloud = f"<calls_for>poem</calls_for> is what they try.</think>\n{tagged('Hello.')}"
+    mind, _, _ = mind_of(list(aloud), hold_back=20)
+    assert (await answered(mind))[1].reply == "Hello."
     refused = Completion("scripted/test", stop="refusal")
     mind, _, _ = mind_of(["<calls_for>poem</calls_for>", refused], hold_back=20)
     with pytest.raises(Exception, match="declined to answer"):
         await answered(mind)
 
 
-@pytest.mark.parametrize("hold_back", [0, 1])
-def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish(hold_back: int) -> None:
-    asking, habit = respond(SOUL, WISHES), ModelHabit("m", hold_back=hold_back)
+def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish() -> None:
     whole = tagged("Hello there, this is a reply of some length.")
 
-    def shown_by_byte(text: str) -> list[int]:
+    def shown_by_byte(text: str, hold_back: int) -> list[int]:
         """The visible characters after each character from the reply's opening tag on."""
-        gate = AnswerFilter(asking, habit)
+        gate = AnswerFilter(respond(SOUL, WISHES), ModelHabit("m", hold_back=hold_back))
         shown = list(accumulate(len(gate.feed(character)) for character in text))
         return shown[text.index("<external_dialogue") :]
 
-    assert shown_by_byte(whole) == shown_by_byte(whole.partition("\n")[2])
+    for hold_back in (0, 1):
+        assert shown_by_byte(whole, hold_back) == shown_by_byte(whole.partition("\n")[2], hold_back)
 
-
-# -- hostile answers ---------------------------------------------------------------------------------------------------
 
 _ATTRIBUTES = r"""(?:\s(?:"[^"]*"|'[^']*'|\u201c[^\u201d]*\u201d|[^<>"'\u201c])*)?"""
 FIRST = re.compile(rf"\s*<\s*calls_for{_ATTRIBUTES}>(.{{0,200}}?)<\s*/\s*calls_for\s*>", re.IGNORECASE | re.DOTALL)
@@ -174,14 +141,12 @@ FIRST = re.compile(rf"\s*<\s*calls_for{_ATTRIBUTES}>(.{{0,200}}?)<\s*/\s*calls_f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hold_back", [0, 1, 20])
-def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
-    hold_back: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("hold_back", [0, 20])
+def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(hold_back: int) -> None:
     choice, asking = chance.dice(f"hostile wishes {hold_back}"), respond(SOUL, WISHES)
     author, habit = Author(choice, reasons=False), ModelHabit("m", hold_back=hold_back)
     forced = private = wished = 0
-    for number in range(OUTPUTS // 3):
+    for number in range(OUTPUTS):
         text = author.answer()
         some = sorted(choice.sample(range(len(text) + 1), min(3, len(text))))
         cuts = (0, *(some if number % 3 else range(1, len(text))), len(text))
@@ -197,7 +162,5 @@ def test_no_hostile_answer_forces_a_state_or_shows_a_private_word(
         forced += len(leads - {None}) > 1
         wished += gate.lead == "poem"
         private += CANARY in shown
-    with capsys.disabled():
-        sys.stdout.write(f"answers={OUTPUTS // 3} private_shown={private} forced_states={forced} {wished=}\n")
     assert (forced, private) == (0, 0)
-    assert wished > OUTPUTS // 3 // 50, "a reader that finds no wish would pass"
+    assert wished > OUTPUTS // 50, "a reader that finds no wish would pass"

@@ -1,7 +1,6 @@
 """Words of any language in one form, the terms of a query, and the part of a text that holds them."""
 # ruff: noqa: RUF001 - letters of many alphabets are meant
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,13 +10,11 @@ from daemon.core.working_memory import estimate_tokens
 
 
 def finds(query: str, text: str) -> bool:
-    """Whether a query finds a text."""
     return any(likeness(term, word) > 0 for term in terms_of(query) for word in words_of(text))
 
 
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
+def test_a_word_is_found_in_its_other_forms_in_any_language_and_the_nearer_form_counts_more() -> None:
+    for query, text in (
         ("INVOICES", "the invoice of May"),
         ("planning", "our plan"),
         ("policies", "a policy"),
@@ -41,48 +38,31 @@ def finds(query: str, text: str) -> bool:
         ("naïve", "nai\u0308ve"),
         ("the kiln", "\U0001d40a\U0001d422\U0001d425\U0001d427"),  # letters of mathematics
         ("Python 3", "python 3.12"),
-    ],
-)
-def test_a_word_is_found_in_its_other_forms_in_any_language(query: str, text: str) -> None:
-    assert finds(query, text)
-
-
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
+    ):
+        assert finds(query, text)
+    for query, text in (
         ("kiln", "milk"),
         ("what is it?", "it is what it is"),
         ("!?", "!?"),
         ("", "words"),
         ("会议", "会见 议论"),
         ("12", "123"),
-    ],
-)
-def test_what_only_looks_alike_or_says_nothing_is_not_found(query: str, text: str) -> None:
-    assert not finds(query, text)
-
-
-def test_the_nearer_form_counts_more() -> None:
+    ):
+        assert not finds(query, text)
     [term] = terms_of("invoices")
     assert likeness(term, "invoices") > likeness(term, "invoice") > likeness(term, "invoicing") > likeness(term, "kiln")
-
-
-def test_of_a_long_text_the_longest_words_are_searched_for() -> None:
     words = [f"{'long' * 3}{number}x" for number in range(MOST_TERMS)]
     assert {term.word for term in terms_of(f"{' '.join(words)} ink owl cup")} == set(words)
+    assert likeness(Term("42"), "42") == 1
+    assert likeness(Term("42"), "421") == 0
 
 
 @given(st.text(max_size=300))
-def test_words_hold_no_sign_of_any_search_language(text: str) -> None:
+def test_words_hold_no_sign_of_any_search_language_and_stand_in_the_text(text: str) -> None:
     for word in words_of(text):
         assert word
         assert not set(word) & set(" \"'*^():{}+-.,;\x00\x1f_")
-
-
-@given(st.text(max_size=300))
-def test_each_word_stands_where_it_is_said_to_stand(text: str) -> None:
-    for _, start, end in spans_of(text):
-        assert 0 <= start < end <= len(text) + 1
+    assert all(0 <= start < end <= len(text) + 1 for _, start, end in spans_of(text))
 
 
 TEXT = "So it goes. " * 60 + "The kraken sleeps in the vault.\nIt wakes in May. " + "So it goes. " * 60
@@ -94,9 +74,6 @@ def test_a_window_lies_around_the_words_and_shows_what_is_left_out() -> None:
     assert shown.startswith("… ")
     assert shown.endswith(" …")
     assert len(shown) <= 120
-
-
-def test_a_short_text_is_shown_whole_and_one_without_the_words_from_its_beginning() -> None:
     assert window(" a kraken ", terms_of("kraken"), 20) == "a kraken"
     assert window(TEXT, terms_of("griffin"), 40).startswith("So it goes.")
 
@@ -105,11 +82,6 @@ def test_a_short_text_is_shown_whole_and_one_without_the_words_from_its_beginnin
 def test_a_window_keeps_its_size_whatever_the_text(text: str, query: str, most: int) -> None:
     assert len(window(text, terms_of(query), most)) <= max(most, 5)
     assert estimate_tokens(window_of_tokens(text, terms_of(query), most)) <= most
-
-
-def test_a_term_without_a_stem_is_only_itself() -> None:
-    assert likeness(Term("42"), "42") == 1
-    assert likeness(Term("42"), "421") == 0
 
 
 @given(st.text() | st.from_regex(r"([A-Za-z]{1,60}|l'été|\W){0,4}", fullmatch=True), st.text())
