@@ -1,70 +1,36 @@
 """Jobs run after a reply: to their end, until a newer message, or again later; attempts are counted correctly."""
 
 import asyncio
-import io
-import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from daemon.channels.terminal import TerminalChannel
 from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
-from daemon.core.initiative import NEVER_QUIET
 from daemon.core.last_line import FAULTS
-from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.models import ModelRole
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.prices import most_of
 from daemon.memory.database import open_database
-from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
-from daemon.memory.knowledge.newest_qualia import NewestQualia
-from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.sense_bytes import SenseBytes
-from daemon.memory.knowledge.senses import Senses
-from daemon.memory.knowledge.soul_states import SoulStates
-from daemon.memory.knowledge.user_models import UserModels
-from daemon.memory.knowledge.zones import Zones
-from daemon.memory.mind.at_hand import Minds
-from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.known import KnownOfPerson
-from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.queues.jobs import TRIES, Job
-from daemon.memory.queues.source_events import SourceEvents
-from daemon.memory.retrieval.reasons import Reasons
-from daemon.memory.retrieval.surfacing import Surfacing
-from daemon.memory.shared.messages import NoteStore
-from daemon.memory.shared.pairings import PairingStore
-from daemon.memory.shared.questions import QuestionStore
-from daemon.memory.shared.sessions import SessionStore
-from daemon.memory.shared.store import ContextStore
-from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.memory.spending.reservations import Reservations
-from daemon.memory.stream.reading import Stream
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
-from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.till import Terms, Till
-from daemon.runtime.triage import Triage
-from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
-from daemon.shared.messages import SoulNotes
-from daemon.shared.souls import SoulAtWork
-from daemon.tools.files.reader import SentFiles
-from tests.fakes import Events, FakeClock
-from tests.given import DM, HERE, LEASE, SOUL, new_message, soul
+from tests.fakes import Events, FakeChannel, FakeClock
+from tests.given import DM, HERE, LEASE, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import WORKER, Stores, look, poke
-from tests.unit.process_parts import capabilities
 
 KIND = "counts_the_looms"
 
@@ -119,67 +85,27 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     clock, events, path = FakeClock(), Events(), tmp_path / "memory.db"
-    source, typing = os.pipe()
-    channel = TerminalChannel(SOUL, "Ada", clock, source=source, output=io.StringIO(), interactive=False)
     async with open_database(path, clock) as database:
         stores = Stores.of(database, clock)
         conversations = Stumbling(database, clock, WORKER)
         conversations.stumbled = asyncio.Event()
-        house = CycleServices(
-            tick_budget=lambda _: None,
-            quiet_hours=NEVER_QUIET,
-            llm=ScriptedLLM("Three looms."),
-            channel=channel,
-            clock=clock,
-            emit=events,
-            soul=soul,
-            processes={},
-            till=Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
-            conversations=conversations,
-            commits=stores.commits,
-            turns=stores.turns,
-            episodes=stores.episodes,
-            stream=Stream(database, clock),
-            minds=Minds(database, clock),
-            contexts=(contexts := ContextStore(database, clock, WORKER.workspace)),
-            shared_keys=(),
-            bells=(bells := Bells(tmp_path, clock)),
-            wake=lambda: None,
-            events=SourceEvents(database, clock),
-            notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
-            at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
-            asking=SessionQuestions(
-                QuestionStore(database, clock, WORKER.workspace),
-                SessionStore(database, WORKER.workspace),
-                ThreadBindings(database, clock, WORKER.workspace),
-                clock,
-                SOUL,
-            ),
-            pairings=PairingStore(database, clock, WORKER.workspace),
-            user_models=UserModels(database, clock, WORKER),
-            learning=Learning(database, clock, WORKER),
-            soul_states=SoulStates(database, clock, WORKER),
-            qualia=NewestQualia(database),
-            process_memories=ProcessMemories(database, clock, WORKER),
-            zones=Zones(database, clock, WORKER),
-            senses=(senses := Senses(database, clock, SenseBytes(tmp_path), 1_000_000)),
-            file_sensing=FileSensing(channel, SentFiles(None), senses, events),
-            model_habits=ModelHabits(database),
-            triage=Triage(channel, clock, events, stale_after=60),
-            timing=Timing(1, 1, 1),
-            capabilities=capabilities(),
-            limits=lambda _: None,
-            link_hosts=(),
-            reasons=Reasons(database),
-            surfacing=Surfacing(database, clock),
-            cues=CueMatching(database, clock, WORKER),
-            known=KnownOfPerson(database, clock, WORKER),
-            standing=Remembering(database, clock, WORKER),
-            forgetting=ForgettingPeople(database, clock, events, path.parent, path.parent / "index"),
-        )
+        used: dict[str, object] = {
+            "llm": ScriptedLLM("Three looms."),
+            "channel": FakeChannel(),
+            "clock": clock,
+            "emit": events,
+            "soul": soul,
+            "till": Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
+            "conversations": conversations,
+            "bells": Bells(tmp_path, clock),
+            "turns": stores.turns,
+            "model_habits": ModelHabits(database),
+            "file_sensing": SimpleNamespace(read=None),
+            "timing": Timing(1, 1, 1),
+        }
+        others = [one.name for one in fields(CycleServices) if one.init and one.name not in used]
+        house = CycleServices(**used, **dict.fromkeys(others))  # type: ignore[arg-type]  # what no job here uses
         yield Desk(path, stores, clock, house, conversations, events)
-    os.close(source)
-    os.close(typing)
 
 
 class StoodIn(ScriptedLLM):

@@ -31,9 +31,8 @@ async def _measured(monkeypatch: pytest.MonkeyPatch, *, alive: bool) -> dict[str
     return failures
 
 
-async def test_a_figure_that_shows_life_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_figure_that_shows_life_may_take_longer_and_one_that_hangs_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert await _measured(monkeypatch, alive=True) == {}
-
-
-async def test_a_figure_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(await _measured(monkeypatch, alive=False)) == ["leaks"]

@@ -11,31 +11,21 @@ from daemon.core.errors import LostLease, StoreError
 from tests.fakes import EndlessWork, FakeClock
 
 
-async def test_work_is_cancelled_when_the_body_ends() -> None:
+async def test_work_is_cancelled_when_the_body_ends_and_work_that_returns_ends_no_body() -> None:
     work, other = EndlessWork(), EndlessWork()
-    async with alongside(work.forever(), other.forever()):
+    async with alongside(work.forever(), other.forever(), asyncio.sleep(0)):
         await work.started.wait()
-    assert work.cancelled
-    assert other.cancelled
-
-
-async def test_work_that_returns_does_not_end_the_body() -> None:
-    async def soon() -> None:
-        await asyncio.sleep(0)
-
-    async with alongside(soon()):
         for _ in range(5):
             await asyncio.sleep(0)
-
-
-async def test_without_coroutines_only_the_body_runs() -> None:
-    async with alongside():
-        await asyncio.sleep(0)
+    assert work.cancelled
+    assert other.cancelled
 
 
 async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
     work = EndlessWork()
     async with alongside(work.forever()):
+        pass
+    async with alongside():
         pass
     assert not work.started.is_set()
 
@@ -129,14 +119,10 @@ async def test_a_cancelled_body_stays_cancelled_after_its_work_has_ended() -> No
     assert work.ended.is_set()
 
 
-async def test_a_deadline_around_it_is_a_timeout() -> None:
-    work = EndlessWork()
+async def test_a_deadline_around_or_inside_it_is_a_timeout() -> None:
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0), alongside(work.forever()):
+        async with asyncio.timeout(0), alongside(EndlessWork().forever()):
             await asyncio.Event().wait()
-
-
-async def test_a_deadline_inside_it_is_a_timeout_too() -> None:
     with pytest.raises(TimeoutError):
         async with alongside(EndlessWork().forever()), asyncio.timeout(0):
             await asyncio.Event().wait()
