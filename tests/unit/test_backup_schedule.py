@@ -195,13 +195,13 @@ async def test_copies_keep_within_their_share_for_weeks_and_heal_after_a_full_di
     monkeypatch.setattr("daemon.memory.database.copies.shutil.disk_usage", disk.usage)
     made = 0
     async with schedule(path, clock, events, share=0.1) as (database, _):
-        for number in range(40):
+        for number in range(20):
             made += 1
             await events.until("backup.made", made)
             assert disk.copies <= 0.1 * disk.total
             await database.write(note(number))
             await clock.sleepers()
-            await clock.advance(9 * 3600)
+            await clock.advance(18 * 3600)
         while not events.named("backup.failed"):  # another program takes what becomes free
             disk.others += disk.usage(folder).free
             await database.write(note(200))

@@ -93,13 +93,17 @@ async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_li
     assert souls.for_channel("C0THEIRS") == "tess", "no living daemon hosts its soul"
 
 
-async def test_a_daemon_of_another_account_hears_its_own_messages(
+async def test_a_daemon_of_another_account_or_an_older_program_hosts_no_soul_for_us(
     hosting: Hosting, presence: Presence, souls: Souls, database: Database
 ) -> None:
     await hosting.say("connected", {})
     with neighbour(database.path, presence, {"ben": ["C0THEIRS"]}, account="U0OTHER"):
         await hosting.heed()
-        assert souls.for_channel("C0THEIRS") == "tess"
+        assert souls.for_channel("C0THEIRS") == "tess", "another account hears its own messages"
+        poke(database.path, "UPDATE presence SET detail = '{\"active\": 0}'")
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "tess", "an older program says nothing of its souls"
+        assert await hosting.has_neighbours()
 
 
 async def test_a_silent_daemon_hosts_no_soul(
@@ -111,17 +115,6 @@ async def test_a_silent_daemon_hosts_no_soul(
         await hosting.heed()
         assert souls.for_channel("C0THEIRS") == "tess"
         assert not await hosting.has_neighbours()
-
-
-async def test_a_daemon_of_an_older_program_says_nothing_of_its_souls(
-    hosting: Hosting, presence: Presence, souls: Souls, database: Database
-) -> None:
-    await hosting.say("connected", {})
-    with neighbour(database.path, presence, {}):
-        poke(database.path, "UPDATE presence SET detail = '{\"active\": 0}'")
-        await hosting.heed()
-        assert souls.for_channel("C0THEIRS") == "tess"
-        assert await hosting.has_neighbours()
 
 
 async def test_one_channel_that_souls_of_two_daemons_name_is_reported_once(tmp_path: Path) -> None:
