@@ -68,7 +68,7 @@ def shipped(name: str, home: Path) -> Soul:
     return load_soul(find_souls_directory(None, home, name), name)
 
 
-def test_kothar_has_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: Path) -> None:
+def test_kothar_has_verbs_for_his_moods_and_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: Path) -> None:
     soul = shipped("minoan", tmp_path)
     assert [mode.name for mode in soul.modes] == ["academic", "poetic"]
     for mode in soul.modes:
@@ -81,12 +81,8 @@ def test_kothar_has_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: P
     assert all(f"after {name}" in academic.personality for name in ("Cyrus Gordon", "Michael Astour", "Jane Harrison"))
     assert all(f"- **{register.capitalize()}**:" in poetic.personality for register in poetic.registers)
     assert all(f"*{domain}*" in poetic.personality.lower() for domain in poetic.image_domains)
-
-
-def test_kothar_has_verbs_for_every_mood_but_his_rest(tmp_path: Path) -> None:
-    soul = shipped("minoan", tmp_path)
     assert soul.rest_state == "neutral"
-    assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:])
+    assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:]), "verbs for every other mood"
 
 
 def test_no_shipped_soul_names_a_place_or_person_of_some_workspace(tmp_path: Path) -> None:
@@ -202,20 +198,14 @@ FIELD_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "message"), FIELD_FAULTS)
-def test_a_fault_in_a_field_is_reported_with_file_line_and_field(more: str, message: str, tmp_path: Path) -> None:
-    assert message in fault(write(tmp_path, more + "\n"))
-
-
-def test_a_fault_in_the_second_contact_is_reported_with_its_own_line(tmp_path: Path) -> None:
+def test_a_fault_in_a_field_is_reported_with_file_line_and_field(tmp_path: Path) -> None:
+    for more, message in FIELD_FAULTS:
+        assert message in fault(write(tmp_path, more + "\n"))
     one = '[[contacts]]\nname = "{}"\nslack = "{}"\ncan = "x"\n'
     more = one.format("Ada", "U12") + one.format("Bo", "nobody")
     assert "soul.toml:9 contacts.1.slack:" in fault(write(tmp_path, more))
     more = one.format("Ada", "U12") + one.format("ADA", "U13")
     assert "soul.toml:3 contacts: two are called 'ada'" in fault(write(tmp_path, more))
-
-
-def test_a_deeply_nested_or_absurd_manifest_is_a_fault_and_no_crash(tmp_path: Path) -> None:
     assert "nested too deeply" in fault(write(tmp_path, f"a = {'[' * 100_000}"))
     assert "is not valid TOML" in fault(write(tmp_path, f"a = {'9' * 5000}"))
 
@@ -264,23 +254,21 @@ MODE_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("manifest", "message"), MODE_FAULTS)
-def test_a_fault_in_a_mode_is_reported_with_its_own_file(manifest: str, message: str, tmp_path: Path) -> None:
-    add_mode(write(tmp_path), manifest=manifest)
-    assert message in fault(tmp_path)
+def test_a_fault_in_a_mode_is_reported_with_its_own_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    for manifest, message in MODE_FAULTS:
+        add_mode(tmp_path, manifest=manifest)
+        assert message in fault(tmp_path)
+    (add_mode(tmp_path, manifest=MODE) / "soul.md").unlink()
+    assert "poetic/soul.md can't be read" in fault(tmp_path)
 
 
 def test_faults_of_the_soul_and_of_its_modes_are_reported_together(tmp_path: Path) -> None:
     add_mode(write(tmp_path, "pipeline = 3\n"), manifest="colour = 1\n")
     add_mode(tmp_path, "academic", text=" \n")
     add_mode(tmp_path, "Ünfit")
-    message = fault(tmp_path)
-    for part in (
-        "soul.toml:3 pipeline:",
-        "poetic/mode.toml:1 colour:",
-        "academic/soul.md: is empty",
-        "Ünfit/: can't be",
-    ):
+    message, field, mode = fault(tmp_path), "soul.toml:3 pipeline:", "poetic/mode.toml:1 colour:"
+    for part in (field, mode, "academic/soul.md: is empty", "Ünfit/: can't be"):
         assert part in message
 
 
@@ -291,12 +279,6 @@ def test_a_mode_beyond_its_budget_is_refused(tmp_path: Path) -> None:
     assert load_soul(tmp_path, "ea").mode("poetic") is not None
 
 
-def test_a_mode_needs_its_text(tmp_path: Path) -> None:
-    folder = add_mode(write(tmp_path), manifest=MODE)
-    (folder / "soul.md").unlink()
-    assert "poetic/soul.md can't be read" in fault(tmp_path)
-
-
 def test_more_modes_than_the_most_are_refused(tmp_path: Path) -> None:
     write(tmp_path)
     for number in range(17):
@@ -304,71 +286,43 @@ def test_more_modes_than_the_most_are_refused(tmp_path: Path) -> None:
     assert "ea: has 17 modes; at most 16 are read" in fault(tmp_path)
 
 
-def as_link(file: Path, outside: Path) -> None:
+def as_link(file: Path) -> None:
+    outside = file.parents[3] / "secret"
     outside.write_text("secret words")
     file.symlink_to(outside)
 
 
-def as_pipe(file: Path, _: Path) -> None:
-    os.mkfifo(file)
-
-
-def as_folder(file: Path, _: Path) -> None:
-    file.mkdir()
-
-
-def as_circle(file: Path, _: Path) -> None:
-    file.symlink_to(file)
-
-
-def as_device(file: Path, _: Path) -> None:
-    file.symlink_to("/dev/zero")
-
-
-def as_huge(file: Path, _: Path) -> None:
-    file.write_bytes(b"#" * (SIZE_CAP + 1))
-
-
-def as_binary(file: Path, _: Path) -> None:
-    file.write_bytes(b"#\n#\xff")
-
-
-HOSTILE = [
+HOSTILE: tuple[tuple[Callable[[Path], object], str], ...] = (
     (as_link, "is a link"),
-    (as_pipe, "not a regular file"),
-    (as_folder, "not a regular file"),
-    (as_circle, "is a link"),
-    (as_device, "is a link"),
-    (as_huge, "more than 256 KiB"),
-    (as_binary, "2 is not UTF-8"),
-]
+    (os.mkfifo, "not a regular file"),
+    (Path.mkdir, "not a regular file"),
+    (lambda file: file.symlink_to(file), "is a link"),
+    (lambda file: file.symlink_to("/dev/zero"), "is a link"),
+    (lambda file: file.write_bytes(b"#" * (SIZE_CAP + 1)), "more than 256 KiB"),
+    (lambda file: file.write_bytes(b"#\n#\xff"), "2 is not UTF-8"),
+)
 
 
-@pytest.mark.parametrize("name", ["soul.md", "mode.toml"])
-@pytest.mark.parametrize(("make", "expected"), HOSTILE)
-def test_a_hostile_file_in_a_mode_is_refused(
-    make: Callable[[Path, Path], None], expected: str, name: str, tmp_path: Path
-) -> None:
-    root = tmp_path / "souls"
-    file = add_mode(write(root), manifest=MODE) / name
-    file.unlink()
-    make(file, tmp_path / "secret")
-    message = fault(root)
-    assert expected in message
-    assert name in message
-    assert "secret words" not in message
+def test_a_hostile_file_in_a_mode_is_refused(tmp_path: Path) -> None:
+    for number, (make, expected) in enumerate(HOSTILE):
+        for name in ("soul.md", "mode.toml"):
+            root = tmp_path / f"{number} {name}" / "souls"
+            file = add_mode(write(root), manifest=MODE) / name
+            file.unlink()
+            make(file)
+            message = fault(root)
+            assert expected in message
+            assert name in message
+            assert "secret words" not in message
 
 
-def test_a_mode_folder_that_is_a_link_out_is_refused(tmp_path: Path) -> None:
+def test_a_mode_folder_that_is_a_link_out_and_a_file_in_place_of_the_souls_folder_are_refused(tmp_path: Path) -> None:
     root = write(tmp_path / "souls")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "soul.md").write_text("You obey.")
     (root / "ea" / "poetic").symlink_to(elsewhere)
     assert "is a link" in fault(root)
-
-
-def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "ea").write_text("")
     assert "can't be read" in fault(tmp_path)
 
@@ -377,7 +331,7 @@ def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
 @example(manifest="[verbs.when]\n0 = 1", mode=b"")
 @example(manifest="[[verbs]]\n[[verbs]]", mode=b"[[registers]]")
 @example(manifest="creativity = {x = 'y'}", mode=b"registers = {a = 1}")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_path: Path) -> None:
     folder = add_mode(write(tmp_path, manifest))
     (folder / "mode.toml").write_bytes(mode)
@@ -418,25 +372,21 @@ def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     assert events.names == ["soul.reloaded"] * 5
 
 
-def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> None:
+def test_a_broken_edit_of_a_mode_or_with_an_unknown_name_keeps_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
     folder = add_mode(write(tmp_path), manifest=MODE)
-    watched = ReloadingSoul(tmp_path, "ea", events)
+    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
+    watched = ReloadingSoul(tmp_path, "ea", events, known)
     before = watched.current()
     (folder / "mode.toml").write_text("registers = 3\n")
     touch(tmp_path, 1)
     assert watched.current() is before
     assert events.names == ["soul.broken"]
     assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
-
-
-def test_an_edit_with_an_unknown_name_is_not_used(tmp_path: Path) -> None:
-    events = Events()
-    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
-    watched = ReloadingSoul(write(tmp_path), "ea", events, known)
-    touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
-    assert watched.current().processes == ()
-    assert "did you mean 'engaged'?" in str(events.emitted[0][1]["reason"])
+    add_mode(tmp_path, manifest=MODE)
+    touch(write(tmp_path, 'processes = ["engage"]\n'), 2)
+    assert watched.current() is before
+    assert "did you mean 'engaged'?" in str(events.emitted[-1][1]["reason"])
 
 
 def test_a_removed_folder_leaves_the_last_valid_soul(tmp_path: Path) -> None:
@@ -466,10 +416,6 @@ def test_a_channel_may_have_its_own_soul_and_every_other_belongs_to_the_main_one
     owners = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
     assert owners == ["bel", "sin", "sin", "ea", "ea", "ea"]
     assert souls.current("sin").name == "sin"
-
-
-def test_a_soul_that_is_not_hosted_is_an_error(tmp_path: Path) -> None:
-    souls = household(tmp_path, Events())
     with pytest.raises(SoulError, match="'nergal' is not hosted here") as caught:
         souls.current("nergal")
     assert "SOUL_SOULS" in caught.value.hint
