@@ -126,10 +126,7 @@ async def test_without_tokens_a_local_workspace_opens_and_after_a_restart_its_ti
     times: list[float] = []
     for _ in range(2):
         announced = Announced()
-        async with (
-            _until_told(_settings(tmp_path), announced) as page,
-            WorkspaceClient(page) as people,
-        ):
+        async with _until_told(_settings(tmp_path), announced) as page, WorkspaceClient(page) as people:
             await announced.until("No model key is set: a placeholder answers")
             assert (await people.state())["bot"]["display_name"] == "Kothar"
             if not times:

@@ -172,14 +172,6 @@ async def test_a_newer_message_here_ends_the_job_without_counting_an_attempt(des
     assert (await desk.claimed()).kind == KIND
 
 
-async def test_a_newer_message_in_another_conversation_does_not_matter(desk: Desk) -> None:
-    async def subprocess(_: SubprocessContext) -> None:
-        desk.board.call("another/conversation//")
-
-    await desk.reflection(subprocess).do(await desk.job())
-    assert desk.row() == ("done", 1, "")
-
-
 async def test_a_message_from_before_the_job_keeps_it_from_beginning(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
     await desk.stores.inbox.accept(new_message("200.000001"))
@@ -271,15 +263,6 @@ async def test_a_job_that_another_daemon_took_over_ends_here(desk: Desk) -> None
 async def test_a_job_without_a_subprocess_fails_with_its_name(desk: Desk) -> None:
     await desk.reflection(count).do(await desk.job("sings"))
     assert desk.row() == ("ready", 1, "there is no subprocess 'sings'")
-
-
-async def test_a_job_claimed_by_another_daemon_is_left_alone(desk: Desk) -> None:
-    async def subprocess(_: SubprocessContext) -> None:
-        raise LostLease("it is not ours", hint="nothing to do")
-
-    with pytest.raises(LostLease):
-        await desk.reflection(subprocess).do(await desk.job())
-    assert desk.row() == ("running", 1, "")
 
 
 async def test_a_cancelled_job_is_left_for_the_next_claim(desk: Desk) -> None:

@@ -182,13 +182,18 @@ def test_a_file_that_changes_at_every_step_is_copied_in_one_step(path: Path, tmp
     assert one(made.path, "SELECT count(*) FROM audit WHERE act = 'between'") in range(1, 60)
 
 
-def test_a_copy_never_replaces_a_file_and_needs_a_source(path: Path, tmp_path: Path) -> None:
+def test_a_copy_never_replaces_a_file_and_needs_a_source_without_a_broken_row(path: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists already"):
         back_up(path, path, CLOCK)
     with pytest.raises(StoreError, match="there is no"):
         back_up(tmp_path / "absent.db", tmp_path / "copy.db", CLOCK)
     with pytest.raises(StoreError, match="can't be written"):
         back_up(path, tmp_path / "no such folder" / "copy.db", CLOCK)
+    with opened(path) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM conversations")
+    with pytest.raises(StoreError, match="conversations that is missing"):
+        back_up(path, tmp_path / "copy.db", CLOCK)
 
 
 def damage(path: Path) -> None:
@@ -204,14 +209,6 @@ def test_a_file_that_is_no_copy_is_refused_with_the_reason(tmp_path: Path) -> No
         strange.write_bytes(content)
         with pytest.raises(StoreError, match=said):
             verify(strange)
-
-
-def test_a_copy_with_a_broken_row_is_refused(path: Path, tmp_path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("PRAGMA foreign_keys=OFF")
-        connection.execute("DELETE FROM conversations")
-    with pytest.raises(StoreError, match="conversations that is missing"):
-        back_up(path, tmp_path / "copy.db", CLOCK)
 
 
 def test_the_name_of_a_copy_holds_its_time() -> None:
@@ -236,6 +233,9 @@ def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, co
     assert path.stat().st_mode & 0o777 == 0o600
     assert one(path, "SELECT actor FROM audit WHERE act = 'db.restore'") == "ada"
     assert leftovers(path.parent) == []
+    elsewhere = path.parent / "new" / "memory.db"
+    assert restore(copy, elsewhere, CLOCK, actor="ada").replaced is None, "no file was there"
+    assert one(elsewhere, "SELECT count(*) FROM outbox") == 8
 
 
 async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
@@ -252,12 +252,6 @@ async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: 
         assert delivery is not None
         assert delivery.doubtful
         assert await Conversations(database, CLOCK, worker).claim_next() is None
-
-
-def test_a_restore_into_an_empty_folder_needs_no_former_file(copy: Path, tmp_path: Path) -> None:
-    done = restore(copy, tmp_path / "new" / "memory.db", CLOCK, actor="ada")
-    assert done.replaced is None
-    assert one(tmp_path / "new" / "memory.db", "SELECT count(*) FROM outbox") == 8
 
 
 def test_a_former_file_in_wal_mode_is_kept_complete(path: Path, copy: Path) -> None:

@@ -1,22 +1,19 @@
 """The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import pytest
 
 from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnavailable
-from daemon.core.perception import Audience
-from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.models import Completion, ModelRole
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.cognition import READ_CAP, Mind
+from daemon.mind.cognition import READ_CAP
 from daemon.mind.second_tries import FAULTY_CAP
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.soul import Budgets
-from daemon.soul_engine import FAULTY_REPLY, build_prompt
-from tests.fakes import FakeClock
+from daemon.soul_engine import FAULTY_REPLY
 from tests.given import soul
 from tests.unit.thinking import ECHO, END, MEMORY, head, listen, read_echo, turns
 
@@ -143,8 +140,7 @@ async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() ->
 
 
 @pytest.mark.parametrize(
-    ("failure", "outcome"),
-    [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")],
+    ("failure", "outcome"), [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")]
 )
 async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exception, outcome: str) -> None:
     h = head(["he", failure])
@@ -222,48 +218,26 @@ async def test_closing_a_thought_cuts_the_call() -> None:
         await thought.finished()
 
 
-class Tagless:
-    """An LLM whose stream is a bare iterator, without a way to be closed."""
+class BareStream:
+    """A model's answer without a way to close it."""
 
-    def __init__(self) -> None:
-        self._items: list[str | Completion] = ["fine", END]
+    def __init__(self, *items: str | Completion) -> None:
+        self._items = iter(items)
 
     def __aiter__(self) -> AsyncIterator[str | Completion]:
         return self
 
     async def __anext__(self) -> str | Completion:
         """The next item."""
-        if not self._items:
-            raise StopAsyncIteration
-        return self._items.pop(0)
-
-    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Itself."""
-        return self
-
-    def model_for(self, role: ModelRole) -> str:
-        """No matter."""
-        return "fake/bare"
-
-    def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
-        return {}
-
-    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`: none stands by."""
-        return (self.model_for(role),)
+        for item in self._items:
+            return item
+        raise StopAsyncIteration
 
 
 async def test_a_stream_without_aclose_is_read() -> None:
-    mind = Mind(
-        Tagless(),
-        lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n"),
-        FakeClock(auto=True),
-        lambda call: None,
-        lambda completion: None,
-        "trace",
-    )
-    assert (await mind.run(MEMORY, ECHO))[1] == "FINE"
+    h = head()
+    h.llm.stream = lambda _: BareStream("fine", END)  # type: ignore[method-assign,assignment]  # for this test alone
+    assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
 
 
 async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_once_more() -> None:

@@ -191,7 +191,7 @@ async def test_a_post_that_can_not_be_looked_up_is_retried_and_settled_as_unknow
     assert bench.events.names[-1] == "outbox.unknown"
 
 
-async def test_after_a_slow_look_up_nothing_is_sent(bench: CourierBench) -> None:
+async def test_after_a_slow_look_up_or_a_long_pause_nothing_is_sent(bench: CourierBench) -> None:
     class Slow(FakeChannel):
         async def find(self, post: Post) -> FoundPost | None:
             await bench.clock.sleep(LEASE / 2 + 1)
@@ -202,10 +202,7 @@ async def test_after_a_slow_look_up_nothing_is_sent(bench: CourierBench) -> None
     assert not await bench.courier_to(slow).deliver(await bench.next(LEASE + 1))
     assert slow.posted == []
     assert bench.row[0] == "pending"
-
-
-async def test_after_a_long_pause_nothing_is_sent(bench: CourierBench) -> None:
-    delivery = await bench.reply()
+    delivery = await bench.next(LEASE + 1)
     await bench.clock.sleep(LEASE / 2)
     assert not await bench.courier.deliver(delivery)
     assert bench.office.posted == []

@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.errors import (
-    AccessLost,
-    ChannelError,
-    ChannelRefused,
-    DeliveryUncertain,
-    HistoryClosed,
-    NotDelivered,
-)
+from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.notes import Note

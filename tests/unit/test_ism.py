@@ -367,21 +367,6 @@ async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None
     assert result.spent.loops == 0
 
 
-async def test_a_model_that_streams_without_pause_is_cut_within_one_chunk() -> None:
-    one, _, stream = flowing()
-    async with asyncio.TaskGroup() as group:
-        running = group.create_task(one.run())
-        stream.say("{")
-        await stream.read.wait()
-        one.interrupt.call()
-        taken = len(stream.taken)
-        while not running.done():
-            stream.say(" ")
-            await asyncio.sleep(0)
-    assert running.result().end is End.INTERRUPTED
-    assert len(stream.taken) - taken <= 1
-
-
 async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> None:
     begun, cleaned = asyncio.Event(), asyncio.Event()
 

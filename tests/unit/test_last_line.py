@@ -96,10 +96,7 @@ def test_troubles_are_what_failed_within_an_hour() -> None:
         troubles("loop.failed", loop="backup", reason="PermissionError")
     troubles("outbox.access_lost", reason="token_revoked")
     troubles("slack.heard")
-    assert troubles.now() == {
-        "backup": "2 times, last: PermissionError",
-        "posting": "1 times, last: token_revoked",
-    }
+    assert troubles.now() == {"backup": "2 times, last: PermissionError", "posting": "1 times, last: token_revoked"}
     troubles("outbox.sent")
     assert list(troubles.now()) == ["backup"]
     clock._elapsed = 3601.0
