@@ -13,7 +13,7 @@ BERLIN = Bearer("sem_3", "", "住在柏林\n我现在住在柏林")
 ALL = (BEES, PRICE, LOOM, BERLIN)
 
 
-def told(reply: str, *memories: Bearer) -> list[tuple[str, ...]]:
+def bearers_of(reply: str, *memories: Bearer) -> list[tuple[str, ...]]:
     return [one.memories for one in borne(segments_of(reply), memories or ALL)]
 
 
@@ -45,8 +45,8 @@ def test_marks_belong_to_the_sentence_before_them_and_the_list_of_sources_is_non
 
 
 def test_what_a_sentence_cites_bears_it_whatever_its_words() -> None:
-    assert told("That I know of you. [m2] So be it [m1, m2].") == [("TU_4",), ("sem_1", "TU_4")]
-    assert told("I made this mark up. [m9]") == [()]
+    assert bearers_of("That I know of you. [m2] So be it [m1, m2].") == [("TU_4",), ("sem_1", "TU_4")]
+    assert bearers_of("I made this mark up. [m9]") == [()]
 
 
 def test_a_sentence_is_borne_by_the_memory_that_says_the_same_or_by_none() -> None:
@@ -62,12 +62,12 @@ def test_a_sentence_is_borne_by_the_memory_that_says_the_same_or_by_none() -> No
         "I like the way you think about that.": (),
         "今天天气很好。": (),
     }
-    assert {sentence: told(sentence) for sentence in table} == {one: [by] for one, by in table.items()}
+    assert {sentence: bearers_of(sentence) for sentence in table} == {one: [by] for one, by in table.items()}
 
 
 def test_a_word_that_all_memories_have_tells_none_from_another() -> None:
     harbour = [Bearer(f"TU_{number}", "", f"the harbour has {word}") for number, word in enumerate(("cranes", "gulls"))]
-    assert told("The harbour has gulls.", *harbour) == [("TU_1",)]
+    assert bearers_of("The harbour has gulls.", *harbour) == [("TU_1",)]
 
 
 def test_meaning_bears_from_a_floor_on() -> None:

@@ -50,16 +50,6 @@ async def test_a_step_gives_its_value_and_the_memory_after_it_and_its_call_is_re
     ]
 
 
-async def test_the_shown_text_is_what_the_filter_lets_through() -> None:
-    h = head(["he", "llo", END])
-    thought = h.mind.stream(MEMORY, ECHO)
-    assert await listen(thought) == ["H", "ELL", "O"]
-    assert thought.shown == "HELLO"
-    assert (await thought.finished())[1] == "HELLO"
-    assert not thought.void
-    assert len(h.llm.prompts) == 1
-
-
 async def test_a_step_without_a_filter_shows_nothing() -> None:
     silent = Step(name="s", command="S", read=str.strip, remember=lambda _: ())
     h = head([" x ", END])
@@ -74,6 +64,7 @@ async def test_a_thought_finishes_before_after_and_amid_its_iteration() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     assert (await thought.finished())[1] == "HELLO"
     assert await listen(thought) == ["H", "ELL", "O"]
+    assert (thought.shown, thought.void) == ("HELLO", False)
     assert await listen(thought) == []
     assert (await thought.finished())[1] == "HELLO"
     abandoned = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
@@ -189,7 +180,7 @@ async def test_an_endless_answer_is_cut_and_counts_as_malformed() -> None:
     assert len(h.llm.clock.slept) == 7 + 2
 
 
-async def test_a_cancelled_call_is_recorded_and_the_models_stream_closed() -> None:
+async def test_the_call_of_a_cancelled_or_closed_thought_is_recorded_and_the_models_stream_closed() -> None:
     never = asyncio.Event()
     h = head(["he", never])
     thought = h.mind.stream(MEMORY, ECHO)
@@ -205,15 +196,11 @@ async def test_a_cancelled_call_is_recorded_and_the_models_stream_closed() -> No
         await thought.finished()
     with pytest.raises(ModelUnavailable, match="cut off"):
         await listen(thought)
-
-
-async def test_closing_a_thought_cuts_the_call() -> None:
     h = head(["he", "llo", END])
     thought = h.mind.stream(MEMORY, ECHO)
     assert await anext(aiter(thought)) == "H"
     await thought.aclose()
-    assert [call.outcome for call in h.calls] == ["cancelled"]
-    assert h.llm.closed == 1
+    assert ([call.outcome for call in h.calls], h.llm.closed) == (["cancelled"], 1)
     with pytest.raises(ModelUnavailable):
         await thought.finished()
 

@@ -74,13 +74,11 @@ async def test_a_malformed_choice_is_repaired_once_and_the_work_goes_on_or_is_co
     assert [call.repair for call in one.calls] == [False, True]
 
 
-async def test_a_model_that_cannot_be_reached_is_concluded() -> None:
+async def test_a_model_that_cannot_be_reached_is_concluded_and_a_conclusion_that_fails_is_raised() -> None:
     one, _ = bench(chosen("Think"), ModelUnavailable("no answer"))
     result = await one.run()
     assert (result.end, result.why, result.spent.loops) == (End.CONCLUDED, LOST, 1)
 
-
-async def test_a_conclusion_that_fails_is_raised_to_the_caller() -> None:
     async def conclude(_: WorkingMemory, __: str) -> Stay:
         raise ModelUnavailable("no answer at all")
 
@@ -343,15 +341,7 @@ def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
 # -- who may cut in ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_pending_perception_comes_before_the_first_choice() -> None:
-    one, llm = bench(chosen("Respond"))
-    one.interrupt.call()
-    result = await one.run()
-    assert (result.end, result.outcome, result.memory) == (End.INTERRUPTED, None, MEMORY)
-    assert not llm.prompts
-
-
-async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None:
+async def test_after_a_perception_no_further_chunk_is_read_of_a_choice_and_none_is_begun() -> None:
     one, model, stream = flowing()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run())
@@ -365,6 +355,11 @@ async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None
     assert (stream.taken, model.closed) == (['{"actions": ['], 1)
     assert [call.outcome for call in one.calls] == ["cancelled"]
     assert result.spent.loops == 0
+    one, llm = bench(chosen("Respond"))
+    one.interrupt.call()
+    result = await one.run()
+    assert (result.end, result.outcome, result.memory) == (End.INTERRUPTED, None, MEMORY)
+    assert not llm.prompts
 
 
 async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> None:

@@ -156,41 +156,30 @@ FIELD_FAULTS = [
     ('processes = ["Engaged"]', "soul.toml:3 processes.0: must be a name of lower-case letters"),
     ('processes = ["a", "a"]', "soul.toml:3 processes: names 'a' twice"),
     ('subprocesses = ["b", "b"]', "soul.toml:3 subprocesses: names 'b' twice"),
-    ("subprocesses = 3", "soul.toml:3 subprocesses:"),
     ('channels = ["#general"]', "soul.toml:3 channels.0: must be a Slack channel's id"),
     ('channels = ["D0123"]', "soul.toml:3 channels.0: must be a Slack channel's id"),
     ('channels = ["C0123", "C0123"]', "soul.toml:3 channels: names 'C0123' twice"),
     ('emotional_states = ["calm", "calm"]', "soul.toml:3 emotional_states: names 'calm' twice"),
-    ("emotional_states = []", "soul.toml:3 emotional_states:"),
     ('modes = ["poetic"]', "soul.toml:3 modes: belong into folders"),
-    ("[presence]\nsays_farewell = 1", "soul.toml:4 presence.says_farewell:"),
     ("[presence]\nshouts = true", "soul.toml:4 presence.shouts: Extra inputs"),
     ("[mood]\nhalf_life_minutes = 0", "soul.toml:4 mood.half_life_minutes:"),
     ("[mood]\nhalf_life_minutes = inf", "soul.toml:4 mood.half_life_minutes:"),
     ("[notes]\nmost_lost = 1.1", "soul.toml:4 notes.most_lost:"),
     ("[notes]\nmost_lost = nan", "soul.toml:4 notes.most_lost:"),
-    ("[notes]\nmin_interactions = -1", "soul.toml:4 notes.min_interactions:"),
     ("[ism]\nmax_loops = 51", "soul.toml:4 ism.max_loops:"),
-    ("[ism]\nmax_usd = true", "soul.toml:4 ism.max_usd:"),
     ("[ism] # its limits\n\n  max_seconds=-1", "soul.toml:5 ism.max_seconds:"),
     ('[ism]\nexpert = "Dr Who"', "soul.toml:4 ism.expert:"),
     ("[verbs]\nspeech = [\n 'said',\n '7'\n]", "soul.toml:4 verbs.speech.1: must be a word"),
     ("[verbs]\nthought = ['turned over']", "soul.toml:4 verbs.thought.0: must be a single word"),
-    ("[verbs]\nthought = []", "soul.toml:4 verbs.thought:"),
     ("verbs.speech = []", "soul.toml:3 verbs.speech:"),
     ("[verbs.when.cross]\nspeech = ['said']", "soul.toml:3 verbs.when.cross: 'cross' is none of emotional_states"),
     ("[verbs.when.neutral]\nspeech = ['!']", "soul.toml:4 verbs.when.neutral.speech.0: must be a word"),
     ("[verbs.when.neutral]\nhue = 'red'", "soul.toml:4 verbs.when.neutral.hue: Extra inputs"),
     ("[verbs.when.neutral]\nspeech = ['a', 'a']", "soul.toml:4 verbs.when.neutral.speech: names 'a' twice"),
-    ("[verbs.when]\nneutral = 3", "soul.toml:4 verbs.when.neutral:"),
     ("[verbs]\nwhen = 3", "soul.toml:4 verbs.when:"),
     ("[verbs]\nspeech = ['mused']", "soul.toml:4 verbs.speech: 'mused' is a verb of thought too"),
     ("[verbs.when.neutral]\nspeech = ['thought']", "soul.toml:4 verbs.when.neutral.speech: 'thought' is a verb of"),
-    (
-        'processes = ["engaged"]\n[ism]\nexpert = "academic"',
-        "soul.toml:5 ism.expert: 'academic' is none of this soul's",
-    ),
-    ("contacts = 3", "soul.toml:3 contacts:"),
+    ('processes = ["engaged"]\n[ism]\nexpert = "academic"', "soul.toml:5 ism.expert: 'academic' is none of this"),
     ('[[contacts]]\nname = "Ada"\nslack = "@ada"\ncan = "x"', "soul.toml:5 contacts.0.slack: must be the Slack id"),
     ('[[contacts]]\nname = "Ada"\nslack = "U12"', "soul.toml:3 contacts.0.can: Field required"),
     ('[[contacts]]\nname = "A\\nB"\nslack = "U12"\ncan = "x"', "soul.toml:4 contacts.0.name: must be one line"),
@@ -446,8 +435,5 @@ def test_channels_follow_edits_and_stay_where_they_were_while_two_claim_one(tmp_
 
 
 def test_each_soul_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
-    write(tmp_path / "here")
-    write(tmp_path / "there", name="bel")
-    places = {"ea": tmp_path / "here", "bel": tmp_path / "there"}
-    souls = Souls(places.__getitem__, "ea", ("bel",), Events())
-    assert souls.current("bel").name == "bel"
+    places = {"ea": write(tmp_path / "here"), "bel": write(tmp_path / "there", name="bel")}
+    assert Souls(places.__getitem__, "ea", ("bel",), Events()).current("bel").name == "bel"
