@@ -134,12 +134,6 @@ async def test_all_sources_are_searched_and_passages_numbered() -> None:
     assert len(found.found) == 3
 
 
-async def test_without_input_the_tool_prompt_still_says_what_is_wanted() -> None:
-    one = scene('{"tool": "none"}').having(toolbox=Shelf())
-    assert observation(await one.act(looking(one, problem()))) == "Nothing was found."
-    assert "what the person needs" in asked(one)
-
-
 async def test_without_tools_and_documents_no_model_is_called_and_nothing_found() -> None:
     class Empty(Books):
         @property
@@ -150,6 +144,9 @@ async def test_without_tools_and_documents_no_model_is_called_and_nothing_found(
         one = scene().having(**having)
         assert observation(await one.act(looking(one, problem()), "kilns")) == "Nothing was found."
         assert one.llm.prompts == []
+    one = scene('{"tool": "none"}').having(toolbox=Shelf())
+    assert observation(await one.act(looking(one, problem()))) == "Nothing was found."
+    assert "what the person needs" in asked(one), "without input the prompt still says what is wanted"
     for words, answers in {"kiln": ("no JSON", "none again"), "": ()}.items():
         one = scene(*answers).having(library=Books())
         assert observation(await one.act(looking(one, problem()), words)) == "Nothing was found.", "no other words"
@@ -163,18 +160,13 @@ async def test_a_search_without_results_is_repeated_in_other_words() -> None:
     assert "kiln" not in one.llm.prompts[0].messages[-1].text.splitlines()[-1]
 
 
-async def test_the_reading_half_is_offered_only_tools_that_read() -> None:
-    shelf = Shelf(offered=(READER, WRITER))
-    one = scene('{"tool": "none"}').having(toolbox=shelf, limits=replace(LIMITS, reads_only=True))
-    sources = await sources_of(one.context)
-    action = looking(one, problem(), sources)
+async def test_the_model_learns_what_there_is_and_how_much_of_it_and_the_reading_half_only_tools_that_read() -> None:
+    one = scene('{"tool": "none"}').having(toolbox=Shelf(), limits=replace(LIMITS, reads_only=True))
+    action = looking(one, problem(), await sources_of(one.context))
     await one.act(action, "write it down")
     assert "shelf (1 tool: look_up)" in action.description
     assert "after a click" not in action.description
     assert "write_down" not in asked(one)
-
-
-async def test_the_model_is_told_what_there_is_and_how_much_of_it() -> None:
     one = scene().having(toolbox=Shelf(), library=Books())
     text = looking(one, problem(), await sources_of(one.context)).description
     assert "search the folder docs (2 documents), shelf (2 tools: look_up, write_down) and earlier talk at once" in text
@@ -191,18 +183,15 @@ async def test_a_long_result_is_shown_around_what_was_looked_for() -> None:
     assert estimate_tokens(text) <= RESEARCH_TOKENS
 
 
-async def test_a_failing_tool_is_reported_beside_the_passages() -> None:
-    shelf = Shelf(failing=ToolFailed("it fell"))
-    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
-    text = observation(await one.act(looking(one, problem()), "kilns"))
-    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
-
-
-async def test_a_store_that_fails_is_not_hidden() -> None:
+async def test_a_failing_tool_is_reported_beside_the_passages_and_a_store_that_fails_is_not_hidden() -> None:
     class Burnt(Books):
         async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
             raise StoreBusy("memory.db is locked")
 
+    shelf = Shelf(failing=ToolFailed("it fell"))
+    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
+    text = observation(await one.act(looking(one, problem()), "kilns"))
+    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
     one = scene().having(library=Burnt())
     with pytest.raises(StoreBusy):
         await one.act(looking(one, problem()), "kilns")

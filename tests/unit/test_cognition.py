@@ -130,19 +130,17 @@ async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() ->
     assert not thought.void, "nothing was shown before"
 
 
-@pytest.mark.parametrize(
-    ("failure", "outcome"), [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")]
-)
-async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exception, outcome: str) -> None:
-    h = head(["he", failure])
-    thought = h.mind.stream(MEMORY, ECHO)
-    with pytest.raises(type(failure)):
-        await listen(thought)
-    with pytest.raises(type(failure)):
-        await thought.finished()
-    (call,) = h.calls
-    assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
-    assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
+async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
+    for failure, outcome in ((ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")):
+        h = head(["he", failure])
+        thought = h.mind.stream(MEMORY, ECHO)
+        with pytest.raises(type(failure)):
+            await listen(thought)
+        with pytest.raises(type(failure)):
+            await thought.finished()
+        (call,) = h.calls
+        assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
+        assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
 
 
 async def test_a_call_that_never_began_used_nothing_that_is_known_and_is_not_repeated() -> None:

@@ -117,13 +117,10 @@ def test_a_post_is_newer_than_the_message_it_answers_or_than_ten_minutes_before_
 # -- the visit -------------------------------------------------------------------------------------------------
 
 
-def test_a_message_continues_the_visit_or_begins_the_next() -> None:
+def test_a_message_continues_the_visit_or_begins_the_next_and_a_time_event_leaves_it_unchanged() -> None:
     assert effect().visit_state == VisitState(visit=2, exchanges=4, spoken_ms=NOW_MS)
     begun = effect(visit=Visit(number=3, exchanges=0, met=True, fresh=True))
     assert begun.visit_state == VisitState(visit=3, exchanges=1, spoken_ms=NOW_MS)
-
-
-def test_a_time_event_leaves_the_visit_unchanged_with_or_without_a_reply() -> None:
     assert effect(SILENCE, reply="").visit_state == LONG_AGO
     assert effect(SILENCE).visit_state == LONG_AGO
 
