@@ -59,23 +59,16 @@ async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> Non
     assert other.cancelled or not other.started.is_set()
 
 
-async def test_the_same_error_raised_by_several_at_the_same_time_is_raised_bare() -> None:
-    outdated = StoreError("a newer schema")
-
-    async def fail() -> None:
-        raise outdated
-
-    with pytest.raises(StoreError) as raised:
-        async with alongside(fail(), fail()):
-            await asyncio.Event().wait()
-    assert raised.value is outdated
-
-
-async def test_failures_at_the_same_time_are_raised_as_a_group() -> None:
+async def test_failures_at_the_same_time_are_raised_as_a_group_and_one_of_several_bare() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):
             await asyncio.Event().wait()
     assert [str(error) for error in raised.value.exceptions] == ["a", "b"]
+    outdated = StoreError("a newer schema")
+    with pytest.raises(StoreError) as bare:
+        async with alongside(EndlessWork().fail(outdated), EndlessWork().fail(outdated)):
+            await asyncio.Event().wait()
+    assert bare.value is outdated
 
 
 async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_cancelled() -> None:
