@@ -140,8 +140,11 @@ async def test_without_tools_and_documents_no_model_is_called_and_nothing_found(
         def folders(self) -> Mapping[str, int]:
             return {}
 
-    for having in ({"toolbox": None}, {"toolbox": Shelf(offered=())}, {"library": Empty()}):
-        one = scene().having(**having)
+    for one in (
+        scene().having(toolbox=None),
+        scene().having(toolbox=Shelf(offered=())),
+        scene().having(library=Empty()),
+    ):
         assert observation(await one.act(looking(one, problem()), "kilns")) == "Nothing was found."
         assert one.llm.prompts == []
     one = scene('{"tool": "none"}').having(toolbox=Shelf())

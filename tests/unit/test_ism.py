@@ -164,10 +164,10 @@ async def test_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> No
 
 
 def test_an_invalid_account_is_refused_and_one_without_entries_begins_at_zero() -> None:
-    infinite: tuple[dict[str, object], ...] = ({"usd": float("nan")}, {"seconds": float("inf")})
-    for kept in (*infinite, {"loops": -1}, {"tokens": "many"}, {"loops": None}):
+    infinite, wrong = (("usd", float("nan")), ("seconds", float("inf"))), (("tokens", "many"), ("loops", None))
+    for name, value in (*infinite, *wrong, ("loops", -1)):
         with pytest.raises(ValueError, match="validation error"):
-            Spent.from_json(kept)
+            Spent.from_json({name: value})
     assert Spent.from_json({}) == Spent()
 
 

@@ -45,7 +45,8 @@ def test_the_third_exchange_on_one_topic_is_the_time_for_a_thought() -> None:
 
 
 def test_a_memory_of_another_kind_holds_no_matter() -> None:
-    for junk in ({}, {"topic": 3}, {"goal": "x"}, {"topic": "a", "exchanges": "b", "thought": ""}):
+    junks: list[dict[str, object]] = [{}, {"topic": 3}, {"goal": "x"}, {"topic": "a", "exchanges": "b", "thought": ""}]
+    for junk in junks:
         assert Matter.kept(junk) == Matter()
     assert Matter.kept(Matter("bees", 3, THOUGHT).to_json()) == Matter("bees", 3, THOUGHT)
 
