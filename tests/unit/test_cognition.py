@@ -221,7 +221,7 @@ class BareStream:
 
 async def test_a_stream_without_aclose_is_read() -> None:
     h = head()
-    h.llm.stream = lambda _: BareStream("fine", END)  # type: ignore[method-assign]  # for this test alone
+    h.llm.stream = lambda _: BareStream("fine", END)  # type: ignore[method-assign,assignment]  # for this test alone
     assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
 
 

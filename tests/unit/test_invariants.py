@@ -210,11 +210,17 @@ def _read(reply: str) -> str:
 
 LOUD = Step(name="loud", command="Shout.", read=_read, remember=lambda _: (), visible=Loud)
 
-ENDS: tuple[Script, ...] = (
-    *([END], [], [Completion("fake/one", stop="length")], [Completion("fake/one", stop="refusal")]),
-    *([ModelUnavailable("reset")], [ModelRefused("no")], [MalformedReply("no", reply="")]),
-    *([RuntimeError("a fault of ours")], ["x" * (READ_CAP + 1), "y", END]),
-)
+ENDS: list[Script] = [
+    [END],
+    [],
+    [Completion("fake/one", stop="length")],
+    [Completion("fake/one", stop="refusal")],
+    [ModelUnavailable("reset")],
+    [ModelRefused("no")],
+    [MalformedReply("no", reply="")],
+    [RuntimeError("a fault of ours")],
+    ["x" * (READ_CAP + 1), "y", END],
+]
 answers = st.builds(lambda pieces, end: [*pieces, *end], st.lists(words, max_size=4), st.sampled_from(ENDS))
 
 
