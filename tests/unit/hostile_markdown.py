@@ -3,40 +3,12 @@
 import random
 
 _MARKS = (
-    "*",
-    "**",
-    "_",
-    "__",
-    "~~",
-    "`",
-    "***",
-    "[",
-    "![",
-    "(",
-    "<",
-    "](",
-    "> ",
-    "- ",
-    "1. ",
-    "#",
-    "|",
-    "\\",
-    "&lt;",
-    "\n",
-    "~",
+    *("*", "**", "_", "__", "~~", "`", "***", "[", "![", "(", "<", "](", "> ", "- ", "1. ", "#", "|", "\\", "&lt;"),
+    *("\n", "~"),
 )
 _WORDS = (
-    "x",
-    "a b",
-    "word",
-    "\u8def",
-    "\U0001f469\u200d\U0001f467",
-    "https://evil.example/?d=1",
-    "<@U0ADA>",
-    "@channel",
-    "e\u0301",
-    "&#42;",
-    " ",
+    *("x", "a b", "word", "\u8def", "\U0001f469\u200d\U0001f467", "https://evil.example/?d=1", "<@U0ADA>", "@channel"),
+    *("e\u0301", "&#42;", " "),
 )
 _LONGEST = 60_000  # characters
 
@@ -81,15 +53,8 @@ def _table(chance: random.Random, room: int) -> str:
 
 
 def _links(chance: random.Random, room: int) -> str:
-    unit = chance.choice(
-        (
-            "[a](https://b.example/c?d=e) ",
-            "<https://b.example|c>",
-            "[a][b] ",
-            "[b]: https://c.example\n",
-            "https://x.example/a)(",
-        )
-    )
+    angled, inline = "<https://b.example|c>", "[a](https://b.example/c?d=e) "
+    unit = chance.choice((inline, angled, "[a][b] ", "[b]: https://c.example\n", "https://x.example/a)("))
     return unit * chance.randint(1, max(1, min(room, 20_000) // len(unit)))
 
 

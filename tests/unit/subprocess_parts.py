@@ -108,12 +108,7 @@ class SubprocessBench:
             lambda transaction: note_visit(transaction, conversation, note, said, self.clock.now_ms())
         )
 
-    async def _turn(
-        self,
-        conversation: ConversationKey,
-        audience: Audience,
-        *values: object,
-    ) -> None:
+    async def _turn(self, conversation: ConversationKey, audience: Audience, *values: object) -> None:
         names = ("speaker", "author", "name", "ts", "body", "thought")
         given = dict(zip(names, values, strict=True))
         given["thought"] = json.dumps(given["thought"])

@@ -48,27 +48,20 @@ ALL = Sources({"docs": 2}, (READER, WRITER))
 NOWHERE = Sources({}, ())
 
 
-@pytest.mark.parametrize(
-    ("reads_only", "sources", "contacts", "names"),
-    [
-        (False, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Remember", "Remind", "Respond", "Escalate"]),
-        (False, ALL, (), ["Think", "Research", "Read", "Ask", "Remember", "Remind", "Respond"]),
-        (False, NOWHERE, (BEN,), ["Think", "Ask", "Remember", "Remind", "Respond", "Escalate"]),
-        (True, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Respond"]),
-        (True, NOWHERE, (BEN,), ["Think", "Ask", "Respond"]),
-    ],
-)
-def test_only_those_actions_are_offered_that_can_do_something(
-    reads_only: bool, sources: Sources, contacts: tuple[Contact, ...], names: list[str]
-) -> None:
-    one = scene(contacts=contacts).having(limits=replace(LIMITS, reads_only=reads_only))
-    assert [action.name for action in actions_for(one.context, problem(), sources)] == names
-
-
-def test_what_was_found_before_can_be_opened_where_nothing_can_be_searched_any_more() -> None:
+def test_only_those_actions_are_offered_that_can_do_something() -> None:
+    table: list[tuple[bool, Sources, tuple[Contact, ...], str]] = [
+        (False, ALL, (BEN,), "Think, Research, Read, Ask, Remember, Remind, Respond, Escalate"),
+        (False, ALL, (), "Think, Research, Read, Ask, Remember, Remind, Respond"),
+        (False, NOWHERE, (BEN,), "Think, Ask, Remember, Remind, Respond, Escalate"),
+        (True, ALL, (BEN,), "Think, Research, Read, Ask, Respond"),
+        (True, NOWHERE, (BEN,), "Think, Ask, Respond"),
+    ]
+    for reads_only, sources, contacts, names in table:
+        one = scene(contacts=contacts).having(limits=replace(LIMITS, reads_only=reads_only))
+        assert ", ".join(action.name for action in actions_for(one.context, problem(), sources)) == names
     one, known = scene(), problem()
     known.add(FOUND)
-    assert "Read" in [action.name for action in actions_for(one.context, known, NOWHERE)]
+    assert "Read" in [action.name for action in actions_for(one.context, known, NOWHERE)], "what was found before"
 
 
 def handing(one: ActionBench, known: Problem) -> Action:
@@ -86,49 +79,41 @@ def looking(one: ActionBench, known: Problem, sources: Sources = ALL) -> Action:
 # -- Think, Respond, Ask -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "text"), [("the glaze", 'Begin with what stands under "Aim".'), ("", "what is known leads.")]
-)
-async def test_a_thought_is_only_an_observation(words: str, text: str) -> None:
-    one = scene("It cools too fast.")
-    result = await one.act(think(one.context), words)
-    assert observation(result) == "It cools too fast."
-    assert result.memory == one.context.memory
-    assert one.context.motor.reply == ""
-    assert text in asked(one)
+async def test_a_thought_is_only_an_observation() -> None:
+    for words, text in {"the glaze": 'Begin with what stands under "Aim".', "": "what is known leads."}.items():
+        one = scene("It cools too fast.")
+        result = await one.act(think(one.context), words)
+        assert observation(result) == "It cools too fast."
+        assert result.memory == one.context.memory
+        assert one.context.motor.reply == ""
+        assert text in asked(one)
 
 
-@pytest.mark.parametrize(
-    ("words", "text"), [("the glaze", 'Dwell on what stands under "Aim".'), ("", "what you found.")]
-)
-async def test_an_answer_ends_the_work_with_its_sources(words: str, text: str) -> None:
-    one, solved = scene("Clay [1], not fire [9]."), problem()
-    solved.add(FOUND)
-    result = await one.act(respond(one.context, solved), words)
-    assert isinstance(result, Stay)
-    assert result.memory.at(-1) == Memory(
-        Role.ASSISTANT, "Clay [1], not fire [9].", name="Tess", metadata={"verb": "said"}
-    )
-    assert one.context.motor.reply == "Clay [1], not fire.\n\n[1] `a.md:1`"
-    assert text in asked(one)
-    assert "cite by its number" in asked(one)
+async def test_an_answer_ends_the_work_with_its_sources() -> None:
+    said = "Clay [1], not fire [9]."
+    for words, text in {"the glaze": 'Dwell on what stands under "Aim".', "": "what you found."}.items():
+        one, solved = scene(said), problem()
+        solved.add(FOUND)
+        result = await one.act(respond(one.context, solved), words)
+        assert isinstance(result, Stay)
+        assert result.memory.at(-1) == Memory(Role.ASSISTANT, said, name="Tess", metadata={"verb": "said"})
+        assert one.context.motor.reply == "Clay [1], not fire.\n\n[1] `a.md:1`"
+        assert text in asked(one)
+        assert "cite by its number" in asked(one)
+    nothing_found = scene("I don't know.")
+    await nothing_found.act(respond(nothing_found.context, problem()))
+    assert "cite by its number" not in asked(nothing_found)
 
 
-async def test_without_passages_the_prompt_asks_for_no_citation() -> None:
-    one = scene("I don't know.")
-    await one.act(respond(one.context, problem()))
-    assert "cite by its number" not in asked(one)
-
-
-@pytest.mark.parametrize("words", ["which kiln", ""])
-async def test_a_question_parks_the_problem_and_may_cite_sources(words: str) -> None:
-    one, parked = scene("Is it the one in [1]?"), problem()
-    parked.add(FOUND)
-    assert isinstance(await one.act(ask(one.context, parked), words), Stay)
-    assert parked.asks
-    assert one.context.motor.reply == "Is it the one in [1]?\n\n[1] `a.md:1`"
-    assert ('What you need to know stands under "Aim".' in asked(one)) == bool(words)
-    assert ("## Aim\n\n<note-n0nce>\nwhich kiln\n</note-n0nce>" in asked(one)) == bool(words)
+async def test_a_question_parks_the_problem_and_may_cite_sources() -> None:
+    for words in ("which kiln", ""):
+        one, parked = scene("Is it the one in [1]?"), problem()
+        parked.add(FOUND)
+        assert isinstance(await one.act(ask(one.context, parked), words), Stay)
+        assert parked.asks
+        assert one.context.motor.reply == "Is it the one in [1]?\n\n[1] `a.md:1`"
+        assert ('What you need to know stands under "Aim".' in asked(one)) == bool(words)
+        assert ("## Aim\n\n<note-n0nce>\nwhich kiln\n</note-n0nce>" in asked(one)) == bool(words)
 
 
 # -- Research ----------------------------------------------------------------------------------------------------------
@@ -149,17 +134,25 @@ async def test_all_sources_are_searched_and_passages_numbered() -> None:
     assert len(found.found) == 3
 
 
-async def test_without_input_the_tool_prompt_still_says_what_is_wanted() -> None:
+async def test_without_tools_and_documents_no_model_is_called_and_nothing_found() -> None:
+    class Empty(Books):
+        @property
+        def folders(self) -> Mapping[str, int]:
+            return {}
+
+    for one in (
+        scene().having(toolbox=None),
+        scene().having(toolbox=Shelf(offered=())),
+        scene().having(library=Empty()),
+    ):
+        assert observation(await one.act(looking(one, problem()), "kilns")) == "Nothing was found."
+        assert one.llm.prompts == []
     one = scene('{"tool": "none"}').having(toolbox=Shelf())
     assert observation(await one.act(looking(one, problem()))) == "Nothing was found."
-    assert "what the person needs" in asked(one)
-
-
-@pytest.mark.parametrize("toolbox", [None, Shelf(offered=())])
-async def test_without_tools_no_model_is_called(toolbox: Shelf | None) -> None:
-    one = scene().having(toolbox=toolbox)
-    assert observation(await one.act(looking(one, problem()), "kilns")) == "Nothing was found."
-    assert one.llm.prompts == []
+    assert "what the person needs" in asked(one), "without input the prompt still says what is wanted"
+    for words, answers in {"kiln": ("no JSON", "none again"), "": ()}.items():
+        one = scene(*answers).having(library=Books())
+        assert observation(await one.act(looking(one, problem()), words)) == "Nothing was found.", "no other words"
 
 
 async def test_a_search_without_results_is_repeated_in_other_words() -> None:
@@ -170,29 +163,13 @@ async def test_a_search_without_results_is_repeated_in_other_words() -> None:
     assert "kiln" not in one.llm.prompts[0].messages[-1].text.splitlines()[-1]
 
 
-async def test_where_there_are_no_documents_no_other_words_are_thought_up() -> None:
-    class Empty(Books):
-        @property
-        def folders(self) -> Mapping[str, int]:
-            return {}
-
-    one = scene().having(library=Empty())
-    assert observation(await one.act(looking(one, problem()), "kiln")) == "Nothing was found."
-    assert one.llm.prompts == []
-
-
-async def test_the_reading_half_is_offered_only_tools_that_read() -> None:
-    shelf = Shelf(offered=(READER, WRITER))
-    one = scene('{"tool": "none"}').having(toolbox=shelf, limits=replace(LIMITS, reads_only=True))
-    sources = await sources_of(one.context)
-    action = looking(one, problem(), sources)
+async def test_the_model_learns_what_there_is_and_how_much_of_it_and_the_reading_half_only_tools_that_read() -> None:
+    one = scene('{"tool": "none"}').having(toolbox=Shelf(), limits=replace(LIMITS, reads_only=True))
+    action = looking(one, problem(), await sources_of(one.context))
     await one.act(action, "write it down")
     assert "shelf (1 tool: look_up)" in action.description
     assert "after a click" not in action.description
     assert "write_down" not in asked(one)
-
-
-async def test_the_model_is_told_what_there_is_and_how_much_of_it() -> None:
     one = scene().having(toolbox=Shelf(), library=Books())
     text = looking(one, problem(), await sources_of(one.context)).description
     assert "search the folder docs (2 documents), shelf (2 tools: look_up, write_down) and earlier talk at once" in text
@@ -209,47 +186,38 @@ async def test_a_long_result_is_shown_around_what_was_looked_for() -> None:
     assert estimate_tokens(text) <= RESEARCH_TOKENS
 
 
-@pytest.mark.parametrize(("words", "answers"), [("kiln", ("no JSON", "none again")), ("", ())])
-async def test_without_other_words_the_search_finds_nothing(words: str, answers: tuple[str, ...]) -> None:
-    one = scene(*answers).having(library=Books())
-    assert observation(await one.act(looking(one, problem()), words)) == "Nothing was found."
-
-
-async def test_a_failing_tool_is_reported_beside_the_passages() -> None:
-    shelf = Shelf(failing=ToolFailed("it fell"))
-    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
-    text = observation(await one.act(looking(one, problem()), "kilns"))
-    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
-
-
-async def test_a_store_that_fails_is_not_hidden() -> None:
+async def test_a_failing_tool_is_reported_beside_the_passages_and_a_store_that_fails_is_not_hidden() -> None:
     class Burnt(Books):
         async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
             raise StoreBusy("memory.db is locked")
 
+    shelf = Shelf(failing=ToolFailed("it fell"))
+    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
+    text = observation(await one.act(looking(one, problem()), "kilns"))
+    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
     one = scene().having(library=Burnt())
     with pytest.raises(StoreBusy):
         await one.act(looking(one, problem()), "kilns")
 
 
-@pytest.mark.parametrize(
-    ("approvers", "asker", "may"),
-    [((), "UADA", ("UADA",)), (("UBEN", "UCHLOE"), "UADA", ("UBEN", "UCHLOE")), ((), "", ("UADA",))],
-)
-async def test_a_writing_tool_is_not_used_but_asked_for(
-    approvers: tuple[str, ...], asker: str, may: tuple[str, ...]
-) -> None:
-    shelf = Shelf(offered=(READER, WRITER))
-    one = scene(WRITE).having(toolbox=shelf, approvers=approvers)
-    parked = problem(asker)
-    assert isinstance(await one.act(looking(one, parked), "write it down"), Stay)
-    new = one.context.motor.approval
-    assert new is not None
-    assert (new.id, new.tool, new.arguments, new.asked) == (parked.approval, WRITER.name, {"text": "clay"}, may)
-    assert shelf.used == []
-    assert one.context.motor.reply == (
-        'To go on I would use `shelf/write_down` with exactly this. May I?\n\n```\n{\n  "text": "clay"\n}\n```'
-    )
+async def test_a_writing_tool_is_not_used_but_asked_for() -> None:
+    table: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
+        ((), "UADA", ("UADA",)),
+        (("UBEN", "UCHLOE"), "UADA", ("UBEN", "UCHLOE")),
+        ((), "", ("UADA",)),
+    ]
+    for approvers, asker, may in table:
+        shelf = Shelf(offered=(READER, WRITER))
+        one = scene(WRITE).having(toolbox=shelf, approvers=approvers)
+        parked = problem(asker)
+        assert isinstance(await one.act(looking(one, parked), "write it down"), Stay)
+        new = one.context.motor.approval
+        assert new is not None
+        assert (new.id, new.tool, new.arguments, new.asked) == (parked.approval, WRITER.name, {"text": "clay"}, may)
+        assert shelf.used == []
+        assert one.context.motor.reply == (
+            'To go on I would use `shelf/write_down` with exactly this. May I?\n\n```\n{\n  "text": "clay"\n}\n```'
+        )
 
 
 # -- Remind ------------------------------------------------------------------------------------------------------------
@@ -267,28 +235,16 @@ async def test_a_reminder_is_made_once_for_the_same_words() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ("the glaze", "Give the time"),
-        ("in 2h:", "Give the time"),
-        ("in 2h:   ", "Give the time"),
-        ("", "Give the time"),
-        ("someday: the glaze", "That time can't be read"),
-        ("2001-01-01T00:00Z: the glaze", "That time can't be read"),
-    ],
-)
-async def test_a_time_that_cannot_be_read_is_reported(words: str, text: str) -> None:
-    one = scene()
-    assert observation(await one.act(remind(one.context), words)).startswith(text)
-    assert one.context.motor.intentions == ()
-
-
-async def test_a_full_schedule_is_reported() -> None:
+async def test_a_time_that_cannot_be_read_and_a_full_schedule_are_reported() -> None:
     async def full(_: str, __: int) -> bool:
         return False
 
-    one = scene().having(may_intend=full)
+    one = scene()
+    for words in ("the glaze", "in 2h:", "in 2h:   ", ""):
+        assert observation(await one.act(remind(one.context), words)).startswith("Give the time"), words
+    for words in ("someday: the glaze", "2001-01-01T00:00Z: the glaze"):
+        assert observation(await one.act(remind(one.context), words)).startswith("That time can't be read"), words
+    one = one.having(may_intend=full)
     assert "as many reminders" in observation(await one.act(remind(one.context), "in 2h: the glaze"))
     assert one.context.motor.intentions == ()
 
@@ -296,13 +252,13 @@ async def test_a_full_schedule_is_reported() -> None:
 # -- Escalate ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", ["expert", "to the EXPERT, please"])
-async def test_the_expert_takes_over_at_once_and_follows_no_wish(words: str) -> None:
-    one = scene(modes=(ACADEMIC,))
-    result = await one.act(handing(one, problem()), words)
-    assert isinstance(result, Transition)
-    assert (result.to, result.execute_now, result.decided_by) == ("academic", True, "model")
-    assert result.params == {HANDED_OVER: one.context.perception.id}
+async def test_the_expert_takes_over_at_once_and_follows_no_wish() -> None:
+    for words in ("expert", "to the EXPERT, please"):
+        one = scene(modes=(ACADEMIC,))
+        result = await one.act(handing(one, problem()), words)
+        assert isinstance(result, Transition)
+        assert (result.to, result.execute_now, result.decided_by) == ("academic", True, "model")
+        assert result.params == {HANDED_OVER: one.context.perception.id}
 
 
 async def test_a_handed_over_message_follows_no_wish_but_the_next_one_does() -> None:
@@ -313,47 +269,36 @@ async def test_a_handed_over_message_follows_no_wish_but_the_next_one_does() -> 
     assert Lead(replace(context, perception=replace(words, id="p2"))).leads("research")
 
 
-@pytest.mark.parametrize(
-    "soul",
-    [
+async def test_without_an_expert_the_observation_names_the_contacts() -> None:
+    souls: tuple[dict[str, Any], ...] = (
         {},
         {"modes": (ACADEMIC,), "ism": IsmLimits(expert="problem_solving")},
         {"modes": (ACADEMIC,), "processes": ("problem_solving", "engaged")},
-    ],
-)
-async def test_without_an_expert_the_observation_names_the_contacts(soul: dict[str, Any]) -> None:
-    one = scene(contacts=(BEN,), **soul)
-    action = handing(one, problem())
-    assert action.description.endswith("who of these: Ben (opens the vault)")
-    text = observation(await one.act(action, "the expert"))
-    assert text == "It can't be handed on to them, but to these: Ben (opens the vault)."
+    )
+    for soul in souls:
+        one = scene(contacts=(BEN,), **soul)
+        action = handing(one, problem())
+        assert action.description.endswith("who of these: Ben (opens the vault)")
+        text = observation(await one.act(action, "the expert"))
+        assert text == "It can't be handed on to them, but to these: Ben (opens the vault)."
 
 
-@pytest.mark.parametrize(
-    ("words", "to"),
-    [
-        ("the potters", "C0POTTERS"),
-        ("Please tell THE POTTERS!", "C0POTTERS"),
-        ("Ben", "U0BEN"),
-        ("Ben of the Potters", "C0POTTERS"),
-        ("Benjamin", ""),
-        ("potters", ""),
-    ],
-)
-async def test_a_contact_is_matched_by_the_whole_name(words: str, to: str) -> None:
-    one = scene("Mend it.\u202e", contacts=(BEN, POTTERS), modes=(ACADEMIC,))
-    parked = problem()
-    result = await one.act(handing(one, parked), words)
-    new = one.context.motor.approval
-    assert isinstance(result, Stay) == bool(to)
-    if to:
+async def test_a_contact_is_matched_by_the_whole_name() -> None:
+    potters = {"the potters", "Please tell THE POTTERS!", "Ben of the Potters"}
+    for words in (*potters, "Ben", "Benjamin", "potters"):
+        one, parked = scene("Mend it.\u202e", contacts=(BEN, POTTERS), modes=(ACADEMIC,)), problem()
+        result = await one.act(handing(one, parked), words)
+        new = one.context.motor.approval
+        if words in ("Benjamin", "potters"):
+            assert new is None, words
+            assert "Ben (opens the vault); The Potters (repair kilns); expert" in observation(result)
+            continue
+        assert isinstance(result, Stay), words
         assert new is not None
+        to = "C0POTTERS" if words in potters else "U0BEN"
         assert (new.tool, new.arguments["to"], new.arguments["summary"]) == (POST_ELSEWHERE, to, "Mend it.\\u202e")
         assert "```\nMend it.\\u202e\n```" in one.context.motor.reply
         assert parked.approval == new.id
-    else:
-        assert new is None
-        assert "Ben (opens the vault); The Potters (repair kilns); expert" in observation(result)
 
 
 async def test_only_the_user_with_the_problem_may_approve_a_message_about_it() -> None:

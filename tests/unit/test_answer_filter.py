@@ -1,23 +1,22 @@
 """Nothing private by a side door: the one filter under every step, with the reasoning marks of the model families."""
 
 import json
-import sys
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
 from daemon.core.step import AnswerForm, Step
 from daemon.memory.knowledge.model_habits import ModelHabit
-from tests import chance
+from tests.chance import dice
 from tests.unit.every_step import FAMILY, every_step, filtered
 from tests.unit.hostile_answers import CANARY, REASONING, Author
 
 STEPS: dict[str, Step[Any]] = {name: made.step for name, made in every_step().items()}  # of any value
 ALOUD = [name for name, step in STEPS.items() if step.visible is not None or name == "instruction"]
 CLEAN, UNKNOWN = ModelHabit("m", hold_back=0), ModelHabit("m")
-ANSWERS = chance.tries(600, 6_000)
+ANSWERS = 200
 
 
 def answered(step: Step[Any], words: str) -> str:
@@ -46,53 +45,54 @@ def test_every_step_whose_words_are_said_is_found_by_listing() -> None:
             assert step.form is AnswerForm.THOUGHT or step.json_schema is not None, f"{name} says its words aloud"
 
 
-@pytest.mark.parametrize("private", [{"form": AnswerForm.THOUGHT}, {"json_schema": {}}], ids=["thought", "json"])
-def test_a_step_whose_answer_is_no_speech_cannot_be_visible(private: dict[str, Any]) -> None:
+def test_a_step_whose_answer_is_no_speech_cannot_be_visible() -> None:
+    step = STEPS["external_dialog"]
     with pytest.raises(ValueError, match="can't be visible"):
-        replace(STEPS["external_dialog"], **private)
+        replace(step, form=AnswerForm.THOUGHT)
+    with pytest.raises(ValueError, match="can't be visible"):
+        replace(step, json_schema={})
 
 
-@pytest.mark.parametrize("marks", REASONING, ids=lambda marks: marks[0].strip())
 @pytest.mark.parametrize("name", ALOUD)
-def test_reasoning_in_the_marks_of_every_family_is_taken_out_at_every_cut(name: str, marks: tuple[str, str]) -> None:
-    step, (opening, closing) = STEPS[name], marks
-    text = f"{opening}{CANARY} thinks.{closing}\n\n" + answered(step, "Hello.")
-    for habit in (CLEAN, UNKNOWN):
-        for cut in (0, *range(1, len(text))):
-            shown, answer = filtered(step, [text[:cut], text[cut:]], habit)
-            assert said(step, answer) == "Hello."
-            assert shown in ("", "Hello.") if step.visible is None else shown == "Hello."
-        shown, answer = filtered(step, list(text), habit)
-        assert CANARY not in shown + answer
+def test_reasoning_in_the_marks_of_every_family_is_taken_out_at_every_cut(name: str) -> None:
+    step = STEPS[name]
+    for opening, closing in REASONING:
+        text = f"{opening}{CANARY} thinks.{closing}\n\n" + answered(step, "Hello.")
+        for habit in (CLEAN, UNKNOWN):
+            for cut in range(0, len(text), 1 if name == "external_dialog" else 7):
+                shown, answer = filtered(step, [text[:cut], text[cut:]], habit)
+                assert said(step, answer) == "Hello.", (text, cut)
+                assert shown in ("", "Hello.") if step.visible is None else shown == "Hello.", (text, cut)
+            shown, answer = filtered(step, list(text), habit)
+            assert CANARY not in shown + answer, text
 
 
-@pytest.mark.parametrize("marks", REASONING, ids=lambda marks: marks[0].strip())
-@pytest.mark.parametrize("name", ALOUD)
-def test_a_closing_mark_without_an_opening_one_makes_all_before_it_private(name: str, marks: tuple[str, str]) -> None:
-    step, text = STEPS[name], f"{CANARY} thinks of <b>it</b>.{marks[1]}"
-    text += answered(step, "Hello.")
-    for pieces in ([text], list(text)):
-        shown, answer = filtered(step, pieces, UNKNOWN)
-        assert (shown or "Hello.", said(step, answer)) == ("Hello.", "Hello.")
-    assert said(step, filtered(step, list(text), CLEAN)[1]) == "Hello.", "what was streamed is replaced"
+def test_a_closing_mark_without_an_opening_one_makes_all_before_it_private() -> None:
+    for name, (_, closing) in product(ALOUD, REASONING):
+        step = STEPS[name]
+        text = f"{CANARY} thinks of <b>it</b>.{closing}" + answered(step, "Hello.")
+        for pieces in ([text], list(text)):
+            shown, answer = filtered(step, pieces, UNKNOWN)
+            assert (shown or "Hello.", said(step, answer)) == ("Hello.", "Hello."), (name, closing)
+        replaced = said(step, filtered(step, list(text), CLEAN)[1])
+        assert replaced == "Hello.", f"{name}: what was streamed before {closing} is replaced"
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [
-        *(f"{opening}{CANARY}" for opening, _ in REASONING),
-        *(f"&lt;think&gt;{CANARY}", f"<th\u200bink>{CANARY}", f"\uff1cthinking\uff1e{CANARY}", f"<th-ink>{CANARY}"),
-        *(f"<think>a<think>b</think>{CANARY}", f"<internal_monologue>{CANARY}", f"&lt;internal_monologue&gt;{CANARY}"),
-        *(f"<internal_monologue>{CANARY}</internal_monologue> {CANARY}", f"<user_whispers/>{CANARY}"),
-    ],
+DISGUISED = (
+    *(f"{opening}{CANARY}" for opening, _ in REASONING),
+    *(f"&lt;think&gt;{CANARY}", f"<th\u200bink>{CANARY}", f"\uff1cthinking\uff1e{CANARY}", f"<th-ink>{CANARY}"),
+    *(f"<think>a<think>b</think>{CANARY}", f"<internal_monologue>{CANARY}", f"&lt;internal_monologue&gt;{CANARY}"),
+    *(f"<internal_monologue>{CANARY}</internal_monologue> {CANARY}", f"<user_whispers/>{CANARY}"),
 )
-@pytest.mark.parametrize("name", [name for name in ALOUD if STEPS[name].form is AnswerForm.SPEECH])
-def test_an_unclosed_or_disguised_mark_ends_what_is_said(name: str, rest: str) -> None:
-    for habit in (CLEAN, UNKNOWN):
+
+
+def test_an_unclosed_or_disguised_mark_ends_what_is_said() -> None:
+    speaking = [STEPS[name] for name in ALOUD if STEPS[name].form is AnswerForm.SPEECH]
+    for step, rest, habit in product(speaking, DISGUISED, (CLEAN, UNKNOWN)):
         for text in (f"Hello. {rest}", *(f"Hello. {rest}"[:end] for end in range(len(rest)))):
-            shown, answer = filtered(STEPS[name], list(text), habit)
-            assert CANARY not in shown + answer
-            assert said(STEPS[name], answer) in ("", "Hello.", text.strip())
+            shown, answer = filtered(step, list(text), habit)
+            assert CANARY not in shown + answer, text
+            assert said(step, answer) in ("", "Hello.", text.strip()), text
 
 
 def test_where_the_reply_has_its_element_only_that_counts_in_plain_speech_too() -> None:
@@ -102,47 +102,42 @@ def test_where_the_reply_has_its_element_only_that_counts_in_plain_speech_too() 
     assert filtered(step, list(text), CLEAN)[1] == "Hello.", "what was streamed is replaced"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (f"Thought: {CANARY}\nHello.", "Hello."),
-        (f"**Thinking:** {CANARY}\n{CANARY}\n\nHello.\n\nYou.", "Hello.\n\nYou."),
-        (f"Thinking process:\n1. {CANARY}\n\nAnswer: Hello.", "Hello."),
-        (f"Here's my thought process:\n{CANARY}\n\nHere's my response:\nHello.", "Hello."),
-        (f"Thought: {CANARY}", ""),
-        (f"Thinking:\n{CANARY}", ""),
-        ("Thoughtful of you: thanks.", "Thoughtful of you: thanks."),
-        ("Thinking about it, yes.", "Thinking about it, yes."),
-    ],
-)
-@pytest.mark.parametrize("name", [name for name in ALOUD if name != "instruction"])
-def test_a_beginning_that_is_called_a_thought_is_not_said(name: str, text: str, words: str) -> None:
-    step, whole = STEPS[name], answered(STEPS[name], text)
-    for pieces in ([whole], list(whole)):
-        shown, answer = filtered(step, pieces, CLEAN)
-        assert shown == said(step, answer) == words
+def test_a_beginning_that_is_called_a_thought_is_not_said() -> None:
+    table = {
+        f"Thought: {CANARY}\nHello.": "Hello.",
+        f"**Thinking:** {CANARY}\n{CANARY}\n\nHello.\n\nYou.": "Hello.\n\nYou.",
+        f"Thinking process:\n1. {CANARY}\n\nAnswer: Hello.": "Hello.",
+        f"Here's my thought process:\n{CANARY}\n\nHere's my response:\nHello.": "Hello.",
+        f"Thought: {CANARY}": "",
+        f"Thinking:\n{CANARY}": "",
+        "Thoughtful of you: thanks.": "Thoughtful of you: thanks.",
+        "Thinking about it, yes.": "Thinking about it, yes.",
+    }
+    for name, (text, words) in product(ALOUD, table.items()):
+        if name == "instruction":
+            continue
+        step, whole = STEPS[name], answered(STEPS[name], text)
+        for pieces in ([whole], list(whole)):
+            shown, answer = filtered(step, pieces, CLEAN)
+            assert shown == said(step, answer) == words, (name, text)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("habit", [CLEAN, UNKNOWN], ids=["streams", "held back"])
 @pytest.mark.parametrize("name", ALOUD)
-def test_no_hostile_answer_says_a_private_word_in_any_step(
-    name: str, habit: ModelHabit, capsys: pytest.CaptureFixture[str]
-) -> None:
-    step, choice = STEPS[name], chance.dice(f"hostile answers to {name} {habit.hold_back}")
+def test_no_hostile_answer_says_a_private_word_in_any_step(name: str) -> None:
+    step, choice = STEPS[name], dice(f"hostile answers to {name}")
     author = Author(choice, plain=step.form is not AnswerForm.ELEMENTS)
-    talkative = 0
-    for number in range(ANSWERS):
-        text = author.whole_thought() if step.form is AnswerForm.COGNITION else author.answer()
-        some = sorted(choice.sample(range(len(text) + 1), min(3, len(text))))
-        cuts = (0, *(some if number % 3 else range(1, len(text))), len(text))
-        shown, answer = filtered(step, [text[start:end] for start, end in pairwise(cuts)], habit)
-        assert CANARY not in shown + said(step, answer), text
-        assert filtered(step, [text], habit)[1] == answer, text
-        talkative += bool(said(step, answer))
-    with capsys.disabled():
-        sys.stdout.write(f"step={name} answers={ANSWERS} private_shown=0 with_words={talkative}\n")
-    assert talkative > ANSWERS // 40, "a filter that says nothing would pass"
+    for habit in (CLEAN, UNKNOWN):
+        talkative = 0
+        for number in range(ANSWERS):
+            text = author.whole_thought() if step.form is AnswerForm.COGNITION else author.answer()
+            some = sorted(choice.sample(range(len(text) + 1), min(3, len(text))))
+            cuts = (0, *(some if number % 3 else range(1, len(text))), len(text))
+            shown, answer = filtered(step, [text[start:end] for start, end in pairwise(cuts)], habit)
+            assert CANARY not in shown + said(step, answer), text
+            assert filtered(step, [text], habit)[1] == answer, text
+            talkative += bool(said(step, answer))
+        assert talkative > ANSWERS // 40, "a filter that says nothing would pass"
 
 
 def test_json_is_read_as_it_stands_and_without_the_reasoning_around_it() -> None:

@@ -5,6 +5,7 @@ import io
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -69,14 +70,16 @@ def _tell(number: signal.Signals) -> None:
     os.kill(os.getpid(), number)
 
 
-async def test_the_first_signal_drains_and_ends_the_daemon(tmp_path: Path, workspace: WorkspaceServer) -> None:
-    announced = Announced()
-    life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
+@asynccontextmanager
+async def _until_told(settings: Settings, announced: Announced) -> AsyncIterator[str]:
+    """The page of a connected daemon without Slack, which a signal ends after the block."""
+    life = asyncio.create_task(run_daemon(settings, announced))
+    line = await announced.until("a workspace of your own: http://127.0.0.1:")
     await announced.until("Connected.")
+    yield line.split()[-1]
     _tell(signal.SIGTERM)
     async with asyncio.timeout(TIMEOUT):
         await life
-    assert announced.lines[0].startswith("No model key is set: a placeholder answers")
 
 
 async def test_a_second_signal_ends_the_drain_without_an_error(
@@ -118,46 +121,27 @@ async def test_a_signal_ends_the_wait_for_an_unreachable_slack(
     assert not (tmp_path / "memory.db").exists()
 
 
-async def test_without_tokens_a_local_workspace_opens_with_the_soul_s_name(tmp_path: Path) -> None:
-    announced = Announced()
-    life = asyncio.create_task(run_daemon(_settings(tmp_path), announced))
-    line = await announced.until("a workspace of your own: http://127.0.0.1:")
-    await announced.until("Connected.")
-    async with WorkspaceClient(line.split()[-1]) as people:
-        assert (await people.state())["bot"]["display_name"] == "Kothar"
-        await people.say("Ada", "dm", "hello")
-        assert "hello" in (await people.wait_for_post("D0ADA"))[0]["text"]
-    _tell(signal.SIGTERM)
-    async with asyncio.timeout(TIMEOUT):
-        await life
-
-
-async def test_after_a_restart_time_goes_on_from_where_memory_ends(tmp_path: Path) -> None:
+async def test_without_tokens_a_local_workspace_opens_and_after_a_restart_its_time_goes_on(tmp_path: Path) -> None:
     week = 7 * 86_400
     times: list[float] = []
     for _ in range(2):
         announced = Announced()
-        life = asyncio.create_task(run_daemon(_settings(tmp_path), announced))
-        line = await announced.until("a workspace of your own: http://127.0.0.1:")
-        await announced.until("Connected.")
-        async with WorkspaceClient(line.split()[-1]) as people:
+        async with _until_told(_settings(tmp_path), announced) as page, WorkspaceClient(page) as people:
+            await announced.until("No model key is set: a placeholder answers")
+            assert (await people.state())["bot"]["display_name"] == "Kothar"
             if not times:
                 await people.advance(week)
             await people.say("Ada", "dm", "hello")
-            times.append(float((await people.wait_for_post("D0ADA"))[0]["ts"]))
-        _tell(signal.SIGTERM)
-        async with asyncio.timeout(TIMEOUT):
-            await life
+            post = (await people.wait_for_post("D0ADA"))[0]
+            assert "hello" in post["text"]
+            times.append(float(post["ts"]))
     assert times[0] < times[1] < times[0] + week
 
 
-async def test_a_missing_bot_token_is_an_error(tmp_path: Path, workspace: WorkspaceServer) -> None:
+async def test_a_missing_bot_token_and_a_missing_soul_are_errors(tmp_path: Path, workspace: WorkspaceServer) -> None:
     settings = _settings(tmp_path, workspace).model_copy(update={"slack_bot_token": None})
     with pytest.raises(ConfigError, match="SLACK_BOT_TOKEN"):
         await run_daemon(settings, Announced())
-
-
-async def test_a_missing_soul_is_an_error(tmp_path: Path, workspace: WorkspaceServer) -> None:
     with pytest.raises(SoulError, match="absent"):
         await run_daemon(_settings(tmp_path, workspace, name="absent"), Announced())
 
@@ -182,15 +166,9 @@ async def test_in_the_first_minute_a_model_of_this_machine_speaks_and_the_page_n
     server.models, server.usual = ("qwen3:8b",), Answer(pieces=("Salt ", "and ", "sails."))
     async with server.running():
         settings = _settings(tmp_path, local_models=True, ollama_url=server.url)
-        life = asyncio.create_task(run_daemon(settings, announced))
-        line = await announced.until("a workspace of your own: http://127.0.0.1:")
-        speaks = await announced.until("No model key is set, so qwen3:8b speaks, which Ollama at 127.0.0.1:")
-        await announced.until("Connected.")
-        async with WorkspaceClient(line.split()[-1]) as people:
+        async with _until_told(settings, announced) as page, WorkspaceClient(page) as people:
+            speaks = await announced.until("No model key is set, so qwen3:8b speaks, which Ollama at 127.0.0.1:")
             assert (await people.state())["note"] == speaks
             await people.say("Ada", "dm", "hello")
             assert (await people.wait_for_post("D0ADA"))[0]["text"].startswith("Salt and sails.")
-        _tell(signal.SIGTERM)
-        async with asyncio.timeout(TIMEOUT):
-            await life
     assert {one.body["model"] for one in server.asked} == {"qwen3:8b"}

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from daemon.core.notes import LONGEST, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.questions import LATE_MS, LONGEST_ANSWER, OVER_MS, News, clean_answer
@@ -67,52 +65,42 @@ def test_the_names_most_like_a_wrong_one_come_first_and_there_are_three() -> Non
     assert nearest("x-y", []) == ()
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ("  0042.\r\nThat one. \n", "0042.\nThat one."),
-        ("a\x00b\x1b[31m\ud800c\td", "ab[31mc\td"),
-        ("key sk-" + "a" * 40, "key [redacted]"),
-        ("\x00 \n", ""),
-        ("x" * 20_000, "x" * (LONGEST_ANSWER - 1) + "…"),
-        ("はい " + "字" * 30_000, "はい " + "字" * (LONGEST_ANSWER - 4) + "…"),
-    ],
-)
-def test_an_answer_is_kept_word_for_word_without_keys_and_what_is_no_text(said: str, kept: str) -> None:
-    assert clean_answer(said) == kept
+def test_an_answer_is_kept_word_for_word_without_keys_and_what_is_no_text() -> None:
+    table = {
+        "  0042.\r\nThat one. \n": "0042.\nThat one.",
+        "a\x00b\x1b[31m\ud800c\td": "ab[31mc\td",
+        "key sk-" + "a" * 40: "key [redacted]",
+        "\x00 \n": "",
+        "x" * 20_000: "x" * (LONGEST_ANSWER - 1) + "…",
+        "はい " + "字" * 30_000: "はい " + "字" * (LONGEST_ANSWER - 4) + "…",
+    }
+    assert {said: clean_answer(said) for said in table} == table
 
 
-@pytest.mark.parametrize(
-    ("let", "late", "gone_before", "age", "gone", "news"),
-    [
-        (None, False, False, OVER_MS - 1, True, None),
-        (None, False, False, OVER_MS, False, News.EXPIRED),
-        (0, False, False, LATE_MS - 1, False, None),
-        (0, False, False, LATE_MS, False, News.LATE),
-        (0, True, False, LATE_MS, False, None),
-        (0, True, False, LATE_MS, True, News.GONE),
-        (0, False, True, LATE_MS, True, None),
-        (0, True, True, OVER_MS, True, News.OVER),
-    ],
-)
-def test_people_hear_each_piece_of_news_once(  # noqa: PLR0917 - a table
-    let: int | None, late: bool, gone_before: bool, age: int, gone: bool, news: News | None
-) -> None:
-    let_ms = None if let is None else QUESTION.created_ms + let
-    asked = OpenQuestion(QUESTION, let_ms, late, gone_before)
-    assert asked.news(QUESTION.created_ms + age, gone=gone) is news
+def test_people_hear_each_piece_of_news_once() -> None:
+    let = QUESTION.created_ms
+    waiting, asked = OpenQuestion(QUESTION, None, False, False), OpenQuestion(QUESTION, let, False, False)
+    late, gone_before = replace(asked, said_late=True), replace(asked, said_gone=True)
+    table = [
+        (waiting, OVER_MS - 1, True, None),
+        (waiting, OVER_MS, False, News.EXPIRED),
+        (asked, LATE_MS - 1, False, None),
+        (asked, LATE_MS, False, News.LATE),
+        (late, LATE_MS, False, None),
+        (late, LATE_MS, True, News.GONE),
+        (gone_before, LATE_MS, True, None),
+        (replace(late, said_gone=True), OVER_MS, True, News.OVER),
+    ]
+    for one, age, gone, news in table:
+        assert one.news(QUESTION.created_ms + age, gone=gone) is news, (one, age, gone)
 
 
-@pytest.mark.parametrize(
-    ("state", "gone", "news"),
-    [
+def test_what_waits_for_a_bound_session_that_is_gone_ends_with_its_thread() -> None:
+    table = [
         (NoteState.WAITING, True, None),
         (NoteState.WAITING, False, News.OVER),
         (NoteState.DELIVERED, True, News.OVER),
-    ],
-)
-def test_what_waits_for_a_bound_session_that_is_gone_ends_with_its_thread(
-    state: NoteState, gone: bool, news: News | None
-) -> None:
-    asked = OpenQuestion(replace(QUESTION, bound=True, state=state), QUESTION.created_ms, False, False)
-    assert asked.news(QUESTION.created_ms + OVER_MS, gone=gone) is news
+    ]
+    for state, gone, news in table:
+        asked = OpenQuestion(replace(QUESTION, bound=True, state=state), QUESTION.created_ms, False, False)
+        assert asked.news(QUESTION.created_ms + OVER_MS, gone=gone) is news, (state, gone)

@@ -1,70 +1,36 @@
 """Jobs run after a reply: to their end, until a newer message, or again later; attempts are counted correctly."""
 
 import asyncio
-import io
-import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from daemon.channels.terminal import TerminalChannel
 from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
-from daemon.core.initiative import NEVER_QUIET
 from daemon.core.last_line import FAULTS
-from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.models import ModelRole
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.prices import most_of
 from daemon.memory.database import open_database
-from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
-from daemon.memory.knowledge.newest_qualia import NewestQualia
-from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.sense_bytes import SenseBytes
-from daemon.memory.knowledge.senses import Senses
-from daemon.memory.knowledge.soul_states import SoulStates
-from daemon.memory.knowledge.user_models import UserModels
-from daemon.memory.knowledge.zones import Zones
-from daemon.memory.mind.at_hand import Minds
-from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.known import KnownOfPerson
-from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.queues.jobs import TRIES, Job
-from daemon.memory.queues.source_events import SourceEvents
-from daemon.memory.retrieval.reasons import Reasons
-from daemon.memory.retrieval.surfacing import Surfacing
-from daemon.memory.shared.messages import NoteStore
-from daemon.memory.shared.pairings import PairingStore
-from daemon.memory.shared.questions import QuestionStore
-from daemon.memory.shared.sessions import SessionStore
-from daemon.memory.shared.store import ContextStore
-from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.memory.spending.reservations import Reservations
-from daemon.memory.stream.reading import Stream
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
-from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.till import Terms, Till
-from daemon.runtime.triage import Triage
-from daemon.shared.asking import SessionQuestions
 from daemon.shared.bells import Bells
-from daemon.shared.messages import SoulNotes
-from daemon.shared.souls import SoulAtWork
-from daemon.tools.files.reader import SentFiles
-from tests.fakes import Events, FakeClock
-from tests.given import DM, HERE, LEASE, SOUL, new_message, soul
+from tests.fakes import Events, FakeChannel, FakeClock
+from tests.given import DM, HERE, LEASE, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import WORKER, Stores, look, poke
-from tests.unit.process_parts import capabilities
 
 KIND = "counts_the_looms"
 
@@ -99,10 +65,10 @@ class Desk:
     def reflection(self, subprocess: Subprocess) -> JobRunner:
         return JobRunner(self.house, self.stores.jobs, {KIND: subprocess}, self.board)
 
-    async def job(self, kind: str = KIND, ts: str = "100.000001") -> Job:
+    async def job(self) -> Job:
         """Answer a message and claim the job that this leaves."""
-        await self.stores.inbox.accept(new_message(ts))
-        await self.stores.answer("hello", jobs=(kind,))
+        await self.stores.inbox.accept(new_message("100.000001"))
+        await self.stores.answer("hello", jobs=(KIND,))
         return await self.claimed()
 
     async def claimed(self) -> Job:
@@ -119,67 +85,27 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     clock, events, path = FakeClock(), Events(), tmp_path / "memory.db"
-    source, typing = os.pipe()
-    channel = TerminalChannel(SOUL, "Ada", clock, source=source, output=io.StringIO(), interactive=False)
     async with open_database(path, clock) as database:
         stores = Stores.of(database, clock)
         conversations = Stumbling(database, clock, WORKER)
         conversations.stumbled = asyncio.Event()
-        house = CycleServices(
-            tick_budget=lambda _: None,
-            quiet_hours=NEVER_QUIET,
-            llm=ScriptedLLM("Three looms."),
-            channel=channel,
-            clock=clock,
-            emit=events,
-            soul=soul,
-            processes={},
-            till=Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
-            conversations=conversations,
-            commits=stores.commits,
-            turns=stores.turns,
-            episodes=stores.episodes,
-            stream=Stream(database, clock),
-            minds=Minds(database, clock),
-            contexts=(contexts := ContextStore(database, clock, WORKER.workspace)),
-            shared_keys=(),
-            bells=(bells := Bells(tmp_path, clock)),
-            wake=lambda: None,
-            events=SourceEvents(database, clock),
-            notes=SoulNotes(NoteStore(database, clock, WORKER.workspace), clock, SOUL, (SOUL,), NoteBudget()),
-            at_work=SoulAtWork(contexts.awareness, bells, clock, SOUL),
-            asking=SessionQuestions(
-                QuestionStore(database, clock, WORKER.workspace),
-                SessionStore(database, WORKER.workspace),
-                ThreadBindings(database, clock, WORKER.workspace),
-                clock,
-                SOUL,
-            ),
-            pairings=PairingStore(database, clock, WORKER.workspace),
-            user_models=UserModels(database, clock, WORKER),
-            learning=Learning(database, clock, WORKER),
-            soul_states=SoulStates(database, clock, WORKER),
-            qualia=NewestQualia(database),
-            process_memories=ProcessMemories(database, clock, WORKER),
-            zones=Zones(database, clock, WORKER),
-            senses=(senses := Senses(database, clock, SenseBytes(tmp_path), 1_000_000)),
-            file_sensing=FileSensing(channel, SentFiles(None), senses, events),
-            model_habits=ModelHabits(database),
-            triage=Triage(channel, clock, events, stale_after=60),
-            timing=Timing(1, 1, 1),
-            capabilities=capabilities(),
-            limits=lambda _: None,
-            link_hosts=(),
-            reasons=Reasons(database),
-            surfacing=Surfacing(database, clock),
-            cues=CueMatching(database, clock, WORKER),
-            known=KnownOfPerson(database, clock, WORKER),
-            standing=Remembering(database, clock, WORKER),
-            forgetting=ForgettingPeople(database, clock, events, path.parent, path.parent / "index"),
-        )
+        used: dict[str, object] = {
+            "llm": ScriptedLLM("Three looms."),
+            "channel": FakeChannel(),
+            "clock": clock,
+            "emit": events,
+            "soul": soul,
+            "till": Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
+            "conversations": conversations,
+            "bells": Bells(tmp_path, clock),
+            "turns": stores.turns,
+            "model_habits": ModelHabits(database),
+            "file_sensing": SimpleNamespace(read=None),
+            "timing": Timing(1, 1, 1),
+        }
+        others = [one.name for one in fields(CycleServices) if one.init and one.name not in used]
+        house = CycleServices(**used, **dict.fromkeys(others))  # type: ignore[arg-type]  # what no job here uses
         yield Desk(path, stores, clock, house, conversations, events)
-    os.close(source)
-    os.close(typing)
 
 
 class StoodIn(ScriptedLLM):
@@ -246,14 +172,6 @@ async def test_a_newer_message_here_ends_the_job_without_counting_an_attempt(des
     assert (await desk.claimed()).kind == KIND
 
 
-async def test_a_newer_message_in_another_conversation_does_not_matter(desk: Desk) -> None:
-    async def subprocess(_: SubprocessContext) -> None:
-        desk.board.call("another/conversation//")
-
-    await desk.reflection(subprocess).do(await desk.job())
-    assert desk.row() == ("done", 1, "")
-
-
 async def test_a_message_from_before_the_job_keeps_it_from_beginning(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
     await desk.stores.inbox.accept(new_message("200.000001"))
@@ -283,21 +201,23 @@ async def test_a_message_at_another_daemon_ends_the_job_within_seconds(desk: Des
 @pytest.mark.parametrize(
     ("error", "reason", "unexpected", "tries"),
     [
+        (None, "there is no subprocess 'counts_the_looms'", False, TRIES),
         (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False, TRIES),
         (LookupError("with words of Ana"), "LookupError", True, FAULTS),
     ],
 )
 async def test_a_failing_job_is_retried_later_and_ends_as_dead(
-    desk: Desk, error: Exception, reason: str, unexpected: bool, tries: int
+    desk: Desk, error: Exception | None, reason: str, unexpected: bool, tries: int
 ) -> None:
     async def subprocess(_: SubprocessContext) -> None:
-        raise error
+        raise error or AssertionError
 
+    runner = JobRunner(desk.house, desk.stores.jobs, {KIND: subprocess} if error else {}, desk.board)
     job = await desk.job()
     for attempt in range(1, tries + 1):
-        await desk.reflection(subprocess).do(job)
+        await runner.do(job)
         assert desk.row() == ("dead" if attempt == tries else "ready", attempt, reason)
-        assert (desk.events.emitted[-1][1]["error"] is error) == unexpected
+        assert desk.events.emitted[-1][1]["error"] is (error if unexpected else None)
         assert await desk.stores.jobs.claim_next() is None, "not at once"
         if attempt < tries:
             await desk.clock.advance(3600)
@@ -340,20 +260,6 @@ async def test_a_job_that_another_daemon_took_over_ends_here(desk: Desk) -> None
         await doing
     await desk.stores.jobs.finish(again, ())
     assert desk.row() == ("done", 2, "")
-
-
-async def test_a_job_without_a_subprocess_fails_with_its_name(desk: Desk) -> None:
-    await desk.reflection(count).do(await desk.job("sings"))
-    assert desk.row() == ("ready", 1, "there is no subprocess 'sings'")
-
-
-async def test_a_job_claimed_by_another_daemon_is_left_alone(desk: Desk) -> None:
-    async def subprocess(_: SubprocessContext) -> None:
-        raise LostLease("it is not ours", hint="nothing to do")
-
-    with pytest.raises(LostLease):
-        await desk.reflection(subprocess).do(await desk.job())
-    assert desk.row() == ("running", 1, "")
 
 
 async def test_a_cancelled_job_is_left_for_the_next_claim(desk: Desk) -> None:

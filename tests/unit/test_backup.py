@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext, suppress
 from itertools import count
 from pathlib import Path
@@ -53,27 +53,27 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(found.name for found in folder.iterdir() if found.name.startswith("."))
 
 
-@pytest.mark.parametrize("journal", ["rollback", "wal"])
-def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path, journal: str) -> None:
-    (in_wal_mode if journal == "wal" else in_rollback_mode)(path)
-    target = tmp_path / "elsewhere"
-    target.mkdir()
-    made = back_up(path, target, CLOCK)
-    assert made.path.parent == target
-    assert made_at(made.path.name) is not None
-    assert [found.name for found in target.iterdir()] == [made.path.name]
-    assert made.path.stat().st_mode & 0o777 == 0o600
-    assert made.bytes == made.path.stat().st_size
-    assert one(made.path, "SELECT count(*) FROM inbox") == 8
-    with closing(sqlite3.connect(made.path)) as plain:
-        assert plain.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path) -> None:
+    for in_mode in (in_rollback_mode, in_wal_mode):
+        target = tmp_path / in_mode.__name__
+        target.mkdir()
+        made = back_up(in_mode(path), target, CLOCK)
+        assert made.path.parent == target
+        assert made_at(made.path.name) is not None
+        assert [found.name for found in target.iterdir()] == [made.path.name]
+        assert made.path.stat().st_mode & 0o777 == 0o600
+        assert made.bytes == made.path.stat().st_size
+        assert one(made.path, "SELECT count(*) FROM inbox") == 8
+        with closing(sqlite3.connect(made.path)) as plain:
+            assert plain.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
 
 
-@pytest.mark.parametrize("journal", ["rollback", "wal"])
 @pytest.mark.slow
-async def test_copies_of_a_busy_file_are_all_complete(path: Path, tmp_path: Path, journal: str) -> None:
-    filled(path, 5000)
-    (in_wal_mode if journal == "wal" else in_rollback_mode)(path)
+@pytest.mark.parametrize("in_mode", [in_rollback_mode, in_wal_mode])
+async def test_copies_of_a_busy_file_are_all_complete(
+    path: Path, tmp_path: Path, in_mode: Callable[[Path], Path]
+) -> None:
+    in_mode(filled(path, 5000))
     wrote, enough = 0, asyncio.Event()
 
     async def unit(transaction: Transaction) -> None:
@@ -143,10 +143,14 @@ def test_a_kill_during_a_copy_leaves_nothing_under_its_name(path: Path, tmp_path
     assert leftovers(target) == []
 
 
-def test_a_cancelled_copy_leaves_nothing(path: Path, tmp_path: Path) -> None:
+def test_a_cancelled_copy_and_a_damaged_file_leave_nothing(path: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not finished"):
         back_up(path, tmp_path / "copy.db", CLOCK, stopped=lambda: True)
-    assert sorted(found.name for found in tmp_path.iterdir() if "copy" in found.name) == []
+    damage(path)
+    with pytest.raises(StoreError, match="damaged"):
+        back_up(path, tmp_path / "copy.db", CLOCK)
+    assert [found.name for found in tmp_path.iterdir() if "copy" in found.name] == []
+    assert leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize(("jumps", "whole"), [(1, True), (20, False)])
@@ -178,21 +182,18 @@ def test_a_file_that_changes_at_every_step_is_copied_in_one_step(path: Path, tmp
     assert one(made.path, "SELECT count(*) FROM audit WHERE act = 'between'") in range(1, 60)
 
 
-def test_a_copy_never_replaces_a_file_and_needs_a_source(path: Path, tmp_path: Path) -> None:
+def test_a_copy_never_replaces_a_file_and_needs_a_source_without_a_broken_row(path: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists already"):
         back_up(path, path, CLOCK)
     with pytest.raises(StoreError, match="there is no"):
         back_up(tmp_path / "absent.db", tmp_path / "copy.db", CLOCK)
     with pytest.raises(StoreError, match="can't be written"):
         back_up(path, tmp_path / "no such folder" / "copy.db", CLOCK)
-
-
-def test_a_damaged_file_makes_no_copy(path: Path, tmp_path: Path) -> None:
-    damage(path)
-    with pytest.raises(StoreError, match="damaged"):
+    with opened(path) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM conversations")
+    with pytest.raises(StoreError, match="conversations that is missing"):
         back_up(path, tmp_path / "copy.db", CLOCK)
-    assert not (tmp_path / "copy.db").exists()
-    assert leftovers(tmp_path) == []
 
 
 def damage(path: Path) -> None:
@@ -202,20 +203,12 @@ def damage(path: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"not a database at all" * 100, "damaged"), (b"", "empty")])
-def test_a_file_that_is_no_copy_is_refused_with_the_reason(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_no_copy_is_refused_with_the_reason(tmp_path: Path) -> None:
     strange = tmp_path / "strange.db"
-    strange.write_bytes(content)
-    with pytest.raises(StoreError, match=said):
-        verify(strange)
-
-
-def test_a_copy_with_a_broken_row_is_refused(path: Path, tmp_path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("PRAGMA foreign_keys=OFF")
-        connection.execute("DELETE FROM conversations")
-    with pytest.raises(StoreError, match="conversations that is missing"):
-        back_up(path, tmp_path / "copy.db", CLOCK)
+    for content, said in ((b"not a database at all" * 100, "damaged"), (b"", "empty")):
+        strange.write_bytes(content)
+        with pytest.raises(StoreError, match=said):
+            verify(strange)
 
 
 def test_the_name_of_a_copy_holds_its_time() -> None:
@@ -240,6 +233,9 @@ def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, co
     assert path.stat().st_mode & 0o777 == 0o600
     assert one(path, "SELECT actor FROM audit WHERE act = 'db.restore'") == "ada"
     assert leftovers(path.parent) == []
+    elsewhere = path.parent / "new" / "memory.db"
+    assert restore(copy, elsewhere, CLOCK, actor="ada").replaced is None, "no file was there"
+    assert one(elsewhere, "SELECT count(*) FROM outbox") == 8
 
 
 async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
@@ -258,12 +254,6 @@ async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: 
         assert await Conversations(database, CLOCK, worker).claim_next() is None
 
 
-def test_a_restore_into_an_empty_folder_needs_no_former_file(copy: Path, tmp_path: Path) -> None:
-    done = restore(copy, tmp_path / "new" / "memory.db", CLOCK, actor="ada")
-    assert done.replaced is None
-    assert one(tmp_path / "new" / "memory.db", "SELECT count(*) FROM outbox") == 8
-
-
 def test_a_former_file_in_wal_mode_is_kept_complete(path: Path, copy: Path) -> None:
     in_wal_mode(path)
     with opened(path) as holder:  # keeps the write-ahead log in place
@@ -275,6 +265,9 @@ def test_a_former_file_in_wal_mode_is_kept_complete(path: Path, copy: Path) -> N
 
 
 def test_a_restore_is_refused_while_a_daemon_is_alive(path: Path, copy: Path) -> None:
+    add_daemon(path, identity=dead_identity())
+    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
+    assert one(path, "SELECT count(*) FROM presence") == 0
     add_daemon(path)
     with pytest.raises(StoreError, match="process 42") as raised:
         restore(copy, path, CLOCK, actor="ada")
@@ -291,12 +284,6 @@ def test_a_daemon_of_another_host_blocks_a_restore_until_it_was_silent_for_a_day
     assert restore(copy, path, CLOCK, actor="ada").replaced is not None
 
 
-def test_a_dead_daemon_does_not_block_a_restore(path: Path, copy: Path) -> None:
-    add_daemon(path, identity=dead_identity())
-    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
-    assert one(path, "SELECT count(*) FROM presence") == 0
-
-
 def test_a_file_too_damaged_to_read_presence_is_replaced_only_with_force(path: Path, copy: Path) -> None:
     path.write_bytes(b"garbage, no database" * 1000)
     with pytest.raises(StoreError, match="whether a daemon is alive"):
@@ -307,38 +294,32 @@ def test_a_file_too_damaged_to_read_presence_is_replaced_only_with_force(path: P
     assert one(path, "SELECT count(*) FROM turns") == 1
 
 
-def spoil(copy: Path, how: str) -> None:
-    match how:
-        case "damaged":
-            damage(copy)
-        case "missing":
-            copy.unlink()
-        case _:
-            version = {"newer": "user_version=99", "foreign": "application_id=7"}[how]
-            with closing(sqlite3.connect(copy)) as connection:
-                connection.execute(f"PRAGMA {version}")
+def test_a_bad_copy_changes_nothing(path: Path, copy: Path) -> None:
+    def with_pragma(pragma: str) -> None:
+        with closing(sqlite3.connect(copy)) as connection:
+            connection.execute(f"PRAGMA {pragma}")
 
-
-@pytest.mark.parametrize(
-    ("how", "error"),
-    [("damaged", StoreError), ("missing", StoreError), ("newer", SchemaMismatch), ("foreign", SchemaMismatch)],
-)
-def test_a_bad_copy_changes_nothing(path: Path, copy: Path, how: str, error: type[StoreError]) -> None:
-    spoil(copy, how)
     before = path.stat().st_ino
-    with pytest.raises(error) as raised:
-        restore(copy, path, CLOCK, actor="ada")
-    assert raised.value.hint
-    assert path.stat().st_ino == before
-    assert [found.name for found in path.parent.iterdir() if "replaced" in found.name] == []
+    spoils: tuple[tuple[Callable[[], object], type[StoreError]], ...] = (
+        (lambda: with_pragma("user_version=99"), SchemaMismatch),
+        (lambda: with_pragma("application_id=7"), SchemaMismatch),
+        (lambda: damage(copy), StoreError),
+        (copy.unlink, StoreError),
+    )
+    for spoil, error in spoils:
+        spoil()
+        with pytest.raises(error) as raised:
+            restore(copy, path, CLOCK, actor="ada")
+        assert raised.value.hint
+        assert path.stat().st_ino == before
+        assert [found.name for found in path.parent.iterdir() if "replaced" in found.name] == []
 
 
-def test_the_live_file_is_refused_as_its_own_backup(path: Path) -> None:
+def test_the_live_file_as_its_own_backup_and_an_unwritable_folder_are_refused(
+    path: Path, copy: Path, tmp_path: Path
+) -> None:
     with pytest.raises(StoreError, match="live file itself"):
         restore(path, path, CLOCK, actor="ada")
-
-
-def test_an_unwritable_folder_raises_an_error(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="can't be replaced"):
         restore(copy, tmp_path / "file" / "memory.db", CLOCK, actor="ada")

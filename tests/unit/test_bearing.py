@@ -1,6 +1,5 @@
 """From the sentences of a reply to the memories that bear them: by what it cites, by words, by meaning."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,27 +13,24 @@ BERLIN = Bearer("sem_3", "", "住在柏林\n我现在住在柏林")
 ALL = (BEES, PRICE, LOOM, BERLIN)
 
 
-def told(reply: str, *memories: Bearer) -> list[tuple[str, ...]]:
+def bearers_of(reply: str, *memories: Bearer) -> list[tuple[str, ...]]:
     return [one.memories for one in borne(segments_of(reply), memories or ALL)]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("You keep bees. They sleep.", ["You keep bees.", "They sleep."]),
-        ("It is 3.5 km, e.g. here. Dr. Who came! Really?", ["It is 3.5 km, e.g. here.", "Dr. Who came!", "Really?"]),
-        ("Am 3. Mai kommt z.B. Ada. Gut.", ["Am 3. Mai kommt z.B. Ada.", "Gut."]),
-        ("我养蜂。他住在柏林！好", ["我养蜂。", "他住在柏林！", "好"]),  # noqa: RUF001
-        ("# Head\n\n- one\n2. two\n> three…", ["Head", "one", "two", "three…"]),
-        ("“Yes.” *No.* (So.) End", ["“Yes.”", "*No.*", "(So.)", "End"]),
-        ("See:\n```py\nx = 1. \ny\n```\nSo.", ["See:", "```py\nx = 1. \ny\n```", "So."]),
-        ("An open fence\n```\nx", ["An open fence", "```\nx"]),
-        ("…\n\n---\n\n!", []),
-        ("", []),
-    ],
-)
-def test_a_text_is_cut_into_its_sentences_in_any_language(text: str, sentences: list[str]) -> None:
-    assert [one.text for one in segments_of(text)] == sentences
+def test_a_text_is_cut_into_its_sentences_in_any_language() -> None:
+    table = {
+        "You keep bees. They sleep.": ["You keep bees.", "They sleep."],
+        "It is 3.5 km, e.g. here. Dr. Who came! Really?": ["It is 3.5 km, e.g. here.", "Dr. Who came!", "Really?"],
+        "Am 3. Mai kommt z.B. Ada. Gut.": ["Am 3. Mai kommt z.B. Ada.", "Gut."],
+        "我养蜂。他住在柏林！好": ["我养蜂。", "他住在柏林！", "好"],  # noqa: RUF001
+        "# Head\n\n- one\n2. two\n> three…": ["Head", "one", "two", "three…"],
+        "“Yes.” *No.* (So.) End": ["“Yes.”", "*No.*", "(So.)", "End"],
+        "See:\n```py\nx = 1. \ny\n```\nSo.": ["See:", "```py\nx = 1. \ny\n```", "So."],
+        "An open fence\n```\nx": ["An open fence", "```\nx"],
+        "…\n\n---\n\n!": [],
+        "": [],
+    }
+    assert {text: [one.text for one in segments_of(text)] for text in table} == table
 
 
 def test_marks_belong_to_the_sentence_before_them_and_the_list_of_sources_is_none() -> None:
@@ -49,41 +45,29 @@ def test_marks_belong_to_the_sentence_before_them_and_the_list_of_sources_is_non
 
 
 def test_what_a_sentence_cites_bears_it_whatever_its_words() -> None:
-    assert told("That I know of you. [m2] So be it [m1, m2].") == [("TU_4",), ("sem_1", "TU_4")]
-    assert told("I made this mark up. [m9]") == [()]
+    assert bearers_of("That I know of you. [m2] So be it [m1, m2].") == [("TU_4",), ("sem_1", "TU_4")]
+    assert bearers_of("I made this mark up. [m9]") == [()]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "memory"),
-    [
-        ("You keep bees on a roof, don't you?", "sem_1"),
-        ("As a beekeeper you know it: your bees live on the roof.", "sem_1"),
-        ("It will cost 1200.", "TU_4"),
-        ("You weave, at the northern loom.", "sem_2"),
-        ("你住在柏林吧？", "sem_3"),  # noqa: RUF001
-    ],
-)
-def test_a_sentence_is_borne_by_the_memory_that_says_the_same(sentence: str, memory: str) -> None:
-    assert told(sentence) == [(memory,)]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Hello, Ada!",
-        "The sky is blue today.",
-        "Shall I go on?",
-        "I like the way you think about that.",
-        "今天天气很好。",
-    ],
-)
-def test_a_sentence_that_has_nothing_in_common_with_any_memory_is_borne_by_none(sentence: str) -> None:
-    assert told(sentence) == [()]
+def test_a_sentence_is_borne_by_the_memory_that_says_the_same_or_by_none() -> None:
+    table = {
+        "You keep bees on a roof, don't you?": ("sem_1",),
+        "As a beekeeper you know it: your bees live on the roof.": ("sem_1",),
+        "It will cost 1200.": ("TU_4",),
+        "You weave, at the northern loom.": ("sem_2",),
+        "你住在柏林吧？": ("sem_3",),  # noqa: RUF001
+        "Hello, Ada!": (),
+        "The sky is blue today.": (),
+        "Shall I go on?": (),
+        "I like the way you think about that.": (),
+        "今天天气很好。": (),
+    }
+    assert {sentence: bearers_of(sentence) for sentence in table} == {one: [by] for one, by in table.items()}
 
 
 def test_a_word_that_all_memories_have_tells_none_from_another() -> None:
     harbour = [Bearer(f"TU_{number}", "", f"the harbour has {word}") for number, word in enumerate(("cranes", "gulls"))]
-    assert told("The harbour has gulls.", *harbour) == [("TU_1",)]
+    assert bearers_of("The harbour has gulls.", *harbour) == [("TU_1",)]
 
 
 def test_meaning_bears_from_a_floor_on() -> None:
@@ -115,17 +99,8 @@ def test_no_word_of_a_text_is_lost_or_made_up(text: str) -> None:
     assert all(char in letters for char in kept)
 
 
-HOSTILE = (
-    "." * 60_000,
-    "." + " " * 60_000 + "[",
-    '."' * 30_000,
-    "[m1]" * 20_000,
-    "[m1, " * 10_000,
-    "。" * 50_000,
-    "> " * 30_000,
-)
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda one: one[:6])
-def test_a_hostile_line_is_cut_in_time_that_grows_with_its_length_alone(text: str) -> None:
-    assert len(segments_of(f"{text} So.")) <= 1, "a try at each place would take minutes"
+def test_a_hostile_line_is_cut_in_time_that_grows_with_its_length_alone() -> None:
+    spaced = "." + " " * 60_000 + "["
+    repeated = ("." * 60_000, '."' * 30_000, "[m1]" * 20_000, "[m1, " * 10_000, "。" * 50_000, "> " * 30_000)
+    for text in (spaced, *repeated):
+        assert len(segments_of(f"{text} So.")) <= 1, "a try at each place would take minutes"

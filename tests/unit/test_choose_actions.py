@@ -50,9 +50,8 @@ def test_the_schema_is_strict_and_names_every_action() -> None:
     assert not validator.is_valid({**good, "more": 1})
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_one_choice_is_understood_in_many_forms() -> None:
+    for reply in (
         '{"actions": [{"name": "Think", "input": ""}], "reasoning": "so"}',
         '{"actions": ["Think"], "reasoning": "so"}',
         '{"actions": "Think", "reasoning": "so"}',
@@ -61,24 +60,19 @@ def test_the_schema_is_strict_and_names_every_action() -> None:
         '{"actions": [{"name": "THINK", "input": null, "why": 1}], "reasoning": "so"}',
         '```json\n{"actions": ["Think"], "reasoning": "so"}\n```',
         'I would say {"actions": ["Think"], "reasoning": "so"}, if you ask me.',
-    ],
-)
-def test_one_choice_is_understood_in_many_forms(reply: str) -> None:
-    assert STEP.read(reply) == Choice((ChosenAction("Think"),), reasoning="so")
+    ):
+        assert STEP.read(reply) == Choice((ChosenAction("Think"),), reasoning="so"), reply
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [("limits", "limits"), ({"query": "é"}, '{"query": "é"}'), (3, "3"), (["a"], '["a"]'), (" x ", "x")],
-)
-def test_input_that_is_no_text_is_taken_as_its_json(given: object, read: str) -> None:
-    reply = json.dumps({"actions": [{"name": "Research", "input": given}], "reasoning": ""})
-    assert STEP.read(reply).actions == (ChosenAction("Research", read),)
-
-
-@pytest.mark.parametrize("reasoning", [None, 3, ["a"], {"b": 1}])
-def test_reasoning_that_is_no_text_counts_as_none(reasoning: object) -> None:
-    assert STEP.read(json.dumps({"actions": ["Think"], "reasoning": reasoning})).reasoning == ""
+def test_input_that_is_no_text_is_taken_as_its_json_and_such_reasoning_counts_as_none() -> None:
+    table: list[tuple[object, str]] = [
+        *(("limits", "limits"), ({"query": "é"}, '{"query": "é"}'), (3, "3"), (["a"], '["a"]'), (" x ", "x")),
+    ]
+    for written, read in table:
+        reply = json.dumps({"actions": [{"name": "Research", "input": written}], "reasoning": ""})
+        assert STEP.read(reply).actions == (ChosenAction("Research", read),)
+    for reasoning in (None, 3, ["a"], {"b": 1}):
+        assert STEP.read(json.dumps({"actions": ["Think"], "reasoning": reasoning})).reasoning == ""
 
 
 def test_a_name_in_any_case_is_the_same_action_and_an_unknown_one_is_kept() -> None:
@@ -86,12 +80,9 @@ def test_a_name_in_any_case_is_the_same_action_and_an_unknown_one_is_kept() -> N
     assert read.actions == (ChosenAction("Research"), ChosenAction("Fly"))
 
 
-@pytest.mark.parametrize("done", ["DONE", "done", " Done "])
-def test_done_beside_actions_leaves_the_actions(done: str) -> None:
-    assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((ChosenAction("Think"),), done=True)
-
-
-def test_an_empty_choice_is_a_choice() -> None:
+def test_done_beside_actions_leaves_the_actions_and_an_empty_choice_is_a_choice() -> None:
+    for done in ("DONE", "done", " Done "):
+        assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((ChosenAction("Think"),), done=True)
     assert STEP.read('{"actions": []}') == Choice(())
 
 
@@ -103,9 +94,8 @@ def test_what_a_model_writes_is_cut_to_its_caps() -> None:
     assert len(read.reasoning) <= REASONING_CAP
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do() -> None:
+    for reply in (
         *("", "Think", "[]", '["Think"]', "{}", '{"actions": null}', '{"actions": [7]}', '{"actions": [["Think"]]}'),
         *(
             '{"actions": [{"input": "x"}]}',
@@ -114,12 +104,10 @@ def test_what_a_model_writes_is_cut_to_its_caps() -> None:
             '{"actions": ["\ud800"]}',
         ),
         '{"actions": ' + "[" * 60_000 + "]" * 60_000 + "}",
-    ],
-)
-def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do(reply: str) -> None:
-    with pytest.raises(MalformedReply) as caught:
-        STEP.read(reply)
-    assert "JSON" in caught.value.hint
+    ):
+        with pytest.raises(MalformedReply) as caught:
+            STEP.read(reply)
+        assert "JSON" in caught.value.hint, reply[:40]
 
 
 JUNK = st.recursive(
@@ -149,7 +137,7 @@ def test_a_choice_is_remembered_as_a_private_thought() -> None:
     assert nothing.content == "nothing"
 
 
-@pytest.mark.parametrize("names", [[], ["Think", "think "], ["Think", "done"], ["Think", " "]])
-def test_actions_that_cannot_be_told_apart_are_refused(names: list[str]) -> None:
-    with pytest.raises(ValueError, match="all different"):
-        choose_actions(names)
+def test_actions_that_cannot_be_told_apart_are_refused() -> None:
+    for names in ([], ["Think", "think "], ["Think", "done"], ["Think", " "]):
+        with pytest.raises(ValueError, match="all different"):
+            choose_actions(names)

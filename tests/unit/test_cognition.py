@@ -1,40 +1,36 @@
 """The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import pytest
 
 from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnavailable
-from daemon.core.perception import Audience
-from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.models import Completion, ModelRole
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.cognition import READ_CAP, Mind
+from daemon.mind.cognition import READ_CAP
 from daemon.mind.second_tries import FAULTY_CAP
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.soul import Budgets
-from daemon.soul_engine import FAULTY_REPLY, build_prompt
-from tests.fakes import FakeClock
+from daemon.soul_engine import FAULTY_REPLY
 from tests.given import soul
 from tests.unit.thinking import ECHO, END, MEMORY, head, listen, read_echo, turns
 
 
-async def test_a_step_gives_its_value_and_the_memory_after_it() -> None:
+def texts(memory: WorkingMemory) -> list[str]:
+    return [one.content for one in memory.region("default")]
+
+
+async def test_a_step_gives_its_value_and_the_memory_after_it_and_its_call_is_recorded_with_all_figures() -> None:
     h = head(["he", "llo", END])
+    started = h.llm.clock.now_ms()
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "HELLO"
     assert [m.content for m in memory.region("default")] == ["hello", "HELLO"]
     assert [m.content for m in memory.region("echoes")] == ["HELLO"]
     assert len(MEMORY) == 1
     assert h.llm.closed == 1
-
-
-async def test_a_call_is_recorded_with_all_its_figures() -> None:
-    h = head(["he", "llo", END])
-    started = h.llm.clock.now_ms()
-    await h.mind.run(MEMORY, ECHO)
     assert h.calls == [
         LLMCall(
             trace_id="trace",
@@ -54,45 +50,28 @@ async def test_a_call_is_recorded_with_all_its_figures() -> None:
     ]
 
 
-async def test_the_shown_text_is_what_the_filter_lets_through() -> None:
-    h = head(["he", "llo", END])
-    thought = h.mind.stream(MEMORY, ECHO)
-    assert await listen(thought) == ["H", "ELL", "O"]
-    assert thought.shown == "HELLO"
-    assert (await thought.finished())[1] == "HELLO"
-    assert not thought.void
-    assert len(h.llm.prompts) == 1
-
-
 async def test_a_step_without_a_filter_shows_nothing() -> None:
     silent = Step(name="s", command="S", read=str.strip, remember=lambda _: ())
-    thought = head([" x ", END]).mind.stream(MEMORY, silent)
+    h = head([" x ", END])
+    unread, thought = h.mind.stream(MEMORY, silent), h.mind.stream(MEMORY, silent)
+    await unread.aclose()
+    assert (h.llm.prompts, h.calls) == ([], []), "the model is not called before the thought is read"
     assert await listen(thought) == []
     assert await thought.finished() == (MEMORY, "x")
 
 
-async def test_the_model_is_not_called_before_the_thought_is_read() -> None:
-    h = head(["x", END])
-    thought = h.mind.stream(MEMORY, ECHO)
-    await thought.aclose()
-    assert h.llm.prompts == []
-    assert h.calls == []
-
-
-async def test_finishing_first_leaves_the_text_for_a_later_iteration() -> None:
+async def test_a_thought_finishes_before_after_and_amid_its_iteration() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     assert (await thought.finished())[1] == "HELLO"
     assert await listen(thought) == ["H", "ELL", "O"]
+    assert (thought.shown, thought.void) == ("HELLO", False)
     assert await listen(thought) == []
     assert (await thought.finished())[1] == "HELLO"
-
-
-async def test_an_abandoned_iteration_does_not_keep_the_thought_from_finishing() -> None:
-    thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
-    async for piece in thought:
+    abandoned = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
+    async for piece in abandoned:
         assert piece == "H"
         break
-    assert (await thought.finished())[1] == "HELLO"
+    assert (await abandoned.finished())[1] == "HELLO"
 
 
 async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
@@ -143,52 +122,42 @@ async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -
 async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() -> None:
     thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
     assert "".join(await listen(thought)) == thought.shown == "SO BA"
-    assert (await thought.finished())[1] == "FINE"
+    memory, value = await thought.finished()
+    assert (value, texts(memory)) == ("FINE", ["hello", "FINE"])
     assert thought.void
-
-
-async def test_a_repair_is_shown_when_nothing_was_shown_before() -> None:
     thought = head([END], ["fi", "ne", END]).mind.stream(MEMORY, ECHO)
     assert "".join(await listen(thought)) == "FINE"
-    assert not thought.void
+    assert not thought.void, "nothing was shown before"
 
 
-@pytest.mark.parametrize(
-    ("failure", "outcome"),
-    [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")],
-)
-async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exception, outcome: str) -> None:
-    h = head(["he", failure])
-    thought = h.mind.stream(MEMORY, ECHO)
-    with pytest.raises(type(failure)):
-        await listen(thought)
-    with pytest.raises(type(failure)):
-        await thought.finished()
-    (call,) = h.calls
-    assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
-    assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
+async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
+    for failure, outcome in ((ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")):
+        h = head(["he", failure])
+        thought = h.mind.stream(MEMORY, ECHO)
+        with pytest.raises(type(failure)):
+            await listen(thought)
+        with pytest.raises(type(failure)):
+            await thought.finished()
+        (call,) = h.calls
+        assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
+        assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
 
 
-async def test_a_call_that_never_began_used_nothing_that_is_known() -> None:
-    h = head([ModelUnavailable("down")])
+async def test_a_call_that_never_began_used_nothing_that_is_known_and_is_not_repeated() -> None:
+    h = head([ModelUnavailable("down")], ["fine", END])
     with pytest.raises(ModelUnavailable):
         await h.mind.run(MEMORY, ECHO)
     (call,) = h.calls
     assert (call.cost_usd, call.tokens_in, call.tokens_out) == (None, 0, 0)
 
 
-async def test_a_refusal_at_the_end_is_a_refusal() -> None:
-    h = head(["I", Completion("fake/one", stop="refusal")])
+async def test_a_refusal_at_the_end_is_a_refusal_and_an_answer_without_an_end_counts_as_unavailable() -> None:
+    h = head(["I", Completion("fake/one", stop="refusal")], ["fine"])
     with pytest.raises(ModelRefused, match="fake/one"):
         await h.mind.run(MEMORY, ECHO)
-    assert h.calls[0].outcome == "refused"
-
-
-async def test_an_answer_that_breaks_off_without_an_end_counts_as_unavailable() -> None:
-    h = head(["fine"])
     with pytest.raises(ModelUnavailable, match="broke off"):
         await h.mind.run(MEMORY, ECHO)
-    assert h.calls[0].outcome == "unavailable"
+    assert [call.outcome for call in h.calls] == ["refused", "unavailable"]
 
 
 async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accepts_it() -> None:
@@ -209,7 +178,7 @@ async def test_an_endless_answer_is_cut_and_counts_as_malformed() -> None:
     assert len(h.llm.clock.slept) == 7 + 2
 
 
-async def test_a_cancelled_call_is_recorded_and_the_models_stream_closed() -> None:
+async def test_the_call_of_a_cancelled_or_closed_thought_is_recorded_and_the_models_stream_closed() -> None:
     never = asyncio.Event()
     h = head(["he", never])
     thought = h.mind.stream(MEMORY, ECHO)
@@ -225,61 +194,35 @@ async def test_a_cancelled_call_is_recorded_and_the_models_stream_closed() -> No
         await thought.finished()
     with pytest.raises(ModelUnavailable, match="cut off"):
         await listen(thought)
-
-
-async def test_closing_a_thought_cuts_the_call() -> None:
     h = head(["he", "llo", END])
     thought = h.mind.stream(MEMORY, ECHO)
     assert await anext(aiter(thought)) == "H"
     await thought.aclose()
-    assert [call.outcome for call in h.calls] == ["cancelled"]
-    assert h.llm.closed == 1
+    assert ([call.outcome for call in h.calls], h.llm.closed) == (["cancelled"], 1)
     with pytest.raises(ModelUnavailable):
         await thought.finished()
 
 
-class Tagless:
-    """An LLM whose stream is a bare iterator, without a way to be closed."""
+class BareStream:
+    """A model's answer without a way to close it."""
 
-    def __init__(self) -> None:
-        self._items: list[str | Completion] = ["fine", END]
+    def __init__(self, *items: str | Completion) -> None:
+        self._items = iter(items)
 
     def __aiter__(self) -> AsyncIterator[str | Completion]:
         return self
 
     async def __anext__(self) -> str | Completion:
         """The next item."""
-        if not self._items:
-            raise StopAsyncIteration
-        return self._items.pop(0)
-
-    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Itself."""
-        return self
-
-    def model_for(self, role: ModelRole) -> str:
-        """No matter."""
-        return "fake/bare"
-
-    def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
-        return {}
-
-    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`: none stands by."""
-        return (self.model_for(role),)
+        for item in self._items:
+            return item
+        raise StopAsyncIteration
 
 
 async def test_a_stream_without_aclose_is_read() -> None:
-    mind = Mind(
-        Tagless(),
-        lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n"),
-        FakeClock(auto=True),
-        lambda call: None,
-        lambda completion: None,
-        "trace",
-    )
-    assert (await mind.run(MEMORY, ECHO))[1] == "FINE"
+    h = head()
+    h.llm.stream = lambda _: BareStream("fine", END)  # type: ignore[method-assign,assignment]  # for this test alone
+    assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
 
 
 async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_once_more() -> None:
@@ -293,18 +236,7 @@ async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_o
         await twice.mind.run(MEMORY, ECHO)
 
 
-async def test_a_call_that_failed_before_its_first_piece_is_not_repeated() -> None:
-    h = head([ModelUnavailable("down")], ["fine", END])
-    with pytest.raises(ModelUnavailable, match="down"):
-        await h.mind.run(MEMORY, ECHO)
-    assert len(h.calls) == 1
-
-
 # -- one step after another -------------------------------------------------------------------------------------------
-
-
-def texts(memory: WorkingMemory) -> list[str]:
-    return [one.content for one in memory.region("default")]
 
 
 async def test_a_step_runs_on_the_memory_that_the_step_before_gave() -> None:
@@ -316,27 +248,6 @@ async def test_a_step_runs_on_the_memory_that_the_step_before_gave() -> None:
     assert texts(memory) == ["hello", "ONE", "TWO", "THREE"]
     assert [prompt.messages[1].text for prompt in h.llm.prompts[1:]] == ["ONE", "ONE\n\nTWO"]
     assert len(h.calls) == 3
-
-
-async def test_a_repaired_thought_is_remembered_by_its_value_and_not_by_what_was_shown() -> None:
-    thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
-    memory, _ = await thought.finished()
-    assert texts(memory) == ["hello", "FINE"]
-    assert thought.void
-
-
-async def test_a_thought_whose_reader_was_cancelled_never_finishes() -> None:
-    h = head(["he", asyncio.Event()])
-    thought = h.mind.stream(MEMORY, ECHO)
-    reading = asyncio.ensure_future(thought.finished())
-    await turns(8)
-    reading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reading
-    assert [call.outcome for call in h.calls] == ["cancelled"]
-    assert h.llm.closed == 1
-    with pytest.raises(ModelUnavailable, match="cut off"):
-        await thought.finished()
 
 
 # -- reasoning in the answer -------------------------------------------------------------------------------------------

@@ -11,31 +11,21 @@ from daemon.core.errors import LostLease, StoreError
 from tests.fakes import EndlessWork, FakeClock
 
 
-async def test_work_is_cancelled_when_the_body_ends() -> None:
+async def test_work_is_cancelled_when_the_body_ends_and_work_that_returns_ends_no_body() -> None:
     work, other = EndlessWork(), EndlessWork()
-    async with alongside(work.forever(), other.forever()):
+    async with alongside(work.forever(), other.forever(), asyncio.sleep(0)):
         await work.started.wait()
-    assert work.cancelled
-    assert other.cancelled
-
-
-async def test_work_that_returns_does_not_end_the_body() -> None:
-    async def soon() -> None:
-        await asyncio.sleep(0)
-
-    async with alongside(soon()):
         for _ in range(5):
             await asyncio.sleep(0)
-
-
-async def test_without_coroutines_only_the_body_runs() -> None:
-    async with alongside():
-        await asyncio.sleep(0)
+    assert work.cancelled
+    assert other.cancelled
 
 
 async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
     work = EndlessWork()
     async with alongside(work.forever()):
+        pass
+    async with alongside():
         pass
     assert not work.started.is_set()
 
@@ -69,23 +59,16 @@ async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> Non
     assert other.cancelled or not other.started.is_set()
 
 
-async def test_the_same_error_raised_by_several_at_the_same_time_is_raised_bare() -> None:
-    outdated = StoreError("a newer schema")
-
-    async def fail() -> None:
-        raise outdated
-
-    with pytest.raises(StoreError) as raised:
-        async with alongside(fail(), fail()):
-            await asyncio.Event().wait()
-    assert raised.value is outdated
-
-
-async def test_failures_at_the_same_time_are_raised_as_a_group() -> None:
+async def test_failures_at_the_same_time_are_raised_as_a_group_and_one_of_several_bare() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):
             await asyncio.Event().wait()
     assert [str(error) for error in raised.value.exceptions] == ["a", "b"]
+    outdated = StoreError("a newer schema")
+    with pytest.raises(StoreError) as bare:
+        async with alongside(EndlessWork().fail(outdated), EndlessWork().fail(outdated)):
+            await asyncio.Event().wait()
+    assert bare.value is outdated
 
 
 async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_cancelled() -> None:
@@ -129,14 +112,10 @@ async def test_a_cancelled_body_stays_cancelled_after_its_work_has_ended() -> No
     assert work.ended.is_set()
 
 
-async def test_a_deadline_around_it_is_a_timeout() -> None:
-    work = EndlessWork()
+async def test_a_deadline_around_or_inside_it_is_a_timeout() -> None:
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0), alongside(work.forever()):
+        async with asyncio.timeout(0), alongside(EndlessWork().forever()):
             await asyncio.Event().wait()
-
-
-async def test_a_deadline_inside_it_is_a_timeout_too() -> None:
     with pytest.raises(TimeoutError):
         async with alongside(EndlessWork().forever()), asyncio.timeout(0):
             await asyncio.Event().wait()
@@ -154,32 +133,21 @@ async def test_an_exit_raised_by_a_coroutine_is_raised_at_once() -> None:
 
 async def test_a_late_body_is_cancelled_and_has_cleaned_up_before_the_timeout_is_raised() -> None:
     clock, work = FakeClock(auto=True), EndlessWork()
-
-    async def late() -> None:
+    with pytest.raises(TimeoutError):
         async with time_limit(clock, 3.0):
             await work.forever()
-
-    with pytest.raises(TimeoutError):
-        await late()
     assert work.cancelled
     assert clock.slept == [3.0]
 
 
-async def test_a_body_within_its_time_limit_runs_in_the_callers_task_and_starts_no_timer() -> None:
+async def test_a_body_within_its_time_limit_runs_in_the_callers_task_and_its_error_comes_out_bare() -> None:
     clock, task = FakeClock(), asyncio.current_task()
     async with time_limit(clock, 3.0):
         assert asyncio.current_task() is task
-    assert clock.slept == []
-
-
-async def test_an_error_of_the_body_comes_out_bare() -> None:
-    async def broken() -> None:
-        async with time_limit(FakeClock(), 3.0):
-            await asyncio.sleep(0)
-            raise LookupError("broken")
-
+    assert clock.slept == [], "no timer was started"
     with pytest.raises(LookupError, match="broken"):
-        await broken()
+        async with time_limit(FakeClock(), 3.0):
+            await EndlessWork().fail(LookupError("broken"))
 
 
 _HUNG = """

@@ -26,9 +26,12 @@ class CourierBench:
     def __init__(self, path: Path, stores: Stores, clock: FakeClock) -> None:
         self.path, self.stores, self.clock = path, stores, clock
         self.office, self.events = FakeChannel(), Events()
-        channel: Channel = self.office
-        self.courier = Courier(
-            stores.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+        self.courier = self.courier_to(self.office)
+
+    def courier_to(self, channel: Channel, *, lease: float = LEASE) -> Courier:
+        """A courier with this channel and claim."""
+        return Courier(
+            self.stores.outbox, channel, self.clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=lease
         )
 
     async def reply(self, *, draft: str | None = None) -> Delivery:
@@ -85,18 +88,17 @@ async def test_a_doubtful_post_that_is_found_is_not_sent_again(bench: CourierBen
     assert bench.events.names == ["outbox.found"]
 
 
-async def test_a_doubtful_post_that_is_absent_is_sent(bench: CourierBench) -> None:
-    await bench.reply()
-    assert await bench.courier.deliver(await bench.next(LEASE + 1))
-    assert len(bench.office.looked_up) == len(bench.office.posted) == 1
-
-
-async def test_a_draft_of_a_doubtful_post_is_finished(bench: CourierBench) -> None:
+@pytest.mark.parametrize("found", [FoundPost("3.0", finished=False), None])
+async def test_of_a_doubtful_post_a_draft_is_finished_and_an_absent_one_sent(
+    bench: CourierBench, found: FoundPost | None
+) -> None:
     await bench.reply()
     again = await bench.next(LEASE + 1)
-    bench.office.history[again.post.key] = FoundPost("3.0", finished=False)
+    if found is not None:
+        bench.office.history[again.post.key] = found
     assert await bench.courier.deliver(again)
-    assert [post.draft for post in bench.office.posted] == ["3.0"]
+    assert [post.draft for post in bench.office.posted] == [found.ts if found else None]
+    assert len(bench.office.looked_up) == 1
 
 
 async def test_a_known_draft_is_finished_without_a_look_up(bench: CourierBench) -> None:
@@ -148,15 +150,11 @@ async def test_pauses_grow_up_to_a_minute_however_often_it_fails(bench: CourierB
         pauses.append(round(bench.waits()))
         delivery = await bench.next(pauses[-1] + 1)
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-
-
-@pytest.mark.parametrize("doubtful", [True, False])
-async def test_ten_thousand_attempts_are_no_fault(bench: CourierBench, doubtful: bool) -> None:
-    delivery = await bench.reply()
-    many = replace(delivery, doubtful=doubtful, attempts=10_000)
-    bench.office.answers, bench.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
-    assert not await bench.courier.deliver(many)
-    assert bench.waits() == pytest.approx(60, abs=0.1)
+    for doubtful in (True, False):
+        bench.office.answers, bench.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
+        assert not await bench.courier.deliver(replace(delivery, doubtful=doubtful, attempts=10_000))
+        assert bench.waits() == pytest.approx(60, abs=0.1)
+        delivery = await bench.next(61)
 
 
 async def test_a_refused_post_is_dead_with_its_reason(bench: CourierBench) -> None:
@@ -166,19 +164,17 @@ async def test_a_refused_post_is_dead_with_its_reason(bench: CourierBench) -> No
     assert bench.events.emitted[-1][1]["hint"] == "unarchive it"
 
 
-async def test_a_post_too_old_to_be_sent_expires(bench: CourierBench) -> None:
+@pytest.mark.parametrize(
+    ("draft", "row"), [(None, ("expired", None, "too old to be sent")), ("opened", ("sent", "1.0", ""))]
+)
+async def test_a_post_too_old_to_be_sent_expires_unless_its_draft_can_be_seen(
+    bench: CourierBench, draft: str | None, row: tuple[object, ...]
+) -> None:
     bench.office.answers = [NotDelivered("down", retry_after=STALE)]
-    await bench.courier.deliver(await bench.reply())
+    await bench.courier.deliver(await bench.reply(draft=draft))
     assert await bench.courier.deliver(await bench.next(STALE + 1))
-    assert bench.row == ("expired", None, "too old to be sent")
-    assert bench.office.posted == []
-
-
-async def test_an_old_draft_is_finished_nevertheless(bench: CourierBench) -> None:
-    bench.office.answers = [NotDelivered("down", retry_after=STALE)]
-    await bench.courier.deliver(await bench.reply(draft="opened"))
-    assert await bench.courier.deliver(await bench.next(STALE + 1))
-    assert bench.row == ("sent", "1.0", "")
+    assert bench.row == row
+    assert len(bench.office.posted) == (draft is not None)
 
 
 async def test_a_post_that_can_not_be_looked_up_is_retried_and_settled_as_unknown_at_last(bench: CourierBench) -> None:
@@ -195,7 +191,7 @@ async def test_a_post_that_can_not_be_looked_up_is_retried_and_settled_as_unknow
     assert bench.events.names[-1] == "outbox.unknown"
 
 
-async def test_after_a_slow_look_up_nothing_is_sent(bench: CourierBench) -> None:
+async def test_after_a_slow_look_up_or_a_long_pause_nothing_is_sent(bench: CourierBench) -> None:
     class Slow(FakeChannel):
         async def find(self, post: Post) -> FoundPost | None:
             await bench.clock.sleep(LEASE / 2 + 1)
@@ -203,16 +199,10 @@ async def test_after_a_slow_look_up_nothing_is_sent(bench: CourierBench) -> None
 
     await bench.reply()
     slow = Slow()
-    courier = Courier(
-        bench.stores.outbox, slow, bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
-    )
-    assert not await courier.deliver(await bench.next(LEASE + 1))
+    assert not await bench.courier_to(slow).deliver(await bench.next(LEASE + 1))
     assert slow.posted == []
     assert bench.row[0] == "pending"
-
-
-async def test_after_a_long_pause_nothing_is_sent(bench: CourierBench) -> None:
-    delivery = await bench.reply()
+    delivery = await bench.next(LEASE + 1)
     await bench.clock.sleep(LEASE / 2)
     assert not await bench.courier.deliver(delivery)
     assert bench.office.posted == []
@@ -227,31 +217,24 @@ async def test_a_hanging_request_is_in_doubt_before_the_claim_ends(bench: Courie
 
     delivery = await bench.reply()
     brief = 0.02
-    courier = Courier(
-        bench.stores.outbox, Hanging(), bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=brief
-    )
     async with asyncio.timeout(1_000 * brief):  # far longer than it may take, for a machine with much else to do
-        assert not await courier.deliver(delivery)
+        assert not await bench.courier_to(Hanging(), lease=brief).deliver(delivery)
     assert bench.row[0] == "sending"
     assert bench.events.names[-1] == "outbox.in_doubt"
 
 
-@pytest.mark.parametrize("trouble", ["sent", "uncertain", "refused", "unreadable"])
-async def test_a_post_claimed_by_another_daemon_is_left_alone(bench: CourierBench, trouble: str) -> None:
+async def test_a_post_claimed_by_another_daemon_is_left_alone(bench: CourierBench) -> None:
     await bench.reply()
     lost = await bench.next(LEASE + 1)
     await bench.next(LEASE + 1)
     before = look(bench.path, "SELECT * FROM outbox")
-    match trouble:
-        case "uncertain":
-            bench.office.answers = [DeliveryUncertain("reset")]
-        case "refused":
-            bench.office.answers = [ChannelRefused("no", code="no")]
-        case "unreadable":
-            bench.office.lookups = [DeliveryUncertain("no")]
+    for trouble in (None, DeliveryUncertain("reset"), ChannelRefused("no", code="no")):
+        bench.office.answers = [trouble] if trouble else []
+        assert not await bench.courier.deliver(lost), trouble
+    bench.office.lookups = [DeliveryUncertain("no")]
     assert not await bench.courier.deliver(lost)
     assert look(bench.path, "SELECT * FROM outbox") == before
-    assert bench.events.names == ["outbox.lost"]
+    assert bench.events.names == ["outbox.lost"] * 4
 
 
 async def test_an_error_of_the_store_is_raised(bench: CourierBench) -> None:

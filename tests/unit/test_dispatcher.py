@@ -10,7 +10,7 @@ import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
-from daemon.core.errors import ConfigError, LostLease, NotDelivered, SchemaMismatch, StoreError
+from daemon.core.errors import LostLease, NotDelivered, SchemaMismatch, StoreError
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.clock import Clock
 from daemon.core.sentences import HOUSE_WORDS
@@ -138,13 +138,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-async def test_a_message_is_answered_and_sent_without_waiting_for_the_clock(path: Path) -> None:
-    async with dispatching(path, StillClock()) as bench, alongside(bench.dispatcher.run()):
-        await bench.hear("D1")
-        assert [post.body for post in await bench.office.until_posted(1)] == ["D1 1.0"]
-
-
-async def test_the_parts_of_a_reply_go_out_in_order(path: Path) -> None:
+async def test_the_parts_of_a_reply_go_out_in_order_without_waiting_for_the_clock(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench:
         for number in range(1, 6):
             await bench.store.inbox.accept(new_message(f"{number}.0", f"part {number}"))
@@ -173,9 +167,7 @@ async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> Non
         await bench.hear(*channels)
         async with alongside(bench.dispatcher.run()):
             await bench.parrot.until_handled(3)
-            assert (
-                await bench.store.inbox.catch_up_log.watermark(SOUL, TEAM) is None
-            )  # a round trip in which it could claim more
+            await bench.store.inbox.catch_up_log.watermark(SOUL, TEAM)  # a round trip in which it could claim more
             assert len(bench.parrot.handled) == 3
             for event in bench.parrot.hang.values():
                 event.set()
@@ -207,12 +199,12 @@ async def test_a_flooding_conversation_starves_no_other(path: Path) -> None:
             await bench.parrot.until_handled(1)
             await bench.hear("D2")
             await clock.advance(0.001)
-            for number in range(2, 40):
+            for number in range(2, 12):
                 await bench.hear("D1", ts=f"{number}.0")
             flood.set()
             await bench.parrot.until_handled(3)
         assert [claim.conversation.channel for claim in bench.parrot.handled[:3]] == ["D1", "D2", "D1"]
-        assert len(bench.parrot.handled[2].messages) == 38  # a burst is one cycle
+        assert len(bench.parrot.handled[2].messages) == 10  # a burst is one cycle
 
 
 async def test_a_failing_store_is_logged_and_ends_nothing(path: Path) -> None:
@@ -247,8 +239,8 @@ async def test_an_unreadable_store_is_read_again(path: Path) -> None:
 
 async def test_a_bug_in_the_work_is_told_and_its_row_parked_while_others_are_answered(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench:
-        bench.parrot.fail["D1"] = ZeroDivisionError("a bug")
-        await bench.hear("D1", "D2")
+        bench.parrot.fail = {"D1": ZeroDivisionError("a bug"), "D3": LostLease("taken over, which is no fault")}
+        await bench.hear("D1", "D3", "D2")
         async with alongside(bench.dispatcher.run()):
             await bench.office.until_posted(1)
             await bench.events.until("loop.failed", loop="conversations", reason="ZeroDivisionError")
@@ -256,14 +248,13 @@ async def test_a_bug_in_the_work_is_told_and_its_row_parked_while_others_are_ans
         assert [str(claim.conversation.channel) for claim, _ in bench.parrot.parked] == ["D1"]
 
 
-@pytest.mark.parametrize("error", [SchemaMismatch("a newer file"), ConfigError("no such token")])
-async def test_what_only_an_admin_can_mend_ends_the_dispatcher(path: Path, error: Exception) -> None:
+async def test_what_only_an_admin_can_mend_ends_the_dispatcher(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench:
-        bench.parrot.fail["D1"] = error
+        bench.parrot.fail["D1"] = SchemaMismatch("a newer file")
         await bench.hear("D1")
         with pytest.raises(ExceptionGroup) as raised:
             await bench.dispatcher.run()
-        assert raised.group_contains(type(error))
+        assert raised.group_contains(SchemaMismatch)
 
 
 async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
@@ -280,23 +271,17 @@ async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
             await bench.office.until_posted(1)
 
 
-async def test_jobs_are_done_after_the_reply(path: Path) -> None:
-    async with dispatching(path, StillClock()) as bench:
-        bench.parrot.jobs = ("summarizes",)
-        await bench.hear("D1", "D2")
-        async with alongside(bench.dispatcher.run()):
-            jobs = [await bench.done.get() for _ in range(2)]
-        assert {job.conversation.channel for job in jobs} == {"D1", "D2"}
-
-
-async def test_rows_of_another_process_are_found_by_polling(path: Path) -> None:
+async def test_rows_of_another_process_are_found_by_polling_and_jobs_are_done_after_the_reply(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench, alongside(bench.dispatcher.run()):
+        bench.parrot.jobs = ("summarizes",)
         await clock.sleepers(LANES)
         async with dispatching(path, clock) as other:
-            await other.hear("D1")
+            await other.hear("D1", "D2")
         await clock.advance(POLL)
-        await bench.office.until_posted(1)
+        await bench.office.until_posted(2)
+        jobs = [await bench.done.get() for _ in range(2)]
+        assert {job.conversation.channel for job in jobs} == {"D1", "D2"}
 
 
 async def test_a_drain_claims_nothing_more_and_waits_for_started_work(path: Path) -> None:
@@ -309,6 +294,8 @@ async def test_a_drain_claims_nothing_more_and_waits_for_started_work(path: Path
             drained = asyncio.ensure_future(bench.dispatcher.drain(60))
             await bench.store.inbox.catch_up_log.watermark(SOUL, TEAM)
             assert not drained.done()
+            assert not await bench.dispatcher.drain(0.01), "it ends at its timeout"
+            assert bench.dispatcher.active == 1
             held.set()
             assert await drained
             assert bench.dispatcher.active == 0
@@ -356,16 +343,6 @@ async def test_a_lane_that_waited_for_a_slot_when_the_drain_began_claims_nothing
         assert claimed == []
 
 
-async def test_a_drain_ends_at_its_timeout(path: Path) -> None:
-    async with dispatching(path, StillClock()) as bench:
-        bench.parrot.hang["D1"] = asyncio.Event()
-        await bench.hear("D1")
-        async with alongside(bench.dispatcher.run()):
-            await bench.parrot.until_handled(1)
-            assert not await bench.dispatcher.drain(0.01)
-            assert bench.dispatcher.active == 1
-
-
 async def test_an_idle_dispatcher_drains_at_once_and_does_not_spin(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench:
@@ -385,14 +362,14 @@ async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) ->
             await stack.enter_async_context(dispatching(path, SystemClock(), office=office)) for _ in range(2)
         ]
         async with alongside(first.dispatcher.run(), second.dispatcher.run()):
-            for number in range(40):
-                await (first, second)[number % 2].hear(f"D{number % 10}", ts=f"{number}.0")
+            for number in range(20):
+                await (first, second)[number % 2].hear(f"D{number % 5}", ts=f"{number}.0")
                 second.bell.ring()
                 first.bell.ring()
-            await office.until_posted(40)
+            await office.until_posted(20)
             assert await first.dispatcher.drain(10)
             assert await second.dispatcher.drain(10)
-        assert len({post.key for post in office.posted}) == len(office.posted) == 40
+        assert len({post.key for post in office.posted}) == len(office.posted) == 20
         order: dict[str, list[float]] = {}
         for post in office.posted:
             channel, ts = post.body.split()
@@ -402,24 +379,10 @@ async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) ->
         assert second.parrot.handled
 
 
-async def test_a_conversation_lost_to_another_daemon_is_no_fault(path: Path) -> None:
-    clock = StillClock()
-    async with dispatching(path, clock) as bench:
-        bench.parrot.fail["D1"] = LostLease("taken over")
-        await bench.hear("D1", "D2")
-        async with alongside(bench.dispatcher.run()):
-            await bench.office.until_posted(1)
-        assert bench.bodies == ["D2 1.0"]
-
-
-async def test_a_bell_rung_before_the_wait_ends_the_wait() -> None:
-    bell, clock = Bell(), FakeClock()
+async def test_a_wait_for_a_bell_ends_at_once_where_it_was_rung_before_and_else_at_its_timeout() -> None:
+    bell, clock = Bell(), FakeClock(auto=True)
     bell.ring()
     await bell.wait(clock, 10)
     assert clock.monotonic() == 0
-
-
-async def test_a_wait_for_a_bell_ends_at_its_timeout() -> None:
-    bell, clock = Bell(), FakeClock(auto=True)
     await bell.wait(clock, 10)
     assert clock.monotonic() == 10

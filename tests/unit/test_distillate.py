@@ -45,46 +45,35 @@ def test_whatever_a_model_answers_it_is_read_or_refused_and_never_more_than_it_w
             require_grounded(read, [f"note {number}" for number in range(8)])
 
 
-@pytest.mark.parametrize(
-    ("note", "line"),
-    [
-        ("Ada leitet die Pumpen am Nordtor.", "Ada ist für die Pumpe am Nordtor zuständig."),
-        ("Ана чинила северные ворота", "Северные ворота починены."),
-        ("阿达修好了北门的水泵", "北门的水泵已经修好。"),
-        ("Ada repaired the sluices", "The sluice is repaired, by all accounts."),
-    ],
-)
-def test_a_sentence_may_say_it_in_other_forms_of_the_same_words(note: str, line: str) -> None:
-    require_grounded(claims((line, (1,))), [note])
+def test_a_sentence_may_say_it_in_other_forms_of_the_same_words() -> None:
+    for note, line in {
+        "Ada leitet die Pumpen am Nordtor.": "Ada ist für die Pumpe am Nordtor zuständig.",
+        "Ана чинила северные ворота": "Северные ворота починены.",
+        "阿达修好了北门的水泵": "北门的水泵已经修好。",
+        "Ada repaired the sluices": "The sluice is repaired, by all accounts.",
+        NOTES[1]: "Ann mended the west gate.",
+    }.items():
+        require_grounded(claims((line, (1,))), [note])
 
 
-@pytest.mark.parametrize(
-    ("line", "notes", "reason"),
-    [
-        ("Ann mended the west gate.", (2,), ""),
-        ("A holiday was declared.", (1, 2), "a sentence of it names too little of the notes that it rests on"),
-        (
-            "Ann moved abroad, sold everything and married somebody else at last, far away from here.",
-            (1, 2),
-            "a sentence of it names too little of the notes that it rests on",
-        ),
-        ("It was paid.", (1,), "a sentence of it names too little of the notes that it rests on"),
-        ("Ann paid 41 drachmas.", (2,), "a number in it stands nowhere in the notes that it rests on"),
-        ("Ann paid 40 drachmas.", (1,), "a number in it stands nowhere in the notes that it rests on"),
+def test_a_sentence_names_something_of_the_notes_that_it_rests_on() -> None:
+    too_little = "a sentence of it names too little of the notes that it rests on"
+    no_number = "a number in it stands nowhere in the notes that it rests on"
+    moved = "Ann moved abroad, sold everything and married somebody else at last, far away from here."
+    table: list[tuple[str, tuple[int, ...], str]] = [
+        ("A holiday was declared.", (1, 2), too_little),
+        (moved, (1, 2), too_little),
+        ("It was paid.", (1,), too_little),
+        ("Ann paid 41 drachmas.", (2,), no_number),
+        ("Ann paid 40 drachmas.", (1,), no_number),
         ("Ann, see core_007.", (1,), "it names 1 memories by ids that it was not shown"),
         ("Ann mended it.", (3,), "it rests on notes that aren't there"),
         ("Ann mended it.", (), "it rests on notes that aren't there"),
-    ],
-)
-def test_a_sentence_names_something_of_the_notes_that_it_rests_on(
-    line: str, notes: tuple[int, ...], reason: str
-) -> None:
-    if not reason:
-        require_grounded(claims((line, notes)), NOTES)
-        return
-    with pytest.raises(DistillateRefused, match=reason) as refused:
-        require_grounded(claims((line, notes)), NOTES)
-    assert "Ann" not in refused.value.message
+    ]
+    for line, notes, reason in table:
+        with pytest.raises(DistillateRefused, match=reason) as refused:
+            require_grounded(claims((line, notes)), NOTES)
+        assert "Ann" not in refused.value.message
 
 
 def test_tags_stand_in_the_notes_and_keys_are_taken_out() -> None:

@@ -5,8 +5,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
-import pytest
-
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.gate import Gate
@@ -119,13 +117,10 @@ def test_a_post_is_newer_than_the_message_it_answers_or_than_ten_minutes_before_
 # -- the visit -------------------------------------------------------------------------------------------------
 
 
-def test_a_message_continues_the_visit_or_begins_the_next() -> None:
+def test_a_message_continues_the_visit_or_begins_the_next_and_a_time_event_leaves_it_unchanged() -> None:
     assert effect().visit_state == VisitState(visit=2, exchanges=4, spoken_ms=NOW_MS)
     begun = effect(visit=Visit(number=3, exchanges=0, met=True, fresh=True))
     assert begun.visit_state == VisitState(visit=3, exchanges=1, spoken_ms=NOW_MS)
-
-
-def test_a_time_event_leaves_the_visit_unchanged_with_or_without_a_reply() -> None:
     assert effect(SILENCE, reply="").visit_state == LONG_AGO
     assert effect(SILENCE).visit_state == LONG_AGO
 
@@ -133,11 +128,11 @@ def test_a_time_event_leaves_the_visit_unchanged_with_or_without_a_reply() -> No
 # -- silence -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("modality", [Modality.WORDS, Modality.DECISION])
-def test_dormancy_is_scheduled_after_every_act_of_a_user(modality: Modality) -> None:
-    made = effect(replace(WORDS, modality=modality))
-    assert idle(made) == [("dormant", 1_000)]
-    assert made.intentions[0].behalf == "U0ADA"
+def test_dormancy_is_scheduled_after_every_act_of_a_user() -> None:
+    for modality in (Modality.WORDS, Modality.DECISION):
+        made = effect(replace(WORDS, modality=modality))
+        assert idle(made) == [("dormant", 1_000)]
+        assert made.intentions[0].behalf == "U0ADA"
 
 
 def test_the_visits_end_is_scheduled_after_dormancy_counted_from_the_last_message() -> None:
@@ -147,33 +142,24 @@ def test_the_visits_end_is_scheduled_after_dormancy_counted_from_the_last_messag
     )
 
 
-def test_after_the_end_of_a_visit_nothing_is_scheduled() -> None:
+def test_the_end_of_a_visit_and_a_note_that_falls_due_schedule_nothing() -> None:
     assert idle(effect(replace(SILENCE, process="exiting"), reply="")) == []
-
-
-def test_a_note_that_falls_due_leaves_the_scheduled_timeout_unchanged() -> None:
     assert idle(effect(due("academic"))) == []
     assert idle(effect(replace(due("academic"), process=None))) == []
 
 
-@pytest.mark.parametrize(
-    ("processes", "dormant_ms", "expected"),
-    [
-        (("engaged", "exiting"), 1_000, [("exiting", 4_000)]),
-        ((), 4_000, [("exiting", 4_000)]),
-        (("engaged", "dormant"), 1_000, [("dormant", 1_000)]),
-        (("engaged", "dormant"), 4_000, []),
-        (("engaged",), 1_000, []),
-    ],
-)
-def test_timeouts_lead_only_to_processes_that_the_soul_uses(
-    processes: tuple[str, ...], dormant_ms: int, expected: list[tuple[str, int]]
-) -> None:
-    assert idle(effect(who=taking_part(*processes), timing=replace(TIMING, dormancy_timeout_ms=dormant_ms))) == expected
-
-
-def test_a_dormant_soul_that_never_exits_gets_no_further_timeout() -> None:
-    assert idle(effect(SILENCE, reply="", who=taking_part("engaged", "dormant"))) == []
+def test_timeouts_lead_only_to_processes_that_the_soul_uses() -> None:
+    table: dict[tuple[tuple[str, ...], int], list[tuple[str, int]]] = {
+        (("engaged", "exiting"), 1_000): [("exiting", 4_000)],
+        ((), 4_000): [("exiting", 4_000)],
+        (("engaged", "dormant"), 1_000): [("dormant", 1_000)],
+        (("engaged", "dormant"), 4_000): [],
+        (("engaged",), 1_000): [],
+    }
+    for (processes, dormant_ms), expected in table.items():
+        made = effect(who=taking_part(*processes), timing=replace(TIMING, dormancy_timeout_ms=dormant_ms))
+        assert idle(made) == expected, (processes, dormant_ms)
+    assert idle(effect(SILENCE, reply="", who=taking_part("engaged", "dormant"))) == [], "it never exits"
 
 
 def test_intentions_of_the_soul_are_stored_beside_the_timeout() -> None:
@@ -189,16 +175,11 @@ def test_intentions_of_the_soul_are_stored_beside_the_timeout() -> None:
 # -- jobs --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("thought", "jobs"),
-    [
-        ({}, ("models_the_visitor",)),
-        ({"user_model_check": False, "soul_state_check": False}, ()),
-        ({"user_model_check": True, "soul_state_check": True}, ("models_the_visitor", "keeps_its_own_state")),
-    ],
-)
-def test_the_replys_checks_decide_which_jobs_are_enqueued(thought: dict[str, object], jobs: tuple[str, ...]) -> None:
-    assert effect(thought=thought).jobs == jobs
+def test_the_replys_checks_decide_which_jobs_are_enqueued() -> None:
+    assert effect().jobs == ("models_the_visitor",)
+    assert effect(thought={"user_model_check": False, "soul_state_check": False}).jobs == ()
+    both = effect(thought={"user_model_check": True, "soul_state_check": True}).jobs
+    assert both == ("models_the_visitor", "keeps_its_own_state")
 
 
 def test_after_every_third_reply_without_a_check_the_soul_is_asked_about_its_mood() -> None:
@@ -216,23 +197,20 @@ def test_a_conversation_beyond_its_budget_is_summarized() -> None:
     assert effect(transcript=Transcript("", 0, old), thought=checks).jobs == ()
 
 
-def test_a_timeout_without_a_reply_enqueues_no_job() -> None:
+def test_an_unknown_subprocess_is_enqueued_after_every_turn_and_nothing_after_a_timeout_without_a_reply() -> None:
     assert effect(SILENCE, reply="").jobs == ()
-
-
-def test_an_unknown_subprocess_is_enqueued_after_every_turn() -> None:
     own = SOUL.model_copy(update={"subprocesses": ("counts_the_looms",)})
     assert effect(who=own).jobs == ("counts_the_looms",)
     assert effect(SILENCE, reply="", who=own).jobs == ()
 
 
-@pytest.mark.parametrize(("seconds_ago", "tells"), [(1_799, False), (1_800, True)])
-def test_a_conversation_that_just_heard_of_an_absence_hears_of_it_once(seconds_ago: int, tells: bool) -> None:
+def test_a_conversation_that_just_heard_of_an_absence_hears_of_it_once() -> None:
     gate = Triage(cast("Gate", None), FakeClock(), Events(), stale_after=1_800)
     given = SimpleNamespace(
         channel=Under(), clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
     )
     stale = InboxMessage(WORDS, Source.BACKFILL, 0, 1)
-    claim = replace(CLAIM, away_told_ms=NOW_MS - seconds_ago * 1_000, messages=(stale,))
-    cycle = Cycle(cast("CycleServices", given), claim, "t", (), {}, unanswered=(stale,))
-    assert (away_note(cycle) is not None) is tells
+    for seconds_ago, tells in ((1_799, False), (1_800, True)):
+        claim = replace(CLAIM, away_told_ms=NOW_MS - seconds_ago * 1_000, messages=(stale,))
+        cycle = Cycle(cast("CycleServices", given), claim, "t", (), {}, unanswered=(stale,))
+        assert (away_note(cycle) is not None) is tells

@@ -16,66 +16,39 @@ HOUR_MS = 3_600_000
 FAR = 10**13
 
 
-@pytest.mark.parametrize(
-    ("said", "hours"),
-    [
-        ("next 10 seconds", 10 / 3_600),
-        ("in 2h", 2),
-        ("within an hour", 1),
-        ("in the next hour", 1),
-        ("the next few minutes", 3 / 60),
-        ("next couple of days", 48),
-        ("2h30m", 2.5),
-        ("by 17:30", 1.5),
-        ("today", 8),
-        ("end of day", 8),
-        ("tomorrow", 32),
-        ("by Friday", 104),
-        ("in a week", 168),
-        ("innerhalb von 2 Stunden", 2),
-        ("in 3 Tagen", 72),
-        ("bis Freitag", 104),
-        ("morgen", 32),
-        ("by 5pm", 1),
-        ("bis um 17:30 Uhr", 1.5),
-        ("in half an hour", 0.5),
-        ("by end of today", 8),
-        ("bis zum Feierabend", 8),
-        ("this evening", 8),
-        ("this week", 152),
-        ("by the end of the month", 152),
-        ("tomorrow morning", 20),
-        ("by tomorrow afternoon", 26),
-        ("Wednesday evening", 56 - 1 / 60),
-        ("tomorrow before 9", 17),
-        ("innerhalb der nächsten anderthalb Stunden", 1.5),
-        ("this morning", 20),
-        ("", 24),
-        ("when the moon is full", 24),
-        ("in 400 days", 24),
-        ("-3h", 24),
-    ],
-)
-def test_a_timeframe_is_read_and_an_unreadable_one_is_a_day(said: str, hours: float) -> None:
-    found = timeframe(said, NOW)
-    assert (found.until_ms - NOW, found.exchanges) == (int(hours * HOUR_MS), None)
+def test_a_timeframe_is_read_and_an_unreadable_one_is_a_day() -> None:
+    table = {
+        10 / 3_600: ["next 10 seconds"],
+        3 / 60: ["the next few minutes"],
+        0.5: ["in half an hour"],
+        1: ["within an hour", "in the next hour", "by 5pm"],
+        1.5: ["by 17:30", "bis um 17:30 Uhr", "innerhalb der nächsten anderthalb Stunden"],
+        2: ["in 2h", "innerhalb von 2 Stunden"],
+        2.5: ["2h30m"],
+        8: ["today", "end of day", "by end of today", "bis zum Feierabend", "this evening"],
+        17: ["tomorrow before 9"],
+        20: ["tomorrow morning", "this morning"],
+        24: ["", "when the moon is full", "in 400 days", "-3h"],
+        26: ["by tomorrow afternoon"],
+        32: ["tomorrow", "morgen"],
+        48: ["next couple of days"],
+        56 - 1 / 60: ["Wednesday evening"],
+        72: ["in 3 Tagen"],
+        104: ["by Friday", "bis Freitag"],
+        152: ["this week", "by the end of the month"],
+        168: ["in a week"],
+    }
+    for hours, words in table.items():
+        for said in words:
+            found = timeframe(said, NOW)
+            assert (found.until_ms - NOW, found.exchanges) == (int(hours * HOUR_MS), None), said
 
 
-@pytest.mark.parametrize(
-    ("said", "number"),
-    [
-        ("next few exchanges", 3),
-        ("next exchange", 1),
-        ("the next reply", 1),
-        ("next 5 messages", 5),
-        ("next 0 turns", 1),
-        ("nächste Antwort", 1),
-        ("9999 messages", 50),
-    ],
-)
-def test_a_timeframe_may_be_a_number_of_exchanges(said: str, number: int) -> None:
-    assert timeframe(said, NOW).exchanges == number
-    assert timeframe(said, NOW).until_ms == NOW + EXCHANGES_LAST_MS
+def test_a_timeframe_may_be_a_number_of_exchanges() -> None:
+    english = {"next few exchanges": 3, "next exchange": 1, "the next reply": 1, "next 5 messages": 5}
+    table = {**english, "next 0 turns": 1, "nächste Antwort": 1, "9999 messages": 50}
+    assert {said: timeframe(said, NOW).exchanges for said in table} == table
+    assert {timeframe(said, NOW).until_ms for said in table} == {NOW + EXCHANGES_LAST_MS}
 
 
 def test_a_day_ends_at_midnight_where_the_person_lives() -> None:
@@ -89,25 +62,22 @@ def test_whatever_a_timeframe_says_it_ends(said: str, now: int, zone: str) -> No
     assert now < found.until_ms <= now + 366 * DAY_MS
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "held"),
-    [
-        ("the cat sat", "CAT", True),
-        ("concatenate", "cat", False),
-        ("完成了导入工作", "导入", True),
-        ("die GRÖSSE", "größe", True),
-        ("हिन्दी भाषा", "हिन्द", False),
-        ("हिन्दी भाषा", "हिन्दी", True),
-        ("C++ is old", "c++", True),
-        ("import_done", "import", False),
-        ("it is 👍 now", "👍", True),
-        ("anything", "  ", False),
-        ("cat concat cat2", "cat", True),
-        ("two  words", "two words", True),
-    ],
-)
-def test_words_are_found_whole_in_any_script(text: str, words: str, held: bool) -> None:
-    assert holds_whole(text, words) is held
+def test_words_are_found_whole_in_any_script() -> None:
+    table = {
+        ("the cat sat", "CAT"): True,
+        ("concatenate", "cat"): False,
+        ("完成了导入工作", "导入"): True,
+        ("die GRÖSSE", "größe"): True,
+        ("हिन्दी भाषा", "हिन्द"): False,
+        ("हिन्दी भाषा", "हिन्दी"): True,
+        ("C++ is old", "c++"): True,
+        ("import_done", "import"): False,
+        ("it is 👍 now", "👍"): True,
+        ("anything", "  "): False,
+        ("cat concat cat2", "cat"): True,
+        ("two  words", "two words"): True,
+    }
+    assert {(text, words): holds_whole(text, words) for text, words in table} == table
 
 
 def test_a_reading_decides_by_its_name_and_words() -> None:
@@ -120,12 +90,12 @@ def test_a_reading_decides_by_its_name_and_words() -> None:
     assert decided(Check("silence"), readings, FAR) is None
 
 
-@pytest.mark.parametrize("kind", ["reply", "mention", "silence", "goal", "tool", "sense", "none"])
-def test_what_nothing_decided_ends_with_its_time(kind: str) -> None:
-    check = Check(kind, words=("x",), name="x", id="G1")  # type: ignore[arg-type]  # each of the kinds
-    assert decided(check, Came(), FAR) is None
-    expected = {"silence": Outcome.HIT, "none": Outcome.UNRESOLVED}.get(kind, Outcome.MISS)
-    assert when_over(check) is expected
+def test_what_nothing_decided_ends_with_its_time() -> None:
+    ends = dict.fromkeys(("reply", "mention", "goal", "tool", "sense"), Outcome.MISS)
+    for kind, expected in (*ends.items(), ("silence", Outcome.HIT), ("none", Outcome.UNRESOLVED)):
+        check = Check(kind, words=("x",), name="x", id="G1")  # type: ignore[arg-type]  # each of the kinds
+        assert decided(check, Came(), FAR) is None, kind
+        assert when_over(check) is expected, kind
 
 
 def _world(odds: list[float], sure: list[float], seed: int) -> list[Forecast]:

@@ -79,7 +79,7 @@ async def test_a_heartbeat_says_which_souls_are_hosted_with_their_channels_and_w
 
 
 async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_lives(
-    hosting: Hosting, presence: Presence, souls: Souls, database: Database
+    hosting: Hosting, presence: Presence, souls: Souls, database: Database, clock: FakeClock
 ) -> None:
     await hosting.say("connected", {})
     with neighbour(database.path, presence, {"ben": ["C0THEIRS", "C0OURS"], "eva": []}):
@@ -89,38 +89,28 @@ async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_li
         assert souls.for_channel("C0OURS") == "tess", "a soul that is hosted here comes first"
         assert souls.for_channel("C0OTHER") == "tess", "no soul names it"
         assert souls.hosted("ben").name == "tess"
+        await clock.sleep(61)
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "tess", "a silent daemon hosts no soul"
+        assert not await hosting.has_neighbours()
+        await hosting.say("connected", {})
+        await database.write(lambda it: it.run("UPDATE presence SET seen_ms = :now", now=clock.now_ms()))
+        await hosting.heed()
+        assert souls.for_channel("C0THEIRS") == "ben"
     await hosting.heed()
     assert souls.for_channel("C0THEIRS") == "tess", "no living daemon hosts its soul"
 
 
-async def test_a_daemon_of_another_account_hears_its_own_messages(
+async def test_a_daemon_of_another_account_or_an_older_program_hosts_no_soul_for_us(
     hosting: Hosting, presence: Presence, souls: Souls, database: Database
 ) -> None:
     await hosting.say("connected", {})
     with neighbour(database.path, presence, {"ben": ["C0THEIRS"]}, account="U0OTHER"):
         await hosting.heed()
-        assert souls.for_channel("C0THEIRS") == "tess"
-
-
-async def test_a_silent_daemon_hosts_no_soul(
-    hosting: Hosting, presence: Presence, souls: Souls, database: Database, clock: FakeClock
-) -> None:
-    await hosting.say("connected", {})
-    with neighbour(database.path, presence, {"ben": ["C0THEIRS"]}):
-        await clock.sleep(61)
-        await hosting.heed()
-        assert souls.for_channel("C0THEIRS") == "tess"
-        assert not await hosting.has_neighbours()
-
-
-async def test_a_daemon_of_an_older_program_says_nothing_of_its_souls(
-    hosting: Hosting, presence: Presence, souls: Souls, database: Database
-) -> None:
-    await hosting.say("connected", {})
-    with neighbour(database.path, presence, {}):
+        assert souls.for_channel("C0THEIRS") == "tess", "another account hears its own messages"
         poke(database.path, "UPDATE presence SET detail = '{\"active\": 0}'")
         await hosting.heed()
-        assert souls.for_channel("C0THEIRS") == "tess"
+        assert souls.for_channel("C0THEIRS") == "tess", "an older program says nothing of its souls"
         assert await hosting.has_neighbours()
 
 

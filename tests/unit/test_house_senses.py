@@ -14,7 +14,8 @@ def _calls(name: str) -> list[tuple[str, ast.Call]]:
     return [
         (str(path.relative_to(DAEMON)), node)
         for path in sorted(DAEMON.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if f"{name}(" in (text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     ]
 

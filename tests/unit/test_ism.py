@@ -9,7 +9,7 @@ import pytest
 from daemon.core.errors import LostLease, ModelUnavailable, ToolFailed
 from daemon.core.limits import Limits, Spent
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
-from daemon.ism import CIRCLES, LOST, REACHED, run_ism
+from daemon.ism import LOST, REACHED, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
 from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS
 from daemon.mind.interrupts import Interrupted
@@ -47,54 +47,38 @@ async def test_an_action_that_returns_a_transition_ends_the_work_as_moved() -> N
     assert result.outcome.memory == result.memory == MEMORY
 
 
-async def test_done_without_an_answer_is_concluded() -> None:
-    one, _ = bench(chosen("DONE"))
-    result = await one.run()
-    assert (result.end, result.why, one.concluded) == (End.DONE, REACHED, [REACHED])
-    assert REACHED in said(result)
-
-
-async def test_done_beside_actions_runs_them_first() -> None:
+async def test_done_is_concluded_after_the_actions_beside_it_unless_one_of_them_answers() -> None:
+    one, llm = bench(chosen("DONE"), chosen("Fly", "DONE"))
+    for _ in range(2):
+        result = await one.run()
+        assert (result.end, result.why) == (End.DONE, REACHED)
+        assert REACHED in said(result)
+    assert (len(llm.prompts), one.concluded) == (2, [REACHED] * 2)
     one, llm = bench(chosen("DONE", ("Think", "a"), ("Think", "b")))
-    result = await one.run()
-    assert result.end is End.DONE
+    assert (await one.run()).end is End.DONE
     assert [event.kind for event in one.events].count(Progress.FINISHED) == 2
     assert [kept.content for kept in one.shown_to_conclude[0].region(RESULTS)] == ["thought of b", "thought of a"]
     assert len(llm.prompts) == 1
-
-
-async def test_done_beside_an_answer_is_answered() -> None:
     one, _ = bench(chosen("Respond", "DONE"))
     assert (await one.run()).end is End.ANSWERED
     assert not one.concluded
 
 
-async def test_done_beside_an_unknown_action_is_concluded() -> None:
-    one, llm = bench(chosen("Fly", "DONE"))
-    assert (await one.run()).end is End.DONE
-    assert len(llm.prompts) == 1
-
-
-async def test_a_choice_that_stays_malformed_after_one_repair_is_concluded() -> None:
+async def test_a_malformed_choice_is_repaired_once_and_the_work_goes_on_or_is_concluded() -> None:
+    one, llm = bench("Respond", '```json\n{"actions": ["Respond"]}\n```')
+    assert (await one.run()).end is End.ANSWERED
+    assert len(llm.prompts) == 2
     one, llm = bench("Let me think.", "I don't do JSON.")
     result = await one.run()
     assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, LOST, 2)
     assert [call.repair for call in one.calls] == [False, True]
 
 
-async def test_a_malformed_choice_is_repaired_once_and_the_work_goes_on() -> None:
-    one, llm = bench("Respond", '```json\n{"actions": ["Respond"]}\n```')
-    assert (await one.run()).end is End.ANSWERED
-    assert len(llm.prompts) == 2
-
-
-async def test_a_model_that_cannot_be_reached_is_concluded() -> None:
+async def test_a_model_that_cannot_be_reached_is_concluded_and_a_conclusion_that_fails_is_raised() -> None:
     one, _ = bench(chosen("Think"), ModelUnavailable("no answer"))
     result = await one.run()
     assert (result.end, result.why, result.spent.loops) == (End.CONCLUDED, LOST, 1)
 
-
-async def test_a_conclusion_that_fails_is_raised_to_the_caller() -> None:
     async def conclude(_: WorkingMemory, __: str) -> Stay:
         raise ModelUnavailable("no answer at all")
 
@@ -107,31 +91,24 @@ async def test_a_conclusion_that_fails_is_raised_to_the_caller() -> None:
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("limits", "calls", "why"),
-    [
+async def test_every_limit_ends_in_a_conclusion_with_its_reason() -> None:
+    table: tuple[tuple[Limits, int, str], ...] = (
         (replace(PLENTY, loops=3), 3, "3 steps"),
-        (replace(PLENTY, loops=1), 1, "1 steps"),
         (replace(PLENTY, loops=0), 0, "0 steps"),
         (replace(PLENTY, tokens=200), 2, "200 tokens"),
         (replace(PLENTY, tokens=120), 1, "120 tokens"),
         (replace(PLENTY, usd=0.03), 3, "0.03 US dollars"),
         (replace(PLENTY, seconds=0.0), 0, "0 seconds"),
-    ],
-)
-async def test_every_limit_ends_in_a_conclusion_with_its_reason(limits: Limits, calls: int, why: str) -> None:
-    one, llm = bench(*(chosen(("Think", str(number))) for number in range(9)))
-    result = await one.run(limits=limits)
-    assert (result.end, len(llm.prompts)) == (End.CONCLUDED, calls)
-    assert why in result.why
-    assert one.concluded == [result.why]
-
-
-async def test_a_limit_met_by_the_choice_itself_keeps_its_actions_from_running() -> None:
+    )
+    for limits, calls, why in table:
+        one, llm = bench(*(chosen(("Think", str(number))) for number in range(9)))
+        result = await one.run(limits=limits)
+        assert (result.end, len(llm.prompts)) == (End.CONCLUDED, calls), why
+        assert why in result.why
+        assert one.concluded == [result.why]
     one, _ = bench(chosen("Respond"))
-    result = await one.run(limits=replace(PLENTY, tokens=120))
-    assert result.end is End.CONCLUDED
-    assert Progress.STARTED not in {event.kind for event in one.events}
+    await one.run(limits=replace(PLENTY, tokens=120))
+    assert Progress.STARTED not in {event.kind for event in one.events}, "the choice itself met the limit"
 
 
 async def test_resumed_work_counts_on_from_what_it_spent() -> None:
@@ -186,15 +163,11 @@ async def test_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> No
     assert [event.kind for event in one.events[-2:]] == [Progress.CUT, Progress.CONCLUDING]
 
 
-@pytest.mark.parametrize(
-    "kept", [{"loops": -1}, {"usd": float("nan")}, {"seconds": float("inf")}, {"tokens": "many"}, {"loops": None}]
-)
-def test_an_invalid_account_is_refused(kept: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="validation error"):
-        Spent.from_json(kept)
-
-
-def test_an_account_without_entries_begins_at_zero() -> None:
+def test_an_invalid_account_is_refused_and_one_without_entries_begins_at_zero() -> None:
+    infinite, wrong = (("usd", float("nan")), ("seconds", float("inf"))), (("tokens", "many"), ("loops", None))
+    for name, value in (*infinite, *wrong, ("loops", -1)):
+        with pytest.raises(ValueError, match="validation error"):
+            Spent.from_json({name: value})
     assert Spent.from_json({}) == Spent()
 
 
@@ -209,33 +182,21 @@ async def test_a_repeated_action_is_refused_and_reported() -> None:
     assert [event.kind for event in one.events].count(Progress.REFUSED) == 1
 
 
-async def test_two_fruitless_choices_in_a_row_are_circles() -> None:
-    one, llm = bench(default=chosen("Think"))
-    result = await one.run(limits=replace(PLENTY, loops=50))
-    assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, CIRCLES, 3)
-
-
 async def test_a_new_action_between_two_refusals_is_progress() -> None:
     replies = [chosen("Think"), chosen("Think"), chosen(("Think", "b")), chosen("Think"), chosen("Respond")]
     one, _ = bench(*replies)
     assert (await one.run()).end is End.ANSWERED
 
 
-async def test_unknown_actions_are_reported_with_the_known_names() -> None:
+async def test_unknown_actions_an_empty_choice_and_too_many_actions_are_reported() -> None:
     one, llm = bench(chosen("Fly me to Bob's secret"), chosen("Respond"))
     assert (await one.run()).end is End.ANSWERED
     assert "The actions are: Think, Respond, Escalate." in shown(llm.prompts[1])
     assert "Fly me to Bob's secret" not in repr(one.events)
-
-
-async def test_an_empty_choice_is_reported_and_counts() -> None:
     one, llm = bench(chosen(), chosen("Respond"))
     result = await one.run()
     assert (result.end, result.spent.loops) == (End.ANSWERED, 2)
     assert "Nothing was chosen" in shown(llm.prompts[1])
-
-
-async def test_actions_beyond_the_most_are_reported() -> None:
     one, llm = bench(chosen(*(("Think", str(number)) for number in range(6))), chosen("Respond"))
     await one.run()
     assert [event.kind for event in one.events].count(Progress.FINISHED) == 5
@@ -266,35 +227,33 @@ async def test_memory_and_internal_memory_pass_from_action_to_action() -> None:
     assert [kept.content for kept in result.memory] == ["What are the limits?", "I looked it up.", "There are none."]
 
 
-@pytest.mark.parametrize(
-    ("error", "observed"),
-    [
+def failing(error: BaseException) -> tuple[Action, ...]:
+    async def fail(_: ActionUse) -> Recurse:
+        raise error
+
+    return actions(Fail=fail)
+
+
+async def test_a_handlers_failure_becomes_a_plain_observation() -> None:
+    for error, observed in (
         (ToolFailed("the shelf is empty", hint="ask for something else"), "It failed: the shelf is empty (ask for"),
         (ZeroDivisionError("secret token 42"), "It failed for a reason that is not known."),
         (ModelUnavailable("no answer"), "It failed: no answer."),
-    ],
-)
-async def test_a_handlers_failure_becomes_a_plain_observation(error: Exception, observed: str) -> None:
-    async def fail(_: ActionUse) -> Recurse:
-        raise error
-
-    one, llm = bench(chosen("Fail", ("Think", "on")), chosen("Respond"))
-    assert (await one.run(actions(Fail=fail))).end is End.ANSWERED
-    assert observed in shown(llm.prompts[1])
-    assert "secret token" not in shown(llm.prompts[1])
-    assert "thought of on" in shown(llm.prompts[1])
-    assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
+    ):
+        one, llm = bench(chosen("Fail", ("Think", "on")), chosen("Respond"))
+        assert (await one.run(failing(error))).end is End.ANSWERED
+        assert observed in shown(llm.prompts[1])
+        assert "secret token" not in shown(llm.prompts[1])
+        assert "thought of on" in shown(llm.prompts[1])
+        assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
 
 
-@pytest.mark.parametrize("error", [LostLease("another worker has it"), asyncio.CancelledError()])
-async def test_an_error_that_ends_a_cycle_ends_the_work(error: BaseException) -> None:
-    async def fail(_: ActionUse) -> Recurse:
-        raise error
-
-    one, _ = bench(chosen("Fail"))
-    with pytest.raises(type(error)):
-        await one.run(actions(Fail=fail))
-    assert not one.concluded
+async def test_an_error_that_ends_a_cycle_ends_the_work() -> None:
+    for error in (LostLease("another worker has it"), asyncio.CancelledError()):
+        one, _ = bench(chosen("Fail"))
+        with pytest.raises(type(error)):
+            await one.run(failing(error))
+        assert not one.concluded
 
 
 async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
@@ -382,15 +341,7 @@ def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
 # -- who may cut in ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_pending_perception_comes_before_the_first_choice() -> None:
-    one, llm = bench(chosen("Respond"))
-    one.interrupt.call()
-    result = await one.run()
-    assert (result.end, result.outcome, result.memory) == (End.INTERRUPTED, None, MEMORY)
-    assert not llm.prompts
-
-
-async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None:
+async def test_after_a_perception_no_further_chunk_is_read_of_a_choice_and_none_is_begun() -> None:
     one, model, stream = flowing()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run())
@@ -404,21 +355,11 @@ async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None
     assert (stream.taken, model.closed) == (['{"actions": ['], 1)
     assert [call.outcome for call in one.calls] == ["cancelled"]
     assert result.spent.loops == 0
-
-
-async def test_a_model_that_streams_without_pause_is_cut_within_one_chunk() -> None:
-    one, _, stream = flowing()
-    async with asyncio.TaskGroup() as group:
-        running = group.create_task(one.run())
-        stream.say("{")
-        await stream.read.wait()
-        one.interrupt.call()
-        taken = len(stream.taken)
-        while not running.done():
-            stream.say(" ")
-            await asyncio.sleep(0)
-    assert running.result().end is End.INTERRUPTED
-    assert len(stream.taken) - taken <= 1
+    one, llm = bench(chosen("Respond"))
+    one.interrupt.call()
+    result = await one.run()
+    assert (result.end, result.outcome, result.memory) == (End.INTERRUPTED, None, MEMORY)
+    assert not llm.prompts
 
 
 async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> None:
@@ -452,31 +393,19 @@ async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> 
     assert "waited at last" in shown(llm.prompts[2])
 
 
-async def test_a_perception_is_noticed_between_two_handlers() -> None:
+async def test_a_perception_is_noticed_between_two_handlers_and_before_the_conclusion() -> None:
     async def ring(use: ActionUse) -> Recurse:
         one.interrupt.call()
         return use.recurse(observation="rang")
 
-    one, llm = bench(chosen("Ring", "Respond"))
-    result = await one.run(actions(Ring=ring))
-    assert result.end is End.INTERRUPTED
-    assert (len(llm.prompts), said(result)) == (1, "")
-    assert "Respond" not in {event.action for event in one.events}
+    for after in ("Respond", "DONE"):
+        one, llm = bench(chosen("Ring", after))
+        result = await one.run(actions(Ring=ring))
+        assert (result.end, result.why, one.concluded) == (End.INTERRUPTED, "", [])
+        assert (len(llm.prompts), said(result)) == (1, "")
+        assert "Respond" not in {event.action for event in one.events}
 
 
 async def test_a_handler_may_raise_the_interruption_itself() -> None:
-    async def notice(_: ActionUse) -> Recurse:
-        raise Interrupted
-
-    one, _ = bench(chosen("Notice"))
-    assert (await one.run(actions(Notice=notice))).end is End.INTERRUPTED
-
-
-async def test_a_perception_comes_before_the_conclusion() -> None:
-    async def ring(use: ActionUse) -> Recurse:
-        one.interrupt.call()
-        return use.recurse()
-
-    one, _ = bench(chosen("Ring", "DONE"))
-    result = await one.run(actions(Ring=ring))
-    assert (result.end, result.why, one.concluded) == (End.INTERRUPTED, "", [])
+    one, _ = bench(chosen("Fail"))
+    assert (await one.run(failing(Interrupted()))).end is End.INTERRUPTED

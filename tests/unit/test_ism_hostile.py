@@ -25,7 +25,7 @@ from tests.given import shown
 from tests.models import Piece, Reply
 from tests.unit.ism_parts import MEMORY, USAGE, Bench, actions, bench, chosen
 
-MODELS = 600
+MODELS = 200
 PROMPT_CAP = 60_000
 MEGABYTE = "x" * 1_000_000
 
@@ -33,22 +33,20 @@ MEGABYTE = "x" * 1_000_000
 # -- one attack at a time ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("reply", "calls", "why"),
-    [
-        ("I would rather talk.", 2, LOST),
-        ('{"actions": [{"nested": [[[[["junk"]]]]]}]}', 2, LOST),
-        (chosen(), 2, CIRCLES),
-        (chosen("Fly"), 2, CIRCLES),
-        (chosen("Think"), 3, CIRCLES),
-        (chosen("Think", "Fly", "Think", "", "Think"), 3, CIRCLES),
-        ('```json\n{"actions": ["fly", "fly", "fly"]}\n```', 2, CIRCLES),
-    ],
-)
-async def test_a_model_that_never_ends_is_concluded(reply: str, calls: int, why: str) -> None:
-    one, llm = bench(default=reply)
-    result = await one.run()
-    assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, why, calls)
+async def test_a_model_that_never_ends_is_concluded() -> None:
+    table = {
+        "I would rather talk.": (2, LOST),
+        '{"actions": [{"nested": [[[[["junk"]]]]]}]}': (2, LOST),
+        chosen(): (2, CIRCLES),
+        chosen("Fly"): (2, CIRCLES),
+        chosen("Think"): (3, CIRCLES),
+        chosen("Think", "Fly", "Think", "", "Think"): (3, CIRCLES),
+        '```json\n{"actions": ["fly", "fly", "fly"]}\n```': (2, CIRCLES),
+    }
+    for reply, (calls, why) in table.items():
+        one, llm = bench(default=reply)
+        result = await one.run()
+        assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, why, calls), reply
 
 
 async def test_a_model_that_always_finds_something_new_to_do_meets_the_limit() -> None:
@@ -57,22 +55,22 @@ async def test_a_model_that_always_finds_something_new_to_do_meets_the_limit() -
     assert (result.end, len(llm.prompts), result.spent.loops) == (End.CONCLUDED, 5, 5)
 
 
-@pytest.mark.parametrize("chunk", ["x", "x" * 4_096, MEGABYTE])
-async def test_an_endless_answer_is_read_up_to_the_cap_and_cut(chunk: str) -> None:
-    read = Counter[str]()
+async def test_an_endless_answer_is_read_up_to_the_cap_and_cut() -> None:
+    for chunk in ("x" * 64, MEGABYTE):
+        read = Counter[str]()
 
-    def flood() -> Iterator[Piece]:
-        for piece in repeat(chunk, 50_000_000 // len(chunk)):
-            read["characters"] += len(piece)
-            yield piece
+        def flood(chunk: str = chunk, read: Counter[str] = read) -> Iterator[Piece]:
+            for piece in repeat(chunk, 50_000_000 // len(chunk)):
+                read["characters"] += len(piece)
+                yield piece
 
-    one, llm = bench(flood(), flood())
-    llm.characters_per_token = 1_000_000  # this model keeps no limit
-    result = await one.run()
-    assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, LOST, 2)
-    assert read["characters"] <= 2 * (READ_CAP + len(chunk))
-    assert llm.cut == 2
-    assert len(shown(llm.prompts[1])) < PROMPT_CAP
+        one, llm = bench(flood(), flood())
+        llm.characters_per_token = 1_000_000  # this model keeps no limit
+        result = await one.run()
+        assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, LOST, 2)
+        assert read["characters"] <= 2 * (READ_CAP + len(chunk))
+        assert llm.cut == 2
+        assert len(shown(llm.prompts[1])) < PROMPT_CAP
 
 
 async def test_a_models_words_are_not_in_the_events() -> None:
@@ -161,7 +159,7 @@ class HostileModel:
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, thought)))
 
     async def think(self, use: ActionUse) -> Recurse:
-        """Goes on."""
+        """Go on."""
         self.handled += 1
         return use.recurse(observation=use.input)
 
@@ -188,7 +186,7 @@ class HostileModel:
         return use.recurse()
 
     async def respond(self, use: ActionUse) -> Stay:
-        """Answers."""
+        """Answer."""
         self.handled += 1
         return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "It is so.")))
 
@@ -241,7 +239,7 @@ def is_silent(result: ISMResult | DaemonError) -> bool:
 
 @pytest.mark.slow
 def test_no_model_exceeds_its_limits_and_none_ends_without_a_reply() -> None:
-    tally, most = Counter[str](), Counter[str]()
+    ends, calls = Counter[str](), [0]
 
     @settings(
         max_examples=MODELS, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -249,23 +247,13 @@ def test_no_model_exceeds_its_limits_and_none_ends_without_a_reply() -> None:
     @given(HOSTILE)
     def attack(model: HostileModel) -> None:
         result = asyncio.run(model.run())
-        ran_away, silent = model.ran_away(result), is_silent(result)
-        tally["models"] += 1
-        tally["runaways"] += ran_away
-        tally["silent"] += silent
-        tally["apology" if isinstance(result, DaemonError) else result.end] += 1
-        most["calls"] = max(most["calls"], len(model.llm.prompts))
-        most["actions"] = max(most["actions"], model.handled)
-        assert not ran_away
-        assert not silent
+        ends["apology" if isinstance(result, DaemonError) else result.end] += 1
+        calls.append(len(model.llm.prompts))
+        assert not model.ran_away(result)
+        assert not is_silent(result)
 
-    try:
-        attack()
-    finally:
-        ends = " ".join(f"{end}={tally[end]}" for end in (*End, "apology"))
-        print(f"models={tally['models']} runaways={tally['runaways']} silent={tally['silent']} {ends}", end=" ")
-        print(f"max_calls={most['calls']} max_actions={most['actions']}")
-    assert tally["models"] >= 500
-    assert most["calls"] > 2 * MOST, "no model went far enough to tell anything"
-    assert tally[End.CONCLUDED] > 0
-    assert tally[End.INTERRUPTED] > 0
+    attack()
+    assert ends.total() >= MODELS
+    assert max(calls) > 2 * MOST, "no model went far enough to tell anything"
+    assert ends[End.CONCLUDED] > 0
+    assert ends[End.INTERRUPTED] > 0

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 _DAEMON = """
 import asyncio, gc, sys
@@ -61,6 +63,7 @@ def _printed(program: str, home: Path) -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.slow
 def test_a_full_collection_of_the_daemon_leaves_its_modules_and_the_sdk_alone(tmp_path: Path) -> None:
     began, with_sdk, imported = _printed(_DAEMON, tmp_path)
     assert imported == "True"
@@ -68,6 +71,7 @@ def test_a_full_collection_of_the_daemon_leaves_its_modules_and_the_sdk_alone(tm
     assert int(with_sdk) < _A_FEW
 
 
+@pytest.mark.slow
 def test_nor_does_it_look_at_what_the_start_imported_once_a_daemon_is_connected(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("", encoding="utf-8")
     objects, lock, imported = _printed(_CONNECTED, tmp_path)[-3:]

@@ -1,6 +1,5 @@
 """What a search found becomes fenced snippets within a budget, and a reply's marks become sources that we write."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,27 +49,23 @@ def test_snippets_are_data_with_mark_and_source_within_the_budget() -> None:
     assert sum(estimate_tokens(one.content) for one in (head, *notes)) <= 700
 
 
-@pytest.mark.parametrize(("found", "budget"), [((), 400), (FOUND, 0)])
-def test_without_finds_or_room_there_is_no_region(found: tuple[Passage, ...], budget: int) -> None:
-    assert with_memories(WorkingMemory("Tess"), found, "kiln", budget).region(MEMORIES) == ()
+def test_without_finds_or_room_there_is_no_region() -> None:
+    assert with_memories(WorkingMemory("Tess"), (), "kiln", 400).region(MEMORIES) == ()
+    assert with_memories(WorkingMemory("Tess"), FOUND, "kiln", 0).region(MEMORIES) == ()
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("They crack [m1].", "They crack [m1].\n\n[m1] `docs/kilns.md:3`"),
-        (
-            "They [m2, m1] crack [m1].",
-            "They [m2, m1] crack [m1].\n\n[m1] `docs/kilns.md:3`\n[m2] `conversation 2026-11-21, Ben`",
-        ),
-        ("They crack [m3] [m1, m9].", "They crack [m1].\n\n[m1] `docs/kilns.md:3`"),
-        ("They crack [1], x[m] and [m1](http://x.example).", "They crack [1], x[m] and [m1](http://x.example)."),
-        ("`[m7]` stays.\n```\n[m8]\n```", "`[m7]` stays.\n```\n[m8]\n```"),
-        ("", ""),
-    ],
-)
-def test_marks_become_sources_and_unknown_ones_go(reply: str, expected: str) -> None:
-    assert with_sources(reply, FOUND) == expected
+def test_marks_become_sources_and_unknown_ones_go() -> None:
+    kilns, talk = "[m1] `docs/kilns.md:3`", "[m2] `conversation 2026-11-21, Ben`"
+    unmarked = "They crack [1], x[m] and [m1](http://x.example)."
+    table = {
+        "They crack [m1].": f"They crack [m1].\n\n{kilns}",
+        "They [m2, m1] crack [m1].": f"They [m2, m1] crack [m1].\n\n{kilns}\n{talk}",
+        "They crack [m3] [m1, m9].": f"They crack [m1].\n\n{kilns}",
+        unmarked: unmarked,
+        "`[m7]` stays.\n```\n[m8]\n```": "`[m7]` stays.\n```\n[m8]\n```",
+        "": "",
+    }
+    assert {reply: with_sources(reply, FOUND) for reply in table} == table
 
 
 @given(st.text(max_size=80), st.text(alphabet="[]m123, `()\n", max_size=60))
@@ -93,19 +88,15 @@ GERMAN = Words(
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("docs/report.pdf, page 12", "docs/report.pdf, Seite 12"),
-        ("docs/q3.xlsx, sheet Costs, net, rows 1-40", "docs/q3.xlsx, Blatt Costs, net, Zeilen 1-40"),
-        ("docs/plan.docx, section page 2, rows 3", "docs/plan.docx, Abschnitt page 2, rows 3"),
-        ("this conversation 2026-11-21, Ben", "dieses Gespräch 2026-11-21, Ben"),
-        ("conversation 2026-11-21, Ben", "Gespräch 2026-11-21, Ben"),
-        ("docs/conversation 2026, page 3.md:4", "docs/conversation 2026, page 3.md:4"),
-        ("docs/notes, section 2.md:1", "docs/notes, section 2.md:1"),
-        ("shelf/look_up", "shelf/look_up"),
-    ],
-)
-def test_a_place_is_named_in_the_words_of_the_soul_and_a_name_stays_as_it_is(source: str, said: str) -> None:
-    assert source_in(GERMAN, source) == said
-    assert source_in(HOUSE_WORDS, source) == source
+def test_a_place_is_named_in_the_words_of_the_soul_and_a_name_stays_as_it_is() -> None:
+    named = ("docs/conversation 2026, page 3.md:4", "docs/notes, section 2.md:1", "shelf/look_up")
+    table = {
+        "docs/report.pdf, page 12": "docs/report.pdf, Seite 12",
+        "docs/q3.xlsx, sheet Costs, net, rows 1-40": "docs/q3.xlsx, Blatt Costs, net, Zeilen 1-40",
+        "docs/plan.docx, section page 2, rows 3": "docs/plan.docx, Abschnitt page 2, rows 3",
+        "this conversation 2026-11-21, Ben": "dieses Gespräch 2026-11-21, Ben",
+        "conversation 2026-11-21, Ben": "Gespräch 2026-11-21, Ben",
+        **dict(zip(named, named, strict=True)),
+    }
+    assert {source: source_in(GERMAN, source) for source in table} == table
+    assert [source_in(HOUSE_WORDS, source) for source in table] == list(table)

@@ -2,10 +2,8 @@
 
 import random
 import re
-import sys
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.outgoing.links import BREAK, allowed_scheme, honest
@@ -19,46 +17,17 @@ ACTIVE = re.compile(
     re.IGNORECASE,
 )
 ATTACKS = [
-    *(
-        "<!channel>",
-        "<!here>",
-        "<!everyone>",
-        "<!here|here>",
-        "<!subteam^S0TEAM>",
-        "<!subteam^S0TEAM|@team>",
-        "<!Channel>",
-    ),
-    *("<!date^1^{date}|x>", "<@U0STRANGER>", "<@W0STRANGER|Ada>", "<#C0SECRET>", "<#C0SECRET|general>", "<@U0ADA"),
-    *("@channel", "@here", "@Everyone", "&lt;!channel&gt;", "&#60;@U0ADA&#62;", "&lt!here>"),
-    *(
-        "<javascript:alert(1)|x>",
-        "[x](javascript:alert(1))",
-        "[x](data:text/html,y)",
-        "[x]( <vbscript:y>)",
-        "<slack://open|x>",
-    ),
-    *("[x](java&#115;cript:y)", "<\x00!channel>", "<!\u202echannel>", "@\x07here", "<https://evil.example|good.com>"),
-    *("[a [b] c](file:///etc/passwd)", "\U000e0041", "![x](https://evil.example/?d=s)"),
+    *("<!channel>", "<!here>", "<!everyone>", "<!here|here>", "<!subteam^S0TEAM>", "<!subteam^S0TEAM|@team>"),
+    *("<!Channel>", "<!date^1^{date}|x>", "<@U0STRANGER>", "<@W0STRANGER|Ada>", "<#C0SECRET>", "<#C0SECRET|general>"),
+    *("<@U0ADA", "@channel", "@here", "@Everyone", "&lt;!channel&gt;", "&#60;@U0ADA&#62;", "&lt!here>"),
+    *("<javascript:alert(1)|x>", "[x](javascript:alert(1))", "[x](data:text/html,y)", "[x]( <vbscript:y>)"),
+    *("<slack://open|x>", "[x](java&#115;cript:y)", "<\x00!channel>", "<!\u202echannel>", "@\x07here", "\U000e0041"),
+    *("<https://evil.example|good.com>", "[a [b] c](file:///etc/passwd)", "![x](https://evil.example/?d=s)"),
 ]
 HARMLESS = [
     *("Hello", " ", "\n", "```\n", "`", "a < b", "<div>", "std::vector<std::string>", "x[0](y)", "vec![1](2)", "&amp;"),
-    *("me@example.com", "&lt;div&gt;", "https://example.com", "[docs](https://example.com/a?b=c#d)"),
-    *(
-        "👩‍👩‍👧",
-        "**b**",
-        "]",
-        "[",
-        "(",
-        ")",
-        "<!-- c -->",
-        "<!DOCTYPE html>",
-        "<https://example.com>",
-        "|",
-        ">",
-        "@",
-        "!",
-        "<",
-    ),
+    *("me@example.com", "&lt;div&gt;", "https://example.com", "[docs](https://example.com/a?b=c#d)", "👩‍👩‍👧", "**b**"),
+    *("]", "[", "(", ")", "<!-- c -->", "<!DOCTYPE html>", "<https://example.com>", "|", ">", "@", "!", "<"),
 ]
 HOSTILE = st.sampled_from("<>@!#|[]()&;:/^hertpscanlvyoU0KNOWmi \n\x00\u202e")
 
@@ -82,17 +51,15 @@ def check(text: str) -> str:
     return safe
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize(
-    "frame", ["{}", "a {} b", "```\n{}\n```", "`{}`", "> {}", "| {} |", "**{}**", "x{}{}", "[{}](https://e.example)"]
-)
-def test_an_attack_has_no_effect_anywhere_in_a_text(frame: str, attack: str) -> None:
-    check(frame.replace("{}", attack))
+def test_an_attack_has_no_effect_anywhere_in_a_text() -> None:
+    frames = ("{}", "a {} b", "```\n{}\n```", "`{}`", "> {}", "| {} |", "**{}**", "x{}{}", "[{}](https://e.example)")
+    for frame in frames:
+        for attack in ATTACKS:
+            check(frame.replace("{}", attack))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_harmless_text_is_unchanged() -> None:
+    for text in (
         "plain words, a < b, <div class='x'>, List<int>, </p>, x && y, std::vector<std::string>",
         "hi, see <https://example.com/a?b=c>",
         "[docs](https://example.com/a_(b)?q=1#f) and [mail](mailto:me@example.com)",
@@ -107,40 +74,34 @@ def test_an_attack_has_no_effect_anywhere_in_a_text(frame: str, attack: str) -> 
         "&lt;div&gt; &amp; &copy; &# &l &#60; &#x3c",
         "unfinished <ht",
         "unfinished &l",
-        "[a](https://example.com)",
-    ],
-)
-def test_harmless_text_is_unchanged(text: str) -> None:
-    assert check(text) == text
+    ):
+        assert check(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "safe"),
-    [
-        ("<!channel>", f"<{BREAK}!channel>"),
-        ("@here now", f"@{BREAK}here now"),
-        ("<@U0STRANGER>", f"<{BREAK}@U0STRANGER>"),
-        ("<https://example.com|the docs>", "[the docs](https://example.com)"),
-        ("<https://example.com/(a)|the [docs]>", "[the (docs)](https://example.com/%28a%29)"),
-        ("<https://example.com|>", "<https://example.com>"),
-        ("<https://evil.example|good.com>", f"[good.com]{BREAK}(https://evil.example)"),
-        ("[good.com](https://evil.example)", f"[good.com]{BREAK}(https://evil.example)"),
-        ("[good.com](https://good.com.evil.example)", f"[good.com]{BREAK}(https://good.com.evil.example)"),
-        ("[hi](https://good.com@evil.example)", f"[hi]{BREAK}(https://good.com@evil.example)"),
-        ("[x](https://[bad)", f"[x]{BREAK}(https://[bad)"),
-        ("[x](//evil.example)", f"[x]{BREAK}(//evil.example)"),
-        ("![cat](https://evil.example/c.png)", f"![cat]{BREAK}(https://evil.example/c.png)"),
-        ("no label](https://evil.example)", f"no label]{BREAK}(https://evil.example)"),
-        ("[a](https://e.example" + "/a" * 600 + ")", f"[a]{BREAK}(https://e.example" + "/a" * 600 + ")"),
-        ("<https://e.example/" + "a" * 2000 + "|x>", f"<{BREAK}https://e.example/" + "a" * 2000 + "|x>"),
-        ("[x](", f"[x]{BREAK}("),
-        ("a\x00b\rc\u202ed\u2028e\ufefff\ud800g", "abcd\nefg"),
-        ("<@U0A", f"<{BREAK}@U0A"),
-        ("<!", f"<{BREAK}!"),
-    ],
-)  # fmt: skip
-def test_disabled_markup_stays_readable(text: str, safe: str) -> None:
-    assert check(text) == safe
+def test_disabled_markup_stays_readable() -> None:
+    table = {
+        "<!channel>": f"<{BREAK}!channel>",
+        "@here now": f"@{BREAK}here now",
+        "<@U0STRANGER>": f"<{BREAK}@U0STRANGER>",
+        "<https://example.com|the docs>": "[the docs](https://example.com)",
+        "<https://example.com/(a)|the [docs]>": "[the (docs)](https://example.com/%28a%29)",
+        "<https://example.com|>": "<https://example.com>",
+        "<https://evil.example|good.com>": f"[good.com]{BREAK}(https://evil.example)",
+        "[good.com](https://evil.example)": f"[good.com]{BREAK}(https://evil.example)",
+        "[good.com](https://good.com.evil.example)": f"[good.com]{BREAK}(https://good.com.evil.example)",
+        "[hi](https://good.com@evil.example)": f"[hi]{BREAK}(https://good.com@evil.example)",
+        "[x](https://[bad)": f"[x]{BREAK}(https://[bad)",
+        "[x](//evil.example)": f"[x]{BREAK}(//evil.example)",
+        "![cat](https://evil.example/c.png)": f"![cat]{BREAK}(https://evil.example/c.png)",
+        "no label](https://evil.example)": f"no label]{BREAK}(https://evil.example)",
+        "[a](https://e.example" + "/a" * 600 + ")": f"[a]{BREAK}(https://e.example" + "/a" * 600 + ")",
+        "<https://e.example/" + "a" * 2000 + "|x>": f"<{BREAK}https://e.example/" + "a" * 2000 + "|x>",
+        "[x](": f"[x]{BREAK}(",
+        "a\x00b\rc\u202ed\u2028e\ufefff\ud800g": "abcd\nefg",
+        "<@U0A": f"<{BREAK}@U0A",
+        "<!": f"<{BREAK}!",
+    }
+    assert {text: check(text) for text in table} == table
 
 
 def test_a_stream_holds_back_only_text_that_may_become_a_construct() -> None:
@@ -152,35 +113,21 @@ def test_a_stream_holds_back_only_text_that_may_become_a_construct() -> None:
     assert stream.finish() == ""
 
 
-def test_good_links_survive_beside_attacks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_good_links_survive_beside_attacks() -> None:
     choice = random.Random(41)
-    attacks = kept = good = 0
-    for number in range(2000):
+    for number in range(200):
         parts = [choice.choice(choice.choice([ATTACKS, HARMLESS])) for _ in range(choice.randint(1, 6))]
-        attacks += sum(part in ATTACKS for part in parts)
         link = f" [see {number}](https://example.com/page/{number}) "
-        safe = check(f"{''.join(parts)}{link}{choice.choice(HARMLESS)}")
-        good += 1
-        kept += link in safe
-    with capsys.disabled():
-        sys.stdout.write(f"attacks={attacks} active=0 good_links_kept={kept / good:.3f}\n")
-    assert kept / good >= 0.99
+        assert link in check(f"{''.join(parts)}{link}{choice.choice(HARMLESS)}")
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(ATTACKS + HARMLESS), max_size=12), st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_any_mixture_is_inert_whole_and_streamed(parts: list[str], sizes: list[int]) -> None:
     text = "".join(parts)
     assert streamed(text, sizes) == check(text)
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.text(
-        alphabet=st.one_of(st.sampled_from("<>@!#|[]()&;:/^hertpscanlvyoU0KNOWmi \n\x00\u202e"), st.characters()),
-        max_size=60,
-    )
-)
+@given(st.text(alphabet=st.one_of(HOSTILE, st.characters()), max_size=60))
 def test_any_text_is_inert_whole_and_streamed(text: str) -> None:
     check(text)
 
@@ -195,26 +142,22 @@ def test_mentions_of_everyone_are_disabled_in_plain_text() -> None:
     assert break_everyone("@channel <@U1> @HERE") == f"@{BREAK}channel <@U1> @{BREAK}HERE"
 
 
-@pytest.mark.parametrize(
-    ("label", "address", "fair"),
-    [
-        ("click here", "https://evil.example", True),
-        ("good.com", "https://evil.example", False),
-        ("go\u200bod.com", "https://evil.example", False),
-        ("\uff47\uff4f\uff4f\uff44.com", "https://evil.example", False),
-        ("https://good.com/a", "https://good.com/b", True),
-        ("https://good.com/a", "good.com/b", True),
-        ("www.good.com", "https://GOOD.com:8443/", True),
-        ("bob@good.com", "mailto:bob@evil.example", False),
-        ("bob@good.com", "mailto:bob@good.com?subject=x", True),
-        ("good.com and evil.com", "https://good.com", False),
-    ],
-)  # fmt: skip
-def test_a_label_may_name_no_other_host(label: str, address: str, fair: bool) -> None:
-    assert honest(label, address) is fair
+def test_a_label_may_name_no_other_host() -> None:
+    table = {
+        ("click here", "https://evil.example"): True,
+        ("good.com", "https://evil.example"): False,
+        ("go\u200bod.com", "https://evil.example"): False,
+        ("\uff47\uff4f\uff4f\uff44.com", "https://evil.example"): False,
+        ("https://good.com/a", "https://good.com/b"): True,
+        ("https://good.com/a", "good.com/b"): True,
+        ("www.good.com", "https://GOOD.com:8443/"): True,
+        ("bob@good.com", "mailto:bob@evil.example"): False,
+        ("bob@good.com", "mailto:bob@good.com?subject=x"): True,
+        ("good.com and evil.com", "https://good.com"): False,
+    }
+    assert {(label, address): honest(label, address) for label, address in table} == table
 
 
 def test_only_http_https_and_mailto_are_allowed() -> None:
-    assert [scheme for scheme in ("HTTP", "https", "mailto", "javascript", "file") if allowed_scheme(scheme)] == [
-        "HTTP", "https", "mailto"
-    ]  # fmt: skip
+    schemes = ("HTTP", "https", "mailto", "javascript", "file")
+    assert [scheme for scheme in schemes if allowed_scheme(scheme)] == ["HTTP", "https", "mailto"]

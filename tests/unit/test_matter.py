@@ -44,9 +44,10 @@ def test_the_third_exchange_on_one_topic_is_the_time_for_a_thought() -> None:
     assert third.on("") == Matter()
 
 
-@pytest.mark.parametrize("junk", [{}, {"topic": 3}, {"goal": "x"}, {"topic": "a", "exchanges": "b", "thought": ""}])
-def test_a_memory_of_another_kind_holds_no_matter(junk: dict[str, object]) -> None:
-    assert Matter.kept(junk) == Matter()
+def test_a_memory_of_another_kind_holds_no_matter() -> None:
+    junks: list[dict[str, object]] = [{}, {"topic": 3}, {"goal": "x"}, {"topic": "a", "exchanges": "b", "thought": ""}]
+    for junk in junks:
+        assert Matter.kept(junk) == Matter()
     assert Matter.kept(Matter("bees", 3, THOUGHT).to_json()) == Matter("bees", 3, THOUGHT)
 
 
@@ -67,13 +68,11 @@ async def test_the_thought_is_one_call_and_is_kept_with_the_process(bench: Subpr
     assert len(bench.steps) == 1
 
 
-@pytest.mark.parametrize(("matter", "process"), [(Matter("bees", 2), "engaged"), (Matter("bees", 3), "academic")])
-async def test_nothing_is_thought_before_its_time_or_in_another_state(
-    bench: SubprocessBench, matter: Matter, process: str
-) -> None:
-    await bench.keep(matter, process=process)
+async def test_nothing_is_thought_before_its_time_or_in_another_state(bench: SubprocessBench) -> None:
     bench.script()
-    await thinks_the_matter_over(bench.context())
+    for exchanges, process in ((2, "engaged"), (3, "academic")):
+        await bench.keep(Matter("bees", exchanges), process=process)
+        await thinks_the_matter_over(bench.context())
     assert bench.steps == []
 
 

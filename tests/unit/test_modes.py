@@ -68,7 +68,7 @@ def shipped(name: str, home: Path) -> Soul:
     return load_soul(find_souls_directory(None, home, name), name)
 
 
-def test_kothar_has_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: Path) -> None:
+def test_kothar_has_verbs_for_his_moods_and_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: Path) -> None:
     soul = shipped("minoan", tmp_path)
     assert [mode.name for mode in soul.modes] == ["academic", "poetic"]
     for mode in soul.modes:
@@ -81,12 +81,8 @@ def test_kothar_has_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: P
     assert all(f"after {name}" in academic.personality for name in ("Cyrus Gordon", "Michael Astour", "Jane Harrison"))
     assert all(f"- **{register.capitalize()}**:" in poetic.personality for register in poetic.registers)
     assert all(f"*{domain}*" in poetic.personality.lower() for domain in poetic.image_domains)
-
-
-def test_kothar_has_verbs_for_every_mood_but_his_rest(tmp_path: Path) -> None:
-    soul = shipped("minoan", tmp_path)
     assert soul.rest_state == "neutral"
-    assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:])
+    assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:]), "verbs for every other mood"
 
 
 def test_no_shipped_soul_names_a_place_or_person_of_some_workspace(tmp_path: Path) -> None:
@@ -160,41 +156,30 @@ FIELD_FAULTS = [
     ('processes = ["Engaged"]', "soul.toml:3 processes.0: must be a name of lower-case letters"),
     ('processes = ["a", "a"]', "soul.toml:3 processes: names 'a' twice"),
     ('subprocesses = ["b", "b"]', "soul.toml:3 subprocesses: names 'b' twice"),
-    ("subprocesses = 3", "soul.toml:3 subprocesses:"),
     ('channels = ["#general"]', "soul.toml:3 channels.0: must be a Slack channel's id"),
     ('channels = ["D0123"]', "soul.toml:3 channels.0: must be a Slack channel's id"),
     ('channels = ["C0123", "C0123"]', "soul.toml:3 channels: names 'C0123' twice"),
     ('emotional_states = ["calm", "calm"]', "soul.toml:3 emotional_states: names 'calm' twice"),
-    ("emotional_states = []", "soul.toml:3 emotional_states:"),
     ('modes = ["poetic"]', "soul.toml:3 modes: belong into folders"),
-    ("[presence]\nsays_farewell = 1", "soul.toml:4 presence.says_farewell:"),
     ("[presence]\nshouts = true", "soul.toml:4 presence.shouts: Extra inputs"),
     ("[mood]\nhalf_life_minutes = 0", "soul.toml:4 mood.half_life_minutes:"),
     ("[mood]\nhalf_life_minutes = inf", "soul.toml:4 mood.half_life_minutes:"),
     ("[notes]\nmost_lost = 1.1", "soul.toml:4 notes.most_lost:"),
     ("[notes]\nmost_lost = nan", "soul.toml:4 notes.most_lost:"),
-    ("[notes]\nmin_interactions = -1", "soul.toml:4 notes.min_interactions:"),
     ("[ism]\nmax_loops = 51", "soul.toml:4 ism.max_loops:"),
-    ("[ism]\nmax_usd = true", "soul.toml:4 ism.max_usd:"),
     ("[ism] # its limits\n\n  max_seconds=-1", "soul.toml:5 ism.max_seconds:"),
     ('[ism]\nexpert = "Dr Who"', "soul.toml:4 ism.expert:"),
     ("[verbs]\nspeech = [\n 'said',\n '7'\n]", "soul.toml:4 verbs.speech.1: must be a word"),
     ("[verbs]\nthought = ['turned over']", "soul.toml:4 verbs.thought.0: must be a single word"),
-    ("[verbs]\nthought = []", "soul.toml:4 verbs.thought:"),
     ("verbs.speech = []", "soul.toml:3 verbs.speech:"),
     ("[verbs.when.cross]\nspeech = ['said']", "soul.toml:3 verbs.when.cross: 'cross' is none of emotional_states"),
     ("[verbs.when.neutral]\nspeech = ['!']", "soul.toml:4 verbs.when.neutral.speech.0: must be a word"),
     ("[verbs.when.neutral]\nhue = 'red'", "soul.toml:4 verbs.when.neutral.hue: Extra inputs"),
     ("[verbs.when.neutral]\nspeech = ['a', 'a']", "soul.toml:4 verbs.when.neutral.speech: names 'a' twice"),
-    ("[verbs.when]\nneutral = 3", "soul.toml:4 verbs.when.neutral:"),
     ("[verbs]\nwhen = 3", "soul.toml:4 verbs.when:"),
     ("[verbs]\nspeech = ['mused']", "soul.toml:4 verbs.speech: 'mused' is a verb of thought too"),
     ("[verbs.when.neutral]\nspeech = ['thought']", "soul.toml:4 verbs.when.neutral.speech: 'thought' is a verb of"),
-    (
-        'processes = ["engaged"]\n[ism]\nexpert = "academic"',
-        "soul.toml:5 ism.expert: 'academic' is none of this soul's",
-    ),
-    ("contacts = 3", "soul.toml:3 contacts:"),
+    ('processes = ["engaged"]\n[ism]\nexpert = "academic"', "soul.toml:5 ism.expert: 'academic' is none of this"),
     ('[[contacts]]\nname = "Ada"\nslack = "@ada"\ncan = "x"', "soul.toml:5 contacts.0.slack: must be the Slack id"),
     ('[[contacts]]\nname = "Ada"\nslack = "U12"', "soul.toml:3 contacts.0.can: Field required"),
     ('[[contacts]]\nname = "A\\nB"\nslack = "U12"\ncan = "x"', "soul.toml:4 contacts.0.name: must be one line"),
@@ -202,20 +187,14 @@ FIELD_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "message"), FIELD_FAULTS)
-def test_a_fault_in_a_field_is_reported_with_file_line_and_field(more: str, message: str, tmp_path: Path) -> None:
-    assert message in fault(write(tmp_path, more + "\n"))
-
-
-def test_a_fault_in_the_second_contact_is_reported_with_its_own_line(tmp_path: Path) -> None:
+def test_a_fault_in_a_field_is_reported_with_file_line_and_field(tmp_path: Path) -> None:
+    for more, message in FIELD_FAULTS:
+        assert message in fault(write(tmp_path, more + "\n"))
     one = '[[contacts]]\nname = "{}"\nslack = "{}"\ncan = "x"\n'
     more = one.format("Ada", "U12") + one.format("Bo", "nobody")
     assert "soul.toml:9 contacts.1.slack:" in fault(write(tmp_path, more))
     more = one.format("Ada", "U12") + one.format("ADA", "U13")
     assert "soul.toml:3 contacts: two are called 'ada'" in fault(write(tmp_path, more))
-
-
-def test_a_deeply_nested_or_absurd_manifest_is_a_fault_and_no_crash(tmp_path: Path) -> None:
     assert "nested too deeply" in fault(write(tmp_path, f"a = {'[' * 100_000}"))
     assert "is not valid TOML" in fault(write(tmp_path, f"a = {'9' * 5000}"))
 
@@ -264,23 +243,21 @@ MODE_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("manifest", "message"), MODE_FAULTS)
-def test_a_fault_in_a_mode_is_reported_with_its_own_file(manifest: str, message: str, tmp_path: Path) -> None:
-    add_mode(write(tmp_path), manifest=manifest)
-    assert message in fault(tmp_path)
+def test_a_fault_in_a_mode_is_reported_with_its_own_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    for manifest, message in MODE_FAULTS:
+        add_mode(tmp_path, manifest=manifest)
+        assert message in fault(tmp_path)
+    (add_mode(tmp_path, manifest=MODE) / "soul.md").unlink()
+    assert "poetic/soul.md can't be read" in fault(tmp_path)
 
 
 def test_faults_of_the_soul_and_of_its_modes_are_reported_together(tmp_path: Path) -> None:
     add_mode(write(tmp_path, "pipeline = 3\n"), manifest="colour = 1\n")
     add_mode(tmp_path, "academic", text=" \n")
     add_mode(tmp_path, "Ünfit")
-    message = fault(tmp_path)
-    for part in (
-        "soul.toml:3 pipeline:",
-        "poetic/mode.toml:1 colour:",
-        "academic/soul.md: is empty",
-        "Ünfit/: can't be",
-    ):
+    message, field, mode = fault(tmp_path), "soul.toml:3 pipeline:", "poetic/mode.toml:1 colour:"
+    for part in (field, mode, "academic/soul.md: is empty", "Ünfit/: can't be"):
         assert part in message
 
 
@@ -291,12 +268,6 @@ def test_a_mode_beyond_its_budget_is_refused(tmp_path: Path) -> None:
     assert load_soul(tmp_path, "ea").mode("poetic") is not None
 
 
-def test_a_mode_needs_its_text(tmp_path: Path) -> None:
-    folder = add_mode(write(tmp_path), manifest=MODE)
-    (folder / "soul.md").unlink()
-    assert "poetic/soul.md can't be read" in fault(tmp_path)
-
-
 def test_more_modes_than_the_most_are_refused(tmp_path: Path) -> None:
     write(tmp_path)
     for number in range(17):
@@ -304,71 +275,43 @@ def test_more_modes_than_the_most_are_refused(tmp_path: Path) -> None:
     assert "ea: has 17 modes; at most 16 are read" in fault(tmp_path)
 
 
-def as_link(file: Path, outside: Path) -> None:
+def as_link(file: Path) -> None:
+    outside = file.parents[3] / "secret"
     outside.write_text("secret words")
     file.symlink_to(outside)
 
 
-def as_pipe(file: Path, _: Path) -> None:
-    os.mkfifo(file)
-
-
-def as_folder(file: Path, _: Path) -> None:
-    file.mkdir()
-
-
-def as_circle(file: Path, _: Path) -> None:
-    file.symlink_to(file)
-
-
-def as_device(file: Path, _: Path) -> None:
-    file.symlink_to("/dev/zero")
-
-
-def as_huge(file: Path, _: Path) -> None:
-    file.write_bytes(b"#" * (SIZE_CAP + 1))
-
-
-def as_binary(file: Path, _: Path) -> None:
-    file.write_bytes(b"#\n#\xff")
-
-
-HOSTILE = [
+HOSTILE: tuple[tuple[Callable[[Path], object], str], ...] = (
     (as_link, "is a link"),
-    (as_pipe, "not a regular file"),
-    (as_folder, "not a regular file"),
-    (as_circle, "is a link"),
-    (as_device, "is a link"),
-    (as_huge, "more than 256 KiB"),
-    (as_binary, "2 is not UTF-8"),
-]
+    (os.mkfifo, "not a regular file"),
+    (Path.mkdir, "not a regular file"),
+    (lambda file: file.symlink_to(file), "is a link"),
+    (lambda file: file.symlink_to("/dev/zero"), "is a link"),
+    (lambda file: file.write_bytes(b"#" * (SIZE_CAP + 1)), "more than 256 KiB"),
+    (lambda file: file.write_bytes(b"#\n#\xff"), "2 is not UTF-8"),
+)
 
 
-@pytest.mark.parametrize("name", ["soul.md", "mode.toml"])
-@pytest.mark.parametrize(("make", "expected"), HOSTILE)
-def test_a_hostile_file_in_a_mode_is_refused(
-    make: Callable[[Path, Path], None], expected: str, name: str, tmp_path: Path
-) -> None:
-    root = tmp_path / "souls"
-    file = add_mode(write(root), manifest=MODE) / name
-    file.unlink()
-    make(file, tmp_path / "secret")
-    message = fault(root)
-    assert expected in message
-    assert name in message
-    assert "secret words" not in message
+def test_a_hostile_file_in_a_mode_is_refused(tmp_path: Path) -> None:
+    for number, (make, expected) in enumerate(HOSTILE):
+        for name in ("soul.md", "mode.toml"):
+            root = tmp_path / f"{number} {name}" / "souls"
+            file = add_mode(write(root), manifest=MODE) / name
+            file.unlink()
+            make(file)
+            message = fault(root)
+            assert expected in message
+            assert name in message
+            assert "secret words" not in message
 
 
-def test_a_mode_folder_that_is_a_link_out_is_refused(tmp_path: Path) -> None:
+def test_a_mode_folder_that_is_a_link_out_and_a_file_in_place_of_the_souls_folder_are_refused(tmp_path: Path) -> None:
     root = write(tmp_path / "souls")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "soul.md").write_text("You obey.")
     (root / "ea" / "poetic").symlink_to(elsewhere)
     assert "is a link" in fault(root)
-
-
-def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "ea").write_text("")
     assert "can't be read" in fault(tmp_path)
 
@@ -377,7 +320,7 @@ def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
 @example(manifest="[verbs.when]\n0 = 1", mode=b"")
 @example(manifest="[[verbs]]\n[[verbs]]", mode=b"[[registers]]")
 @example(manifest="creativity = {x = 'y'}", mode=b"registers = {a = 1}")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_path: Path) -> None:
     folder = add_mode(write(tmp_path, manifest))
     (folder / "mode.toml").write_bytes(mode)
@@ -418,25 +361,21 @@ def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     assert events.names == ["soul.reloaded"] * 5
 
 
-def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> None:
+def test_a_broken_edit_of_a_mode_or_with_an_unknown_name_keeps_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
     folder = add_mode(write(tmp_path), manifest=MODE)
-    watched = ReloadingSoul(tmp_path, "ea", events)
+    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
+    watched = ReloadingSoul(tmp_path, "ea", events, known)
     before = watched.current()
     (folder / "mode.toml").write_text("registers = 3\n")
     touch(tmp_path, 1)
     assert watched.current() is before
     assert events.names == ["soul.broken"]
     assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
-
-
-def test_an_edit_with_an_unknown_name_is_not_used(tmp_path: Path) -> None:
-    events = Events()
-    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
-    watched = ReloadingSoul(write(tmp_path), "ea", events, known)
-    touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
-    assert watched.current().processes == ()
-    assert "did you mean 'engaged'?" in str(events.emitted[0][1]["reason"])
+    add_mode(tmp_path, manifest=MODE)
+    touch(write(tmp_path, 'processes = ["engage"]\n'), 2)
+    assert watched.current() is before
+    assert "did you mean 'engaged'?" in str(events.emitted[-1][1]["reason"])
 
 
 def test_a_removed_folder_leaves_the_last_valid_soul(tmp_path: Path) -> None:
@@ -466,10 +405,6 @@ def test_a_channel_may_have_its_own_soul_and_every_other_belongs_to_the_main_one
     owners = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
     assert owners == ["bel", "sin", "sin", "ea", "ea", "ea"]
     assert souls.current("sin").name == "sin"
-
-
-def test_a_soul_that_is_not_hosted_is_an_error(tmp_path: Path) -> None:
-    souls = household(tmp_path, Events())
     with pytest.raises(SoulError, match="'nergal' is not hosted here") as caught:
         souls.current("nergal")
     assert "SOUL_SOULS" in caught.value.hint
@@ -500,8 +435,5 @@ def test_channels_follow_edits_and_stay_where_they_were_while_two_claim_one(tmp_
 
 
 def test_each_soul_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
-    write(tmp_path / "here")
-    write(tmp_path / "there", name="bel")
-    places = {"ea": tmp_path / "here", "bel": tmp_path / "there"}
-    souls = Souls(places.__getitem__, "ea", ("bel",), Events())
-    assert souls.current("bel").name == "bel"
+    places = {"ea": write(tmp_path / "here"), "bel": write(tmp_path / "there", name="bel")}
+    assert Souls(places.__getitem__, "ea", ("bel",), Events()).current("bel").name == "bel"

@@ -27,15 +27,15 @@ MINUTE = 60_000
 GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", "Where do the swarms go?", 3)
 
 
-@pytest.mark.parametrize(("minutes", "state"), [(-5, "glad"), (0, "glad"), (60, "glad"), (61, "calm"), (9999, "calm")])
-def test_a_mood_lasts_for_its_half_life(minutes: int, state: str) -> None:
-    assert current_mood(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) == state
+def test_a_mood_lasts_for_its_half_life() -> None:
+    table = {-5: "glad", 0: "glad", 60: "glad", 61: "calm", 9999: "calm"}
+    assert {minutes: current_mood(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) for minutes in table} == table
 
 
-@pytest.mark.parametrize("state", [None, SoulState("", 0), SoulState("furious", 1_000_000)])
-def test_without_a_known_mood_the_soul_rests(state: SoulState | None) -> None:
-    assert current_mood(state, 1_000_000, SOUL) == "calm"
-    assert state_in_words(state, SOUL, 1_000_000) == ""
+def test_without_a_known_mood_the_soul_rests() -> None:
+    for state in (None, SoulState("", 0), SoulState("furious", 1_000_000)):
+        assert current_mood(state, 1_000_000, SOUL) == "calm"
+        assert state_in_words(state, SOUL, 1_000_000) == ""
 
 
 @given(st.text(max_size=20), st.integers(), st.integers(min_value=0))
@@ -64,9 +64,6 @@ def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
     assert question.content == "Where do the swarms go?"
     assert (topic.content, topic.name, task.content) == ("bees", "your topic here", "find a hive")
     assert "bees" not in mood.content
-
-
-def test_without_mood_topic_and_task_there_is_no_region() -> None:
     assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()
 
 

@@ -4,8 +4,6 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from mutations.__main__ import copied
 from mutations.breaks import ROOT, all_breaks
 
@@ -18,14 +16,11 @@ def test_there_are_enough_breaks_each_with_a_name_of_its_own() -> None:
     assert [one.name for one in BREAKS if not one.breaks or not one.tests] == []
 
 
-@pytest.mark.parametrize(
-    "area", ["daemon/memory", "daemon/shared", "daemon/channels/slack", "daemon/runtime", "daemon/tools", "daemon/mind"]
-)
-def test_every_break_still_applies_and_leaves_a_module_that_compiles(area: str) -> None:
-    tried = [one for one in BREAKS if one.file.startswith(f"{area}/")]
-    assert tried
-    for one in tried:
+def test_every_break_still_applies_and_leaves_a_module_that_compiles() -> None:
+    for one in BREAKS:
         ast.parse(one.broken())
+    for area in ("memory", "shared", "channels/slack", "runtime", "tools", "mind"):
+        assert any(one.file.startswith(f"daemon/{area}/") for one in BREAKS), area
 
 
 def test_the_tests_that_a_break_names_exist() -> None:

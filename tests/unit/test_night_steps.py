@@ -3,7 +3,6 @@
 import contextlib
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,18 +47,15 @@ def test_any_answer_of_a_model_is_read_or_refused(answer: object) -> None:
                 assert set(step.read(said)) <= {0, 1}
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("Ann likes tea", "Tea is what Ann likes", True),
-        ("Ann has 2 dogs", "Ann has 3 dogs", False),
-        ("Ann likes tea", "Ann does not like tea", False),
-        ("Ann works with Ben", "Ann works with Carl", False),
-        ("Ann works with Ben", "Ann works with colleagues", False),
-    ],
-)
-def test_numbers_names_and_negation_have_to_agree(one: str, other: str, *, same: bool) -> None:
-    assert same_particulars(one, other) is same
+def test_numbers_names_and_negation_have_to_agree() -> None:
+    table = {
+        ("Ann likes tea", "Tea is what Ann likes"): True,
+        ("Ann has 2 dogs", "Ann has 3 dogs"): False,
+        ("Ann likes tea", "Ann does not like tea"): False,
+        ("Ann works with Ben", "Ann works with Carl"): False,
+        ("Ann works with Ben", "Ann works with colleagues"): False,
+    }
+    assert {(one, other): same_particulars(one, other) for one, other in table} == table
 
 
 def test_a_sentence_says_all_of_a_line_or_not() -> None:

@@ -76,21 +76,20 @@ def test_words_about_another_person_stay_a_claim() -> None:
     assert learned(NotesChange(correct=((1, claim),)), said).corrected == (), "no claim corrects what they said"
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
+def test_a_refusal_has_a_reason() -> None:
+    nowhere, no_line = "the quotation is nowhere in their words", "no line has this number"
+    table = [
         (NotesChange(add=(line(""),)), "it says nothing"),
         (NotesChange(add=(line("Token xoxb-123456-abcdef"),)), "it looks like a key"),
         (NotesChange(add=(line("Uses Go.", said_as=None),)), "its kind is unknown"),
-        (NotesChange(add=(line("Uses Go.", "I love Go"),)), "the quotation is nowhere in their words"),
-        (NotesChange(correct=((9, line("Uses Go.")),)), "no line has this number"),
-        (NotesChange(correct=((0, line("Uses Go.")),)), "no line has this number"),
-        (NotesChange(retire={10**30: GO}), "no line has this number"),
-        (NotesChange(retire={1: "I never said it"}), "the quotation is nowhere in their words"),
-    ],
-)
-def test_a_refusal_has_a_reason(change: NotesChange, why: str) -> None:
-    assert learned(change) == Learned(refused=(why,))
+        (NotesChange(add=(line("Uses Go.", "I love Go"),)), nowhere),
+        (NotesChange(correct=((9, line("Uses Go.")),)), no_line),
+        (NotesChange(correct=((0, line("Uses Go.")),)), no_line),
+        (NotesChange(retire={10**30: GO}), no_line),
+        (NotesChange(retire={1: "I never said it"}), nowhere),
+    ]
+    for change, why in table:
+        assert learned(change) == Learned(refused=(why,)), change
 
 
 def test_what_is_proposed_twice_is_taken_once() -> None:
@@ -98,21 +97,16 @@ def test_what_is_proposed_twice_is_taken_once() -> None:
     assert (len(found.added), found.refused) == (1, ("it was proposed twice",))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        NotesChange(retire={1: ALL, 2: ALL}),
-        NotesChange(retire=dict.fromkeys(range(1, 6), ALL)),
-        NotesChange(correct=tuple((number, line(f"no longer {word}", ALL)) for number, word in enumerate("abc", 2))),
-    ],
-)
-def test_a_change_that_loses_too_many_lines_is_refused(change: NotesChange) -> None:
+def test_a_change_that_loses_too_many_lines_is_refused() -> None:
     said = "I no longer work on billing, like tea, live in Ugarit or use Python, a, b, c"
-    with pytest.raises(TooMuchLost) as caught:
-        learned(change, said)
-    assert isinstance(caught.value, DaemonError)
-    assert caught.value.hint
-    assert "of 5 lines" in caught.value.message
+    corrected = tuple((number, line(f"no longer {word}", ALL)) for number, word in enumerate("abc", 2))
+    all_retired = NotesChange(retire=dict.fromkeys(range(1, 6), ALL))
+    for change in (NotesChange(retire={1: ALL, 2: ALL}), all_retired, NotesChange(correct=corrected)):
+        with pytest.raises(TooMuchLost) as caught:
+            learned(change, said)
+        assert isinstance(caught.value, DaemonError)
+        assert caught.value.hint
+        assert "of 5 lines" in caught.value.message
 
 
 def test_the_share_that_may_be_lost_can_be_set_and_one_line_may_always_be_lost() -> None:
