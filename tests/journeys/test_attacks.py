@@ -64,16 +64,25 @@ async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) 
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "cancelled"
 
 
-async def test_a_time_worded_as_an_order_stays_inside_a_fence(house: House) -> None:
+async def test_a_time_worded_as_an_order_stays_inside_a_fence_and_a_deleted_wish_drops_its_reminder(
+    house: House,
+) -> None:
     house.model.replies += [wanting("reminder"), _wish(ORDER, "x"), tagged("When?")]
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
+    said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
+    await house.reply("D0ADA", "Noted.")
+    await house.idle()
+    await house.people.delete("Ada", "D0ADA", said)
+    await house.events.until("inbox.accepted", kind="Deletion")
+    assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
 
 
 # -- what a model was talked into writing ------------------------------------------------------------------------------
 
 
-async def test_text_that_a_model_writes_into_an_action_stays_inside_a_fence(empty_house: House) -> None:
+async def test_text_that_a_model_writes_into_an_action_or_a_question_stays_inside_a_fence(empty_house: House) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(house.settings.home))
     script(
@@ -84,18 +93,9 @@ async def test_text_that_a_model_writes_into_an_action_stays_inside_a_fence(empt
         external_dialog="So it is.",
     )
     assert await house.answered("Ada", "dm", PROBLEM) == "So it is."
-    assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
-
-
-async def test_text_that_a_model_writes_into_a_question_stays_inside_a_fence(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
     script(house, chosen(("Ask", ORDER)), external_dialog="Which kiln?")
-    assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
+    assert await house.answered("Ben", "dm", PROBLEM) == "Which kiln?"
     assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
-
-
-# -- rights by words ---------------------------------------------------------------------------------------------------
 
 
 async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: House) -> None:
@@ -115,18 +115,17 @@ async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: Hou
     assert [row["behalf"] for row in waiting] == ["U0ADA", "U0BEN"]
 
 
-# -- words taken back --------------------------------------------------------------------------------------------------
-
-
-async def test_the_path_of_states_holds_the_wish_and_no_words_of_the_message(empty_house: House) -> None:
+async def test_a_reminder_asked_for_with_a_poem_is_set_and_the_path_of_states_holds_no_words_of_it(
+    empty_house: House,
+) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
-    house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["respond"].append(tagged("Sea.", calls_for="poem"))
-    await house.say("Ada", "dm", "write me about my secret divorce a poem")
-    await house.reply("D0ADA", "Sea.")
-    await house.idle()
+    house.model.steps["intend"].append(_wish("in 20m", "the build"))
+    house.model.steps["respond"] += [wanting("reminder"), wanting("poem"), tagged("Sea.", calls_for="poem")]
+    await house.answered("Ada", "dm", "Write me a poem about my divorce, and remind me of the build in 20 minutes")
+    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
+    assert [row["content"] for row in waiting] == ["the build"]
     steps = await house.rows("SELECT reason, params FROM transitions")
     assert any("poem" in row["reason"] for row in steps)
     assert not [row["reason"] for row in steps if "divorce" in row["reason"] + row["params"]]
@@ -135,51 +134,18 @@ async def test_the_path_of_states_holds_the_wish_and_no_words_of_the_message(emp
 # -- who belongs to the workspace --------------------------------------------------------------------------------------
 
 
-async def test_a_guest_gets_no_words_from_channels_that_guests_can_not_read(empty_house: House) -> None:
+async def test_guests_and_another_organisation_get_no_words_from_channels_that_they_can_not_read(
+    empty_house: House,
+) -> None:
     house = empty_house
-    await solver(house, allow_guests=True)
+    await solver(house, allow_guests=True, allow_shared_channels=True)
     await house.people.add_channel("kilns", members=["U0ADA"])
+    await house.people.add_channel("partners", members=["U0ADA", "U0BEN"], shared=True)
     await house.say("Ada", "kilns", "@soul the kiln cracks because of the cobalt glaze")
     await house.reply("kilns")
     await house.idle()
-    script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
-    await house.answered("Gus", "dm", PROBLEM)
-    assert not [prompt.step for prompt in house.prompts[-2:] if "because of the cobalt" in shown(prompt)]
-
-
-async def test_another_organisation_gets_no_words_from_our_channels(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, allow_shared_channels=True)
-    await house.people.add_channel("partners", members=["U0ADA", "U0BEN"], shared=True)
-    await house.say("Ada", "general", "@soul the kiln cracks because of the cobalt glaze")
-    await house.reply("general")
-    await house.idle()
-    script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
-    await house.say("Ben", "partners", f"@soul {PROBLEM}")
-    await house.reply("partners", "I don't know.")
-    assert not [prompt.step for prompt in house.prompts[-2:] if "because of the cobalt" in shown(prompt)]
-
-
-# -- honesty -----------------------------------------------------------------------------------------------------------
-
-
-async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
-    await house.start(name="tess")
-    house.model.steps["intend"].append(_wish("in 20m", "the build"))
-    house.model.steps["respond"] += [wanting("reminder"), wanting("poem")]
-    house.model.steps["respond"].append(tagged("Sea.", calls_for="poem"))
-    await house.answered("Ada", "dm", "Write me a poem, and remind me of the build in 20 minutes")
-    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
-    assert [row["content"] for row in waiting] == ["the build"]
-
-
-async def test_deleting_the_message_that_asked_for_a_reminder_drops_the_reminder(house: House) -> None:
-    house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
-    said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
-    await house.reply("D0ADA", "Noted.")
-    await house.idle()
-    await house.people.delete("Ada", "D0ADA", said)
-    await house.events.until("inbox.accepted", kind="Deletion")
-    assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
+    for person, room in (("Gus", "dm"), ("Ben", "partners")):
+        script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
+        await house.answered(person, room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
+        read = [shown(prompt) for prompt in house.prompts[-2:]]
+        assert not any("because of the cobalt" in one for one in read), room

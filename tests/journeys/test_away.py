@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from daemon.local_slack.model import Json
 from tests.journeys.house import House, said
 from tests.journeys.presses import forge, offered, pick
@@ -91,10 +89,15 @@ async def test_each_person_is_asked_once_and_a_click_takes_up_all_that_was_misse
     assert await house.rows(_LEFT) == []
 
 
-async def test_who_declines_gets_nothing(empty_house: House) -> None:
+async def test_who_declines_gets_nothing_and_no_other_person_can_press(empty_house: House) -> None:
     house = empty_house
     missed = await missed_by_ada(house)
     post = await asked(house)
+    assert await forge(house, "Ben", post["ts"], "soul_answer_0", "D0ADA") == "ignored"
+    assert await forge(house, "Ada", post["ts"], "soul_answer_4", "D0ADA") == "ignored", "no such button is there"
+    assert await forge(house, "Ada", post["ts"], "soul_answer_0", "C0GENERAL") == "ignored"
+    await house.idle()
+    assert offered(await asked(house)) == ["Yes, answer", "No, not needed"], "it is still for Ada to decide"
     assert await pick(house, "Ada", "dm", post["ts"], 1) == "accepted"
     assert offered(await shows(house, post["ts"], "No, not needed")) == []
     assert await forge(house, "Ada", post["ts"], "soul_answer_0", "D0ADA") == "ignored"
@@ -117,51 +120,41 @@ async def test_after_a_day_the_question_lapses_and_says_so(empty_house: House) -
     assert await house.rows(_LEFT) == []
 
 
-async def test_two_daemons_ask_once_and_two_clicks_answer_once(empty_house: House) -> None:
+async def test_what_turns_up_later_joins_the_question_and_two_daemons_and_two_clicks_answer_once(
+    empty_house: House,
+) -> None:
     house = empty_house
     missed = await missed_by_ada(house)
+    first = await asked(house)
+    await house.stop()
+    missed.append(await house.say("Ada", "general", "@soul fourth question"))
+    await back(house, missed[-1])
+    post = await shows(house, first["ts"], "Messages: 4.")
+    assert offered(post) == ["Yes, answer", "No, not needed"]
     await house.start(stale_after=STALE_AFTER)
-    post = await asked(house)
+    assert (await asked(house))["ts"] == first["ts"]
     async with asyncio.TaskGroup() as clicks:
         for _ in range(2):
             clicks.create_task(house.people.click("Ada", "dm", post["ts"], "soul_answer_0"))
-    for ts in missed:
 
-        async def answered(ts: str = ts) -> bool:
-            return bool(await house.rows("SELECT 1 FROM inbox WHERE ts = ? AND state = 'answered'", ts))
+    async def answered() -> bool:
+        return len(await house.rows("SELECT 1 FROM inbox WHERE state = 'answered'")) == len(missed)
 
-        await house.when(answered)
+    await house.when(answered)
     await house.idle()
     everything = " ".join(await house.replies("general") + await house.replies("D0ADA"))
-    assert [everything.count(f"{word} question") for word in ("first", "second", "third")] == [1, 1, 1]
+    words = ("first", "second", "third", "fourth")
+    assert [everything.count(f"{word} question") for word in words] == [1, 1, 1, 1]
     await asked(house)
 
 
-async def test_no_other_person_can_press_and_no_button_that_is_not_there(empty_house: House) -> None:
-    house = empty_house
-    await missed_by_ada(house)
-    post = await asked(house)
-    assert await forge(house, "Ben", post["ts"], "soul_answer_0", "D0ADA") == "ignored"
-    assert await forge(house, "Ada", post["ts"], "soul_answer_4", "D0ADA") == "ignored"
-    assert await forge(house, "Ada", post["ts"], "soul_answer_0", "C0GENERAL") == "ignored"
-    await house.idle()
-    assert house.prompts == []
-    assert offered(await asked(house)) == ["Yes, answer", "No, not needed"], "it is still for Ada to decide"
-
-
-async def test_words_in_the_direct_messages_leave_the_question_open(empty_house: House) -> None:
-    house = empty_house
-    await missed_by_ada(house)
-    post = await asked(house)
-    await house.answered("Ada", "dm", "something else")
-    assert await pick(house, "Ada", "dm", post["ts"], 0) == "accepted"
-    await house.reply("general", "Echo: second question")
-
-
-async def test_what_was_deleted_or_answered_meanwhile_is_left_alone(empty_house: House) -> None:
+async def test_words_in_the_direct_messages_leave_the_question_open_and_what_was_deleted_or_answered_is_left_alone(
+    empty_house: House,
+) -> None:
     house = empty_house
     missed = await missed_by_ada(house)
     post = await asked(house)
+    await house.answered("Ada", "dm", "something else")
     await house.people.delete("Ada", "dm", missed[0])
     await house.acknowledged()
     await house.change("UPDATE inbox SET state = 'answered' WHERE ts = ?", missed[1])
@@ -169,65 +162,47 @@ async def test_what_was_deleted_or_answered_meanwhile_is_left_alone(empty_house:
     assert await house.final_state(missed[2]) == "answered"
     await house.idle()
     assert await house.replies("general") == []
-    assert [one for one in await house.replies("D0ADA") if "Echo" in one] == ["Echo: third question"]
+    assert [one for one in await house.replies("D0ADA") if "Echo" in one] == [
+        "Echo: something else",
+        "Echo: third question",
+    ]
 
 
-async def test_what_turns_up_later_joins_the_question_that_stands(empty_house: House) -> None:
-    house = empty_house
-    await missed_by_ada(house)
-    first = await asked(house)
-    await house.stop()
-    fourth = await house.say("Ada", "general", "@soul fourth question")
-    await back(house, fourth)
-    post = await shows(house, first["ts"], "Messages: 4.")
-    assert offered(post) == ["Yes, answer", "No, not needed"]
-    assert (await asked(house))["ts"] == first["ts"]
-    assert await pick(house, "Ada", "dm", first["ts"], 0) == "accepted"
-    await house.reply("general", "Echo: fourth question")
-    await house.idle()
-    assert sorted(await house.replies("general")) == ["Echo: fourth question", "Echo: second question"]
-
-
-@pytest.mark.parametrize("standing", ["guest", "deactivated"])
-async def test_a_guest_and_a_person_who_left_are_not_asked(empty_house: House, standing: str) -> None:
+async def test_a_guest_and_a_person_who_left_are_not_asked(empty_house: House) -> None:
     house = empty_house
     await house.start(stale_after=STALE_AFTER)
     await house.stop()
-    ts = await house.say("Ben", "general", "@soul anybody there?")
-    await house.people.change_standing("Ben", standing)
-    await back(house, ts)
+    missed = []
+    for person, standing in (("Ben", "guest"), ("Chloe", "deactivated")):
+        missed.append(await house.say(person, "general", "@soul anybody there?"))
+        await house.people.change_standing(person, standing)
+    await back(house, *missed)
     await no_more_to_ask(house)
     assert await house.rows("SELECT 1 FROM outbox") == []
     assert await house.rows(_LEFT) == []
 
 
-async def test_a_room_that_the_person_has_left_is_not_named_and_not_answered(empty_house: House) -> None:
-    house = empty_house
-    await house.start(stale_after=STALE_AFTER)
-    await house.stop()
-    room = str((await house.people.add_channel("market", members=["U0ADA", "U0BEN"]))["id"])
-    gone = await house.say("Ada", room, "@soul in the market")
-    kept = await house.say("Ada", "general", "@soul in general")
-    await house.people.leave("Ada", room)
-    await back(house, gone, kept)
-    post = await asked(house)
-    assert "in #general. Messages: 1." in said(post)
-    assert await pick(house, "Ada", "dm", post["ts"], 0) == "accepted"
-    await house.reply("general", "Echo: in general")
-    await house.idle()
-    assert await house.final_state(gone) == "stale"
-
-
-async def test_it_asks_in_the_language_of_the_person(empty_house: House) -> None:
+async def test_a_room_that_the_person_has_left_is_not_named_and_each_is_asked_in_their_language(
+    empty_house: House,
+) -> None:
     house = empty_house
     await house.people.add_person("Dora", locale="de-DE")
     dm = await house.people.open_dm("Dora")
     await house.start(stale_after=STALE_AFTER)
     await house.stop()
-    ts = await house.say("Dora", "dm", "Bist du da?")
-    await back(house, ts)
-    await no_more_to_ask(house)
-    [post] = await house.people.posts_by_bot(dm)
-    assert "Ich war nicht da und habe nicht beantwortet" in said(post)
-    assert "in unseren Direktnachrichten" in said(post)
-    assert offered(post) == ["Ja, antworte", "Nein, nicht nötig"]
+    room = str((await house.people.add_channel("market", members=["U0ADA", "U0BEN"]))["id"])
+    gone = await house.say("Ada", room, "@soul in the market")
+    kept = await house.say("Ada", "general", "@soul in general")
+    german = await house.say("Dora", "dm", "Bist du da?")
+    await house.people.leave("Ada", room)
+    await back(house, gone, kept, german)
+    post = await asked(house)
+    assert "in #general. Messages: 1." in said(post)
+    [in_german] = await house.people.posts_by_bot(dm)
+    assert "Ich war nicht da und habe nicht beantwortet" in said(in_german)
+    assert "in unseren Direktnachrichten" in said(in_german)
+    assert offered(in_german) == ["Ja, antworte", "Nein, nicht nötig"]
+    assert await pick(house, "Ada", "dm", post["ts"], 0) == "accepted"
+    await house.reply("general", "Echo: in general")
+    await house.idle()
+    assert await house.final_state(gone) == "stale"

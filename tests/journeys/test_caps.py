@@ -1,7 +1,5 @@
 """What may be spent in a day is spent: people read it once, with the time, and nothing of theirs is lost."""
 
-import pytest
-
 from daemon.core.ports.models import Completion
 from tests.given import tagged
 from tests.journeys.house import House, said
@@ -42,25 +40,21 @@ async def _settled(house: House) -> bool:
     return not await house.rows("SELECT 1 FROM reservations")
 
 
-@pytest.mark.parametrize("cap", ["max_usd_a_day", "max_usd_a_day_person", "max_usd_a_day_room"])
-async def test_where_a_cap_is_zero_one_sentence_says_so_and_every_message_is_kept(empty_house: House, cap: str) -> None:
-    house = empty_house
-    model = dear()
-    await house.start(model, **{cap: 0.0})
-    assert "not allowed me to spend anything" in await house.answered("Ada", "dm", "hello")
-    ts = await house.say("Ada", "dm", "are you there?")
-    assert await house.final_state(ts) == "answered"
-    await house.idle()
-    assert len(await house.replies("D0ADA")) == 1
+async def test_where_a_cap_is_zero_one_sentence_says_so_and_every_message_is_kept(empty_house: House) -> None:
+    house, model = empty_house, dear()
+    for person, cap in (("Ada", "max_usd_a_day"), ("Ben", "max_usd_a_day_person"), ("Chloe", "max_usd_a_day_room")):
+        await house.start(model, **{cap: 0.0})
+        assert "not allowed me to spend anything" in await house.answered(person, "dm", "hello"), cap
+        ts = await house.say(person, "dm", "are you there?")
+        assert await house.final_state(ts) == "answered"
+        await house.idle()
+        assert len(await house.replies(f"D0{person.upper()}")) == 1, cap
+        kept = await house.rows("SELECT body FROM turns WHERE author = ? ORDER BY seq", await house.person(person))
+        assert [row["body"] for row in kept] == ["hello", "are you there?"], cap
+        await house.stop()
     assert not model.prompts
-    kept = await house.rows("SELECT body FROM turns WHERE speaker = 'person' ORDER BY seq")
-    assert [row["body"] for row in kept] == ["hello", "are you there?"]
-
-
-async def test_a_model_that_costs_nothing_answers_under_a_cap_of_zero(empty_house: House) -> None:
-    house = empty_house
     await house.start(max_usd_a_day=0.0)
-    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert await house.answered("Ada", "general", "@soul hello") == "Echo: hello", "a model that costs nothing answers"
 
 
 async def test_on_the_next_day_it_has_read_what_was_said_when_nothing_could_be_spent(empty_house: House) -> None:

@@ -55,6 +55,7 @@ async def _noted(dice: random.Random) -> Reply:
 _LONG: dict[str, Any] = {"lease": 3600.0, "deadline": 3600.0}  # longer than all that the clock may be turned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 async def test_in_the_end_every_standing_message_is_answered_and_no_deleted_one_is_known(
     empty_house: House, seed: int
