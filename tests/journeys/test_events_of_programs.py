@@ -55,7 +55,9 @@ async def _soul(house: House) -> str:
     return str((await house.people.state())["bot"]["id"])
 
 
-async def test_a_red_build_is_said_once_in_the_room_and_read_as_data(reporter: Reporter) -> None:
+async def test_a_red_build_is_said_once_in_the_room_and_read_as_data_also_with_two_daemons_at_two_doors(
+    reporter: Reporter,
+) -> None:
     house = reporter.house
     house.model.replies += [WORTH, SPOKEN]
     assert await reporter.reports("build-1") == (202, "taken")
@@ -70,21 +72,21 @@ async def test_a_red_build_is_said_once_in_the_room_and_read_as_data(reporter: R
     assert re.search(rf'<note-\w+ about="from the program ci">\s*{re.escape(RED)}\s*</note-', prompt)
     assert await house.rows("SELECT 1 FROM turns WHERE speaker <> 'soul'") == []
     assert await house.rows("SELECT 1 FROM user_models") == []
-
-
-async def test_silence_is_proper_and_a_model_that_fails_is_silent(reporter: Reporter) -> None:
-    house = reporter.house
-    house.model.replies += [NOT_WORTH]
-    await reporter.reports("build-1")
-    await house.events.until("cycle.committed")
-    await reporter.reports("build-2", "Green again.")
-    await house.events.until("cycle.committed", 2)
+    first, second = house.daemon, await open_door(house)
+    house.model.replies += [WORTH, "It is red again."]
+    got = await asyncio.gather(reporter.reports("build-2", at=first), reporter.reports("build-2", at=second))
+    assert sorted(got) == [(202, "known"), (202, "taken")]
+    await house.reply("general", "It is red again.")
     await house.idle()
-    assert await house.replies("general") == []
-    assert [state for state, _ in await _states(house)] == ["answered", "answered"]
+    assert await house.replies("general") == [SPOKEN, "It is red again."]
+    assert len(house.prompts) == 4
+    kept = b"".join(path.read_bytes() for path in house.settings.home.glob("memory.db*"))
+    assert reporter.secret.removeprefix("whsec_").encode() not in kept
+    assert reporter.secret not in str(house.events.emitted)
+    assert (house.settings.home / "events.key").stat().st_mode & 0o077 == 0
 
 
-async def test_events_that_wait_are_looked_at_together(reporter: Reporter) -> None:
+async def test_silence_is_proper_and_events_that_wait_are_looked_at_together(reporter: Reporter) -> None:
     house = reporter.house
     first = _held(house)
     await reporter.reports("build-1", "Deploy begins.")
@@ -97,6 +99,7 @@ async def test_events_that_wait_are_looked_at_together(reporter: Reporter) -> No
     await house.idle()
     assert await house.replies("general") == [SPOKEN]
     assert all(words in house.last_prompt() for words in ("Deploy failed.", "Rolled back."))
+    assert [state for state, _ in await _states(house)] == ["answered"] * 3
 
 
 async def test_what_a_source_only_lets_hear_is_in_mind_when_it_is_asked_there(empty_house: House) -> None:
@@ -113,43 +116,27 @@ async def test_what_a_source_only_lets_hear_is_in_mind_when_it_is_asked_there(em
     assert "91 percent" not in house.last_prompt(), "it is known in its room alone"
 
 
-async def test_a_source_that_was_ended_opens_nothing(reporter: Reporter) -> None:
-    house = reporter.house
-    assert "may report nothing" in await house.command("events", "end", "ci")
-    assert await reporter.reports("build-1") == (401, "unsigned")
-    listed = json.loads(await house.command("events", "list", "--json"))
-    assert [(one["name"], one["events"]) for one in listed] == [("ci", 0)]
-    again = await source(house)
-    assert again.secret != reporter.secret
-    assert await reporter.reports("build-2") == (401, "unsigned")
-
-
-async def test_an_event_whose_source_ends_before_it_is_looked_at_is_dismissed(reporter: Reporter) -> None:
+async def test_a_source_that_was_ended_opens_nothing_and_what_it_had_reported_is_dismissed(reporter: Reporter) -> None:
     house = reporter.house
     first = _held(house)
     await reporter.reports("build-1")
     await _asked(house, first)
     await reporter.reports("build-2")
-    await house.command("events", "end", "ci")
+    assert "may report nothing" in await house.command("events", "end", "ci")
     first.end(NOT_WORTH)
     await house.idle()
     assert (await _states(house))[1] == ("ignored", "its source has ended")
+    assert await reporter.reports("build-3") == (401, "unsigned")
+    listed = json.loads(await house.command("events", "list", "--json"))
+    assert [(one["name"], one["events"]) for one in listed] == [("ci", 2)]
+    again = await source(house)
+    assert again.secret != reporter.secret
+    assert await reporter.reports("build-4") == (401, "unsigned")
 
 
-async def test_a_room_that_it_was_thrown_out_of_hears_nothing_and_nothing_breaks(reporter: Reporter) -> None:
-    house = reporter.house
-    await house.people.leave(await _soul(house), BUILDS)
-    assert await reporter.reports("build-1") == (202, "taken")
-    await house.idle()
-    assert await _states(house) == [("ignored", "not_in_channel")]
-    assert house.prompts == []
-    await house.people.join(await _soul(house), BUILDS)
-    house.model.replies += [WORTH, SPOKEN]
-    await reporter.reports("build-2")
-    assert said(await house.reply("general", SPOKEN)) == SPOKEN
-
-
-async def test_the_key_of_another_room_opens_only_its_own(reporter: Reporter) -> None:
+async def test_the_key_of_another_room_opens_only_its_own_and_a_room_without_the_soul_hears_nothing(
+    reporter: Reporter,
+) -> None:
     house = reporter.house
     other = await source(house, "deploys", room="C0FOUNDERS")
     assert await Reporter(house, "ci", other.secret).reports("x") == (401, "unsigned")
@@ -157,18 +144,32 @@ async def test_the_key_of_another_room_opens_only_its_own(reporter: Reporter) ->
     house.model.replies += [WORTH, SPOKEN]
     await other.reports("d1")
     assert said(await house.reply("founders")) == SPOKEN
+    await house.idle()
     assert await house.replies("general") == []
+    before = len(house.prompts)
+    await house.people.leave(await _soul(house), BUILDS)
+    assert await reporter.reports("build-1") == (202, "taken")
+    await house.idle()
+    assert (await _states(house))[1] == ("ignored", "not_in_channel")
+    assert len(house.prompts) == before
+    await house.people.join(await _soul(house), BUILDS)
+    house.model.replies += [WORTH, SPOKEN]
+    await reporter.reports("build-2")
+    assert said(await house.reply("general", SPOKEN)) == SPOKEN
 
 
-@pytest.mark.parametrize("off", [-301, 301, 10**9])
-async def test_an_event_that_is_too_old_or_of_the_future_is_refused(reporter: Reporter, off: int) -> None:
-    late = Reporter(reporter.house, "ci", reporter.secret, clock=off)
-    assert await late.reports("build-1") == (401, "unsigned")
-
-
-async def test_bad_input_at_the_door_is_refused_in_one_form(reporter: Reporter) -> None:
+async def test_a_source_that_floods_is_bounded_and_bad_input_at_the_door_is_refused_in_one_form(
+    reporter: Reporter,
+) -> None:
     house = reporter.house
-    assert (await reporter.reports("build-1"))[0] == 202
+    quiet = await source(house, "alerts", "--heard")
+    statuses = [(await quiet.reports(f"a{number}"))[0] for number in range(31)]
+    assert statuses == [202] * 30 + [429]
+    assert (await reporter.reports("build-1"))[0] == 202, "another source is not bounded by it"
+    house.clock.turn(61)
+    assert (await quiet.reports("a30"))[0] == 202
+    for off in (-301, 301, 10**9):
+        assert await Reporter(house, "ci", reporter.secret, clock=off).reports("late") == (401, "unsigned"), off
     assert await reporter.reports("build-1", "other words") == (409, "other_words")
     assert await reporter.reports("x" * 129) == (401, "unsigned")
     assert await reporter.reports("a b") == (401, "unsigned")
@@ -187,15 +188,6 @@ async def test_bad_input_at_the_door_is_refused_in_one_form(reporter: Reporter) 
         assert await reporter.reports(f"odd-{number}", body, headers=json_headers) == (202, "taken")
     async with asyncio.timeout(TIMEOUT):
         assert await post(house, "ci&source=x", b"x", reporter.signed(b"x", "q")) == (401, "unsigned")
-
-
-async def test_a_source_that_floods_is_bounded_and_another_is_not(reporter: Reporter) -> None:
-    quiet = await source(reporter.house, "alerts", "--heard")
-    statuses = [(await quiet.reports(f"a{number}"))[0] for number in range(31)]
-    assert statuses == [202] * 30 + [429]
-    assert (await reporter.reports("b"))[0] == 202
-    reporter.house.clock.turn(61)
-    assert (await quiet.reports("a30"))[0] == 202
 
 
 async def test_github_signs_its_own_way_and_its_addresses_and_ids_are_left_out(empty_house: House) -> None:
@@ -235,36 +227,11 @@ async def test_orders_in_an_event_are_fenced_and_lead_to_no_other_state(reporter
     assert await house.rows("SELECT 1 FROM intentions WHERE slot <> 'idle'") == []
 
 
-async def test_two_daemons_at_two_doors_look_once(reporter: Reporter) -> None:
-    house = reporter.house
-    first = house.daemon
-    house.model.replies += [WORTH, SPOKEN]
-    second = await open_door(house)
-    got = await asyncio.gather(reporter.reports("build-1", at=first), reporter.reports("build-1", at=second))
-    assert sorted(got) == [(202, "known"), (202, "taken")]
-    await house.reply("general")
-    await house.idle()
-    assert await house.replies("general") == [SPOKEN]
-    assert len(house.prompts) == 2
-
-
-async def test_no_secret_is_in_memory_or_the_log(reporter: Reporter) -> None:
-    house = reporter.house
-    await reporter.reports("build-1")
-    await house.idle()
-    kept = b"".join(path.read_bytes() for path in house.settings.home.glob("memory.db*"))
-    assert reporter.secret.removeprefix("whsec_").encode() not in kept
-    assert reporter.secret not in str(house.events.names)
-    key = house.settings.home / "events.key"
-    assert key.stat().st_mode & 0o077 == 0
-
-
 async def test_an_admin_hears_what_is_wrong_with_a_source(reporter: Reporter) -> None:
     house = reporter.house
     for arguments, why in (
         (("ci", "--room", BUILDS), "there is a source ci already"),
         (("CI", "--room", BUILDS), "can't be a source's name"),
-        (("b", "--room", "general"), "no id of a channel"),
         (("b", "--room", "U0ADA"), "no id of a channel"),
         (("b", "--room", "#general"), "no SLACK_BOT_TOKEN is set"),
         (("b", "--room", BUILDS, "--soul", "zeus"), "no soul 'zeus' is hosted here"),
@@ -272,22 +239,15 @@ async def test_an_admin_hears_what_is_wrong_with_a_source(reporter: Reporter) ->
         assert why in await house.command("events", "add", *arguments, fails=True)
     assert "there is no source b" in await house.command("events", "end", "b", fails=True)
     assert "wakes" in await house.command("events", "list")
-
-
-async def test_a_room_is_named_by_its_name_where_the_app_is_in_it(reporter: Reporter) -> None:
-    house, workspace = reporter.house, reporter.house.workspace
+    workspace = house.workspace
     tokens = {"SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_API_URL": workspace.api_url}
 
     async def added(name: str, *, fails: bool = False) -> str:
         return await house.command("events", "add", name, "--room", f"#{name}", "--json", fails=fails, env=tokens)
 
-    await house.people.add_channel("deploys", kind="group", members=["Ada"])
-    for name in ("general", "deploys"):
-        room = workspace.workspace.state.channel_named(name)
-        assert room is not None
-        assert json.loads(await added(name))["room"] == room.id
-    for name in ("random", "nowhere"):
-        assert f"the app is in no channel #{name}" in await added(name, fails=True)
+    room = await house.people.add_channel("deploys", kind="group", members=["Ada"])
+    assert json.loads(await added("deploys"))["room"] == room["id"]
+    assert "the app is in no channel #random" in await added("random", fails=True)
     await house.people.fault("users.conversations", body={"ok": False, "error": "missing_scope"}, times=9)
     assert "missing_scope" in await added("late", fails=True)
 

@@ -106,8 +106,3 @@ async def test_after_a_kill_while_it_is_read_the_card_is_closed_and_the_answer_s
     await house.start()
     assert "Echo: What is in it?" in said(await finished(house))
     assert all(state != "in_progress" for _, state in await cards(house))
-
-
-async def test_a_talk_without_files_has_no_cards(house: House) -> None:
-    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
-    assert await cards(house) == []

@@ -56,7 +56,7 @@ def kept(settings: Settings) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-async def test_a_picture_is_shown_to_the_model_looked_at_once_and_remembered_with_its_evidence(
+async def test_a_picture_is_shown_to_the_model_looked_at_once_remembered_and_shown_again_when_it_is_asked_about(
     empty_house: House,
 ) -> None:
     house = empty_house
@@ -90,16 +90,6 @@ async def test_a_picture_is_shown_to_the_model_looked_at_once_and_remembered_wit
     assert tuple(link) == ("evidence", f"TU_{turn['seq']}")
     [file] = kept(house.settings)
     assert (file.name, file.stat().st_mode & 0o777) == (record["raw_data_ref"], 0o600)
-
-
-async def test_the_picture_of_yesterday_is_shown_again_when_it_is_asked_about_and_not_otherwise(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    await begin(house)
-    house.model.default = tagged("So it is.")
-    house.model.steps["look"].append(look(LOOKED))
-    await send(house, "Look.", attached("kiln.png", picture()))
     for words in ("Thank you!", "I go home now.", "Good night."):
         house.clock.turn(3600)
         await house.answered("Ada", "dm", words)
@@ -230,9 +220,32 @@ async def test_what_is_written_on_a_picture_stays_data(empty_house: House) -> No
     assert "sk-ant-api03" not in record["text"]
 
 
+async def test_in_a_channel_without_eyes_and_without_the_scope_it_is_seen_kept_and_said_as_far_as_it_is_there(
+    empty_house: House,
+) -> None:
+    """The first event of a mention names no file; a model may have no eyes; the app may not open files."""
+    house = empty_house
+    await begin(house)
+    house.model.default = tagged("Hm.")
+    house.model.steps["look"].append(look(LOOKED))
+    await send(house, "@soul what is this?", attached("kiln.png", picture()), room="general")
+    kept_here = "SELECT r.audience, r.text, k.qualia FROM records r JOIN senses k ON k.id = r.id ORDER BY r.seq"
+    [record] = await house.rows(kept_here)
+    assert record["audience"] == f"workspace:{house.workspace.team.id}"
+    assert [len(one.messages[-1].images) for one in house.prompts if one.step == "respond"][-1] == 1
+    house.model.steps["look"].append(CannotSee("scripted/test sees no pictures"))
+    await send(house, "What is this?", attached("oven.png", picture((0, 90, 200))))
+    [_, record] = await house.rows(kept_here)
+    assert record["text"] == "The picture oven.png, 120 by 80 pixels; what is on it was not seen."
+    assert json.loads(record["qualia"])["color_hex"] == "#005ac8"
+    house.workspace.workspace.scopes -= {"files:read"}
+    answer = await send(house, "Look.", attached("kiln.png", picture()))
+    assert answer == "Hm.\n\n(I could not read `kiln.png`: it is no longer there, or I may not open it.)"
+
+
 @asynccontextmanager
-async def ears(status: int = 200) -> AsyncIterator[tuple[str, list[dict[str, object]]]]:
-    """A transcription endpoint; gives its address and what it was sent."""
+async def ears() -> AsyncIterator[tuple[str, list[dict[str, object]]]]:
+    """A transcription endpoint that hears once; gives its address and what it was sent."""
     heard: list[dict[str, object]] = []
 
     async def transcribe(request: web.Request) -> web.Response:
@@ -240,7 +253,9 @@ async def ears(status: int = 200) -> AsyncIterator[tuple[str, list[dict[str, obj
         file = form["file"]
         assert isinstance(file, web.FileField)
         heard.append({"model": form["model"], "name": file.filename, "data": file.file.read()})
-        return web.json_response({"text": "Tell Ben that the <b>flue</b> is cracked."}, status=status)
+        return web.json_response(
+            {"text": "Tell Ben that the <b>flue</b> is cracked."}, status=200 if len(heard) == 1 else 500
+        )
 
     app = web.Application()
     app.router.add_post("/v1/audio/transcriptions", transcribe)
@@ -248,45 +263,20 @@ async def ears(status: int = 200) -> AsyncIterator[tuple[str, list[dict[str, obj
         yield f"{url}/v1", heard
 
 
-async def test_a_recording_is_written_down_and_remembered(empty_house: House) -> None:
+async def test_a_recording_is_written_down_and_remembered_and_one_that_is_not_heard_costs_itself_alone(
+    empty_house: House,
+) -> None:
     house = empty_house
     async with ears() as (url, heard):
         await begin(house, stt_url=url)
         house.model.default = tagged("I will.")
         await send(house, "", attached("Ada's private memo.mp3", b"ID3 hello"))
         assert heard == [{"model": "gpt-4o-mini-transcribe", "name": "recording.mp3", "data": b"ID3 hello"}]
+        answer = await send(house, "Listen.", attached("memo.mp3", b"ID3 hello again"))
+    assert answer == "I will.\n\n(I could not read `memo.mp3`: it could not be listened to just now.)"
     assert "flue" in shown(house.prompts[0])
     [record] = await house.rows("SELECT r.text, k.data_type FROM records r JOIN senses k ON k.id = r.id")
     assert tuple(record) == ("The recording Ada's private memo.mp3: Tell Ben that the <b>flue</b> is cracked.", "audio")
-
-
-async def test_an_endpoint_that_does_not_hear_costs_the_recording_alone(empty_house: House) -> None:
-    house = empty_house
-    async with ears(status=500) as (url, _):
-        await begin(house, stt_url=url)
-        house.model.default = tagged("Hm.")
-        answer = await send(house, "Listen.", attached("memo.mp3", b"ID3 hello"))
-    assert answer == "Hm.\n\n(I could not read `memo.mp3`: it could not be listened to just now.)"
-
-
-async def test_a_model_without_eyes_leaves_a_record_that_says_so(empty_house: House) -> None:
-    house = empty_house
-    await begin(house)
-    house.model.default = tagged("I can't see pictures.")
-    house.model.steps["look"].append(CannotSee("scripted/test sees no pictures"))
-    await send(house, "What is this?", attached("kiln.png", picture()))
-    [record] = await house.rows("SELECT r.text, k.qualia FROM records r JOIN senses k ON k.id = r.id")
-    assert record["text"] == "The picture kiln.png, 120 by 80 pixels; what is on it was not seen."
-    assert json.loads(record["qualia"])["color_hex"] == "#c81e28"
-
-
-async def test_without_the_scope_or_the_file_it_is_said_that_it_can_not_be_opened(empty_house: House) -> None:
-    house = empty_house
-    await begin(house)
-    house.model.default = tagged("Hm.")
-    house.workspace.workspace.scopes -= {"files:read"}
-    answer = await send(house, "Look.", attached("kiln.png", picture()))
-    assert answer == "Hm.\n\n(I could not read `kiln.png`: it is no longer there, or I may not open it.)"
 
 
 async def test_an_edited_message_is_looked_at_anew_and_has_one_record(empty_house: House) -> None:
@@ -305,16 +295,3 @@ async def test_an_edited_message_is_looked_at_anew_and_has_one_record(empty_hous
     assert record["text"].startswith("The picture kiln.png: A kiln, seen again.")
     assert record["id"] != before["id"]
     assert len(kept(house.settings)) == 1
-
-
-async def test_a_mention_with_a_picture_in_a_channel_is_seen_though_its_first_event_names_no_file(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    await begin(house)
-    house.model.default = tagged("A kiln.")
-    house.model.steps["look"].extend([look(LOOKED)] * 2)
-    await send(house, "@soul what is this?", attached("kiln.png", picture()), room="general")
-    [record] = await house.rows("SELECT r.audience FROM records r JOIN senses k ON k.id = r.id")
-    assert record["audience"] == f"workspace:{house.workspace.team.id}"
-    assert [len(one.messages[-1].images) for one in house.prompts if one.step == "respond"][-1] == 1

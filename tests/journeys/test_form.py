@@ -57,9 +57,12 @@ async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: Hou
     assert "go on exactly there" not in house.last_prompt(), "only the newest turn is to be gone on with"
 
 
-async def test_a_cut_poem_says_so_too(house: House) -> None:
+async def test_earlier_turns_stand_in_the_form_that_is_asked_for_and_a_cut_poem_says_so_too(house: House) -> None:
     house.model.replies.append(tagged("Hello."))
     await house.answered("Ada", "dm", "hi")
+    await house.answered("Ada", "dm", "and?")
+    own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
+    assert own == ['<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Hello.</external_dialogue>']
     house.model.steps["respond"].append(wanting("poem"))
     house.model.steps["respond"].append([tagged("Bronze remembers").partition("</external_dialogue>")[0], CUT])
     assert (await house.answered("Ada", "dm", "write me a poem, please")).endswith("say *go on*.)_")
@@ -106,14 +109,6 @@ async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(ho
     assert (await calls(house))[-1] == "respond"
 
 
-async def test_earlier_turns_stand_in_the_form_that_is_asked_for(house: House) -> None:
-    house.model.replies.append(tagged("Hello."))
-    await house.answered("Ada", "dm", "hi")
-    await house.answered("Ada", "dm", "and?")
-    own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
-    assert own == ['<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Hello.</external_dialogue>']
-
-
 # -- the side doors ----------------------------------------------------------------------------------------------------
 
 
@@ -146,6 +141,7 @@ async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str)
 # -- three poor models -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_poor_model_is_neither_mute_nor_indiscreet(
     empty_house: House, kind: str, capsys: pytest.CaptureFixture[str]
