@@ -18,12 +18,8 @@ async def marking(empty_house: House) -> House:
     return empty_house
 
 
-async def test_a_message_has_eyes_while_it_is_worked_on_a_check_once_it_is_answered_and_else_no_mark(
-    marking: House,
-) -> None:
-    flow = marking.flow()
-    ts = await marking.say("Ada", "general", "@soul how deep is the well?")
-    await flow.asked.wait()
+async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_only_if_it_is_answered(marking: House) -> None:
+    flow, ts = await marking.asking("Ada", "general", "@soul how deep is the well?")
     await marked(marking, "general", ts, "eyes")
     flow.end(tagged("Deep."))
     await marking.reply("general", "Deep.")
@@ -60,9 +56,7 @@ async def test_without_the_setting_or_the_scope_replies_come_as_always_and_slack
 @asynccontextmanager
 async def dying(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     """A message whose daemon dies when what came of it is stored, and before its mark is changed; gives its ts."""
-    flow = house.flow()
-    ts = await house.say("Ada", "general", "@soul how deep is the well?")
-    await flow.asked.wait()
+    flow, ts = await house.asking("Ada", "general", "@soul how deep is the well?")
     await marked(house, "general", ts, "eyes")
     with monkeypatch.context() as patched:
         patched.setattr(Acknowledgements, "_order", lambda *_: None)
@@ -77,7 +71,7 @@ async def kept(house: House) -> bool:
     return bool(await house.rows("SELECT 1 FROM marked_messages"))
 
 
-async def test_an_answer_whose_daemon_died_before_the_mark_gets_its_check_at_the_next_start_or_ten_minutes_later(
+async def test_a_check_that_a_daemon_died_before_is_given_later(
     marking: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with dying(marking, monkeypatch) as ts:
@@ -100,9 +94,7 @@ async def test_an_answer_whose_daemon_died_before_the_mark_gets_its_check_at_the
     await marked(marking, "general", ts, "white_check_mark")
 
 
-async def test_only_the_eyes_go_where_the_setting_is_off_by_then_or_it_ended_in_an_apology(
-    marking: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_setting_or_answer_only_the_eyes_go(marking: House, monkeypatch: pytest.MonkeyPatch) -> None:
     async with dying(marking, monkeypatch) as ts:
         pass
     await marking.start()
@@ -116,9 +108,7 @@ async def test_only_the_eyes_go_where_the_setting_is_off_by_then_or_it_ended_in_
 
 
 async def test_another_daemon_leaves_the_mark_of_what_is_still_worked_on(marking: House) -> None:
-    flow = marking.flow()
-    ts = await marking.say("Ada", "general", "@soul how deep is the well?")
-    await flow.asked.wait()
+    flow, ts = await marking.asking("Ada", "general", "@soul how deep is the well?")
     await marked(marking, "general", ts, "eyes")
     await marking.start(slack_acknowledge=True)
     await marking.say("Ben", "dm", "hello")

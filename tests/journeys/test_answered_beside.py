@@ -14,9 +14,7 @@ CLAIMED = "SELECT thread FROM conversations WHERE channel = 'D0ADA' AND lease_ow
 
 async def held(house: House) -> Flow:
     """A long answer that grows in Ada's direct messages until the test ends it."""
-    flow = house.flow()
-    await house.say("Ada", "dm", "tell me of kilns")
-    await flow.asked.wait()
+    flow, _ = await house.asking("Ada", "dm", "tell me of kilns")
     flow.say(OPENING, "Once there was a kiln; its story is long, and these first words are enough to be shown. ")
     await house.draft("D0ADA", "its story is long")
     return flow
@@ -100,9 +98,7 @@ async def test_why_at_a_message_is_answered_in_its_thread_while_another_answer_g
     assert sum("> The kiln is cold." in one for one in await house.replies("D0ADA")) == 1
 
 
-async def test_what_changes_something_waits_for_the_talk_and_what_reads_and_presses_stay_behind_it(
-    house: House,
-) -> None:
+async def test_what_changes_something_waits_for_the_talk_and_what_follows_stays_behind_it(house: House) -> None:
     view = await open_home(house, "Ada", "[Pause remembering]")
     await press(house, "Ada", view, "Pause remembering")
     view = await home(house, "Ada", "[Resume remembering]")
@@ -120,8 +116,7 @@ async def test_what_changes_something_waits_for_the_talk_and_what_reads_and_pres
 
 async def test_a_command_left_beside_by_a_dead_daemon_is_answered_once_in_direct_messages(house: House) -> None:
     await typed(house, "Ada", "general", "status")
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.change("UPDATE inbox SET state = 'new', answered_by = '' WHERE modality = 'decision'")
     flow = house.flow()
     await house.start()
@@ -132,3 +127,5 @@ async def test_a_command_left_beside_by_a_dead_daemon_is_answered_once_in_direct
     assert not flow.asked.is_set()
     calls = await house.people.calls("conversations.replies")
     assert all(call["args"]["ts"] != "beside" for call in calls), "the platform has no such thread"
+    kept = [str(tuple(row)) for table in ("inbox", "deliveries") for row in await house.rows(f"SELECT * FROM {table}")]
+    assert "/response/" not in str(kept), "the address at which Slack takes the answer is in no file"

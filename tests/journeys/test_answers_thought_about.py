@@ -52,9 +52,7 @@ async def test_it_is_thought_about_once_and_nothing_is_said(session: AskedSessio
     assert not [one for one in await house.replies("D0ADA") if "Aha" in one]
 
 
-async def test_who_invited_the_soul_may_hear_what_it_makes_of_it_and_where_nothing_is_remembered_nobody(
-    session: AskedSession,
-) -> None:
+async def test_who_invited_the_soul_hears_what_it_makes_of_it_unless_they_pause(session: AskedSession) -> None:
     house = session.house
     await spoken_to(house, "hello")
     await house.answered("Ada", "dm", "follow up on")
@@ -70,9 +68,7 @@ async def test_who_invited_the_soul_may_hear_what_it_makes_of_it_and_where_nothi
     assert (len(house.prompts), await counted(house)) == (before, {"": 1})
 
 
-async def test_nothing_but_an_answer_is_thought_about_and_by_a_soul_that_thinks_by_itself_alone(
-    session: AskedSession,
-) -> None:
+async def test_nothing_but_an_answer_is_thought_about_and_not_without_the_cycle(session: AskedSession) -> None:
     house = session.house
     await asks(house, "Ada", "dm")
     house.clock.turn(LATE_MS / 1000 + 1)

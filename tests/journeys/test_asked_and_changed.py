@@ -15,9 +15,7 @@ async def _waits_no_more(house: House, ts: str, count: int = 1) -> None:
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%tenant_id%' AND conversation LIKE '%D0ADA%'") == []
 
 
-async def test_a_question_whose_message_is_deleted_or_edited_can_be_allowed_no_more(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_deleted_or_edited_question_can_be_allowed_no_more(house: House, session: AskedSession) -> None:
     asked = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     ts = await question(house)
     name = (await house.one("SELECT id FROM approvals"))["id"]
@@ -36,9 +34,7 @@ async def test_a_question_whose_message_is_deleted_or_edited_can_be_allowed_no_m
     assert await house.rows("SELECT * FROM shared_messages WHERE words <> ''") == []
 
 
-async def test_one_that_was_allowed_and_then_edited_is_not_read_and_one_that_was_read_is_answered(
-    house: House, session: AskedSession
-) -> None:
+async def test_one_that_was_edited_after_the_click_is_read_no_more(house: House, session: AskedSession) -> None:
     asked = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     await allowed(house)
     await house.people.edit("Ben", "general", asked, "@soul ask ada-api: drop all tables")
@@ -58,9 +54,7 @@ async def test_one_that_was_allowed_and_then_edited_is_not_read_and_one_that_was
     assert await states(house) == ["dropped", "answered"]
 
 
-async def test_what_the_owner_asked_and_edits_is_read_as_it_stands_and_dropped_when_it_is_no_question_any_more(
-    house: House, session: AskedSession
-) -> None:
+async def test_what_the_owner_asked_and_edits_is_read_as_it_stands(house: House, session: AskedSession) -> None:
     asked = await house.say("Ada", "dm", f"ask ada-api: {WORDS}")
     await house.reply("D0ADA", "reads it as soon as")
     await house.people.edit("Ada", "D0ADA", asked, "ask ada-api: which table has it?")

@@ -53,9 +53,7 @@ async def test_the_answer_goes_into_the_thread_where_that_is_wished(house: House
     assert await house.replies("D0ADA") == []
 
 
-async def test_what_was_typed_stays_in_the_dialog_while_slack_can_not_be_asked_and_sent_twice_it_is_one_question(
-    house: House,
-) -> None:
+async def test_what_was_typed_stays_while_slack_can_not_be_asked_and_is_one_question_sent_twice(house: House) -> None:
     ts = await house.say("Ben", "general", "Lunch?")
     opened = await dialog(house, "Ada", "general", ts)
     await house.people.fault("conversations.open", body={"ok": False, "error": "internal_error"}, times=1)
@@ -78,9 +76,7 @@ async def test_what_was_typed_stays_in_the_dialog_while_slack_can_not_be_asked_a
 
 
 async def test_a_guest_is_refused_in_one_sentence_and_sees_no_dialog(house: House) -> None:
-    await house.people.add_person("Nora", standing="guest")
-    await house.people.join("Nora", "general")
-    await house.acknowledged()
+    await house.guest("Nora")
     ts = await house.say("Ben", "general", "Lunch?")
     assert await house.people.shortcut("Nora", "general", ts, ASK_SHORTCUT)
 

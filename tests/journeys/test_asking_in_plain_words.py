@@ -24,9 +24,7 @@ async def asks(house: House, made_out: str, text: str = PLAIN, person: str = "Be
     return await house.answered(person, room, text)
 
 
-async def test_plain_words_are_allowed_by_the_owner_and_answered_as_typed_ones(
-    house: House, session: AskedSession
-) -> None:
+async def test_plain_words_are_allowed_and_answered_as_typed_ones(house: House, session: AskedSession) -> None:
     assert await asks(house, named()) == ASKED
     assert [prompt.step for prompt in house.model.prompts] == ["respond", "liaise"], "two calls, and no third"
     assert "ada-api: Ada Lovelace" in house.last_prompt()
@@ -50,9 +48,7 @@ async def test_plain_words_are_allowed_by_the_owner_and_answered_as_typed_ones(
     assert len(house.prompts) == before + 1, "ordinary talk costs one call"
 
 
-async def test_the_owners_own_plain_words_need_no_leave_and_what_a_model_made_up_goes_to_no_session(
-    house: House, session: AskedSession
-) -> None:
+async def test_the_owners_words_need_no_leave_and_made_up_ones_go_nowhere(house: House, session: AskedSession) -> None:
     text = "Sag doch bitte meiner Sitzung, räum den Ordner auf."
     assert await asks(house, named(words="räum den Ordner auf", task=True), text, "Ada", "dm") == (
         "`ada-api` reads it as soon as it is free. Its answer comes here.\n\n```\nräum den Ordner auf.\n```"
@@ -73,9 +69,7 @@ async def test_the_owners_own_plain_words_need_no_leave_and_what_a_model_made_up
     assert await states(house) == ["delivered"]
 
 
-async def test_a_wrong_name_is_answered_with_the_nearest_and_what_may_not_be_asked_is_not_there(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_wrong_name_gets_the_nearest_and_hidden_ones_are_not_there(house: House, session: AskedSession) -> None:
     near = "I know of no session `Ada's api` that could be asked. Did you mean `ada-api`?"
     assert await asks(house, named("Ada's api")) == near
     assert await asks(house, named("Ada's api", "Something else?")) == near
@@ -98,9 +92,7 @@ async def test_a_wrong_name_is_answered_with_the_nearest_and_what_may_not_be_ask
 
 
 async def test_where_a_guest_reads_no_session_is_asked_in_plain_words(house: House, session: AskedSession) -> None:
-    await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.guest()
     house.model.replies.append(wanting("session"))
     assert await house.answered("Ada", "general", PLAIN) == "It leads nowhere."
     assert "ada-api" not in house.last_prompt()

@@ -4,8 +4,6 @@ import asyncio
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from daemon.core.questions import LATE_MS, LONGEST_ANSWER, MOST_WAITING, OVER_MS
 from daemon.core.sessions import Visibility
 from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, forgotten, new_key, question, states
@@ -16,13 +14,12 @@ from tests.journeys.souls import write_soul
 ASKED = "I ask Ada Lovelace in a direct message whether `ada-api` may have that. Either way I say so here."
 ALLOWED = "It is allowed: `ada-api` reads it as soon as it is free. Its answer comes here."
 REFUSED = "It was not allowed: `ada-api` gets nothing of it."
-LEASE = 20.0  # so short that the clock is turned by little
+
+
 HEAD = "*Ada Lovelace's session `ada-api`:*"
 
 
-async def test_a_question_is_allowed_by_its_owner_answered_by_the_session_and_stands_in_the_thread(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_question_is_allowed_answered_and_stands_in_the_thread(house: House, session: AskedSession) -> None:
     ts = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     assert said(await house.reply("general", count=1)) == ASKED
     asked = await house.reply("D0ADA", MAY)
@@ -57,9 +54,7 @@ async def test_a_question_is_allowed_by_its_owner_answered_by_the_session_and_st
     assert not any(one.startswith("session.") for one in people), "it is no evidence about people"
 
 
-async def test_what_the_owner_says_themselves_needs_no_leave_and_frag_and_gib_are_german(
-    house: House, session: AskedSession
-) -> None:
+async def test_the_owners_own_words_need_no_leave_also_in_german(house: House, session: AskedSession) -> None:
     assert await asks(house, "Ada", "dm") == "`ada-api` reads it as soon as it is free. Its answer comes here."
     assert await house.rows("SELECT * FROM approvals") == []
     read = (await session.ends_turn()).context
@@ -95,9 +90,7 @@ async def test_a_click_counts_whichever_soul_asks_the_owner(empty_house: House, 
         assert (await house.reply("general", "0042."))["username"] == "Rolf"
 
 
-async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said_in_the_thread(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said(house: House, session: AskedSession) -> None:
     assert await asks(house) == ASKED
     ts = await question(house)
     name = (await house.one("SELECT id FROM approvals"))["id"]
@@ -114,9 +107,7 @@ async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said_in_the_t
     assert (await states(house), await house.replies("general")) == (["refused"], [ASKED, REFUSED])
 
 
-async def test_a_question_that_no_one_decides_expires_and_a_late_click_changes_nothing(
-    house: House, session: AskedSession
-) -> None:
+async def test_what_no_one_decides_expires_and_a_late_click_is_void(house: House, session: AskedSession) -> None:
     """So it is with a task, and with a session that asks no permission, which need a click each time."""
     await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions")
     for _ in range(2):
@@ -134,9 +125,7 @@ async def test_a_question_that_no_one_decides_expires_and_a_late_click_changes_n
     assert (await session.ends_turn()).context == ""
 
 
-async def test_no_answer_is_said_once_after_five_minutes_and_over_after_a_day(
-    house: House, session: AskedSession
-) -> None:
+async def test_no_answer_is_said_once_and_the_question_ends_after_a_day(house: House, session: AskedSession) -> None:
     await asks(house)
     await allowed(house)
     house.clock.turn(LATE_MS / 1000 + 1)
@@ -181,9 +170,7 @@ async def test_a_session_that_is_killed_is_said_once_and_what_it_had_read_or_not
     assert await states(house) == ["answered", "delivered"]
 
 
-async def test_clear_takes_questions_along_to_the_next_session_also_one_that_was_read(
-    house: House, session: AskedSession
-) -> None:
+async def test_clear_takes_questions_along_also_one_that_was_read(house: House, session: AskedSession) -> None:
     await asks(house, "Ada", "dm", "the first?")
     assert "the first?" in (await session.ends_turn()).context
     await asks(house, "Ada", "dm", "the second?")
@@ -216,9 +203,7 @@ async def test_hostile_answers_are_inert_redacted_cut_and_in_order(house: House,
         assert wrong not in str(posts[-len(parts) :]), wrong
 
 
-async def test_a_poll_ends_when_a_note_comes_the_tool_answers_it_once_and_another_key_finds_no_session(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_poll_ends_with_a_note_which_its_own_key_answers_once(house: House, session: AskedSession) -> None:
     poll = asyncio.create_task(session.ask("GET", "/api/sessions/s1/notes?wait=25"))
     await asks(house)
     await allowed(house)
@@ -243,9 +228,7 @@ async def test_a_poll_ends_when_a_note_comes_the_tool_answers_it_once_and_anothe
         assert (await session.ask("POST", path, json={"text": bad})).status == 422
 
 
-async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless_sessions_are_not_there(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_wrong_name_gets_the_nearest_and_hidden_ones_are_not_there(house: House, session: AskedSession) -> None:
     assert await house.answered("Ben", "general", f"@soul ask ada-apy: {WORDS}") == (
         "I know of no session `ada-apy` that could be asked. Did you mean `ada-api`?"
     )
@@ -266,15 +249,11 @@ async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless
     assert await house.rows("SELECT * FROM shared_messages") == []
 
 
-async def test_where_a_guest_reads_by_now_the_answer_is_not_shown_and_no_session_is_asked(
-    house: House, session: AskedSession
-) -> None:
+async def test_where_a_guest_reads_by_now_no_answer_is_shown_or_asked_for(house: House, session: AskedSession) -> None:
     await asks(house)
     await allowed(house)
     await session.ends_turn()
-    await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.guest()
     await session.goes_on("SECRET")
     await house.reply("general", "others read here by now")
     await house.idle()
@@ -290,55 +269,6 @@ async def test_a_session_takes_ten_open_questions_and_no_more(house: House, sess
     assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
     assert len(await states(house)) == MOST_WAITING
     assert "number 0?" in (await session.ends_turn()).context
-
-
-async def _cut_once(house: House, sql: str) -> None:
-    """Cut the daemon off as soon as a step has been taken, and start another."""
-
-    async def taken() -> bool:
-        return bool(await house.rows(sql))
-
-    await house.when(taken)
-    assert house.daemon is not None
-    await house.daemon.cut()
-    await house.start(lease=LEASE)
-    house.clock.turn(LEASE + 1)  # the post that it was about to send is free then
-
-
-@pytest.mark.slow
-async def test_a_daemon_cut_off_after_each_step_loses_and_doubles_nothing(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await house.start(lease=LEASE)
-    async with door(house) as url:
-        session = await AskedSession.begun(house, tmp_path, url)
-    await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
-    await _cut_once(house, "SELECT * FROM shared_messages")
-    await _cut_once(house, "SELECT * FROM outbox WHERE approval IS NOT NULL AND platform_ts IS NOT NULL")
-    async with door(house) as url:
-        session.moves(url)
-        without_consent = [(await session.ends_turn("p0")).context]
-    assert await press(house, "Ada", "D0ADA", await question(house)) == "accepted"
-    await _cut_once(house, "SELECT * FROM approvals WHERE state <> 'waiting'")
-    await _cut_once(house, "SELECT * FROM shared_messages WHERE state = 'waiting'")
-    async with door(house) as url:
-        session.moves(url)
-        assert WORDS in (await session.ends_turn()).context
-    await _cut_once(house, "SELECT * FROM shared_messages WHERE state = 'delivered'")
-    await session.goes_on("0042.")  # to an address at which no daemon listens
-    assert len(session.client.kept) == 1
-    async with door(house) as url:
-        session.moves(url)
-        await session.client.report("UserPromptSubmit", prompt_id="p2")
-    await _cut_once(house, "SELECT * FROM shared_messages WHERE kind = 'answer'")
-    await _cut_once(house, "SELECT * FROM inbox WHERE params LIKE '%answer%' AND state <> 'new'")
-    await house.reply("general", "0042.")
-    await house.idle()
-    replies = await house.replies("general")
-    answers = [one for one in replies if "0042." in one]
-    asked = sum(map(bool, without_consent))
-    print(f"answered_twice={len(answers) - 1} lost_silently={1 - len(answers)} without_consent={asked}")
-    assert (replies, without_consent) == ([ASKED, ALLOWED, f"{HEAD}\n\n0042."], [""])
-    assert await states(house) == ["answered"]
 
 
 async def test_a_hand_out_that_never_reached_the_session_is_made_again(house: House, session: AskedSession) -> None:

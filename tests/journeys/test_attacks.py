@@ -31,9 +31,7 @@ async def test_many_reminders_due_at_once_are_all_posted(house: House) -> None:
 
 
 async def test_a_reminder_asked_for_in_a_burst_is_really_set(house: House) -> None:
-    flow = house.flow()
-    await house.say("Ada", "dm", "hi")
-    await flow.asked.wait()
+    flow, _ = await house.asking("Ada", "dm", "hi")
     await house.say("Ada", "dm", "Remind me of the build in 20 minutes")
     await house.say("Ada", "dm", "thanks!")
     await house.acknowledged()
@@ -64,9 +62,7 @@ async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) 
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "cancelled"
 
 
-async def test_a_time_worded_as_an_order_stays_inside_a_fence_and_a_deleted_wish_drops_its_reminder(
-    house: House,
-) -> None:
+async def test_a_time_worded_as_an_order_is_fenced_and_a_deleted_wish_drops_its_reminder(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish(ORDER, "x"), tagged("When?")]
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
@@ -115,9 +111,7 @@ async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: Hou
     assert [row["behalf"] for row in waiting] == ["U0ADA", "U0BEN"]
 
 
-async def test_a_reminder_asked_for_with_a_poem_is_set_and_the_path_of_states_holds_no_words_of_it(
-    empty_house: House,
-) -> None:
+async def test_a_reminder_beside_a_poem_is_set_and_the_path_of_states_holds_no_words(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
@@ -134,9 +128,7 @@ async def test_a_reminder_asked_for_with_a_poem_is_set_and_the_path_of_states_ho
 # -- who belongs to the workspace --------------------------------------------------------------------------------------
 
 
-async def test_guests_and_another_organisation_get_no_words_from_channels_that_they_can_not_read(
-    empty_house: House,
-) -> None:
+async def test_guests_and_others_get_no_words_from_channels_that_they_can_not_read(empty_house: House) -> None:
     house = empty_house
     await solver(house, allow_guests=True, allow_shared_channels=True)
     await house.people.add_channel("kilns", members=["U0ADA"])

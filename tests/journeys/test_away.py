@@ -22,11 +22,7 @@ async def back(house: House, *missed: str) -> None:
 
 async def no_more_to_ask(house: House) -> None:
     """All are asked who are to be, and nothing is under way."""
-
-    async def none_waits() -> bool:
-        return not await house.rows(f"{_LEFT} WHERE offer = ''")
-
-    await house.when(none_waits)
+    await house.no_row(f"{_LEFT} WHERE offer = ''")
     await house.idle()
 
 
@@ -120,9 +116,7 @@ async def test_after_a_day_the_question_lapses_and_says_so(empty_house: House) -
     assert await house.rows(_LEFT) == []
 
 
-async def test_what_turns_up_later_joins_the_question_and_two_daemons_and_two_clicks_answer_once(
-    empty_house: House,
-) -> None:
+async def test_what_turns_up_later_joins_the_question_and_two_clicks_answer_once(empty_house: House) -> None:
     house = empty_house
     missed = await missed_by_ada(house)
     first = await asked(house)
@@ -148,9 +142,7 @@ async def test_what_turns_up_later_joins_the_question_and_two_daemons_and_two_cl
     await asked(house)
 
 
-async def test_words_in_the_direct_messages_leave_the_question_open_and_what_was_deleted_or_answered_is_left_alone(
-    empty_house: House,
-) -> None:
+async def test_other_words_leave_the_question_open_and_what_was_deleted_is_left_alone(empty_house: House) -> None:
     house = empty_house
     missed = await missed_by_ada(house)
     post = await asked(house)
@@ -182,9 +174,7 @@ async def test_a_guest_and_a_person_who_left_are_not_asked(empty_house: House) -
     assert await house.rows(_LEFT) == []
 
 
-async def test_a_room_that_the_person_has_left_is_not_named_and_each_is_asked_in_their_language(
-    empty_house: House,
-) -> None:
+async def test_a_room_that_was_left_is_not_named_and_each_is_asked_in_their_language(empty_house: House) -> None:
     house = empty_house
     await house.people.add_person("Dora", locale="de-DE")
     dm = await house.people.open_dm("Dora")

@@ -15,9 +15,7 @@ ENDED = (
 )
 
 
-async def test_what_the_owner_says_goes_to_the_session_and_its_answer_stands_there_once_until_anybody_unbinds(
-    house: House, session: AskedSession
-) -> None:
+async def test_the_owners_words_go_to_the_session_until_anybody_unbinds(house: House, session: AskedSession) -> None:
     ts = await house.say("Ada", "general", "@soul bind `ada-api` here")
     assert said(await house.reply("general", "From now on")) == BOUND
     await put(house, "Ada", ts, "which migration renames tenant_id?")
@@ -49,9 +47,7 @@ async def test_what_the_owner_says_goes_to_the_session_and_its_answer_stands_the
     )
 
 
-async def test_others_speak_to_the_soul_unless_the_thread_is_bound_for_everybody(
-    house: House, session: AskedSession
-) -> None:
+async def test_others_speak_to_the_soul_unless_it_is_bound_for_all(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house)
     await house.say("Ben", "general", "among ourselves", thread=ts)
     await house.acknowledged()
@@ -72,9 +68,7 @@ async def test_others_speak_to_the_soul_unless_the_thread_is_bound_for_everybody
     assert (await session.ends_turn("p2")).context == "", "it is not for everybody any more"
 
 
-async def test_a_task_of_another_and_any_word_of_another_to_an_unwatched_session_needs_a_click_each_time(
-    house: House, session: AskedSession
-) -> None:
+async def test_tasks_and_words_to_an_unwatched_session_need_a_click(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house, "bind ada-api here for everybody")
     await house.answered("Ben", "general", "hand ada-api: clean up", thread=ts)
     assert await states(house) == ["held"]
@@ -101,9 +95,7 @@ async def test_a_task_of_another_and_any_word_of_another_to_an_unwatched_session
     assert (await states(house))[3:] == ["held", "delivered", "waiting"], "her own words need none"
 
 
-async def test_only_the_owner_binds_a_taken_thread_is_not_taken_and_phrases_are_obeyed_there(
-    house: House, session: AskedSession
-) -> None:
+async def test_only_the_owner_binds_and_phrases_are_obeyed_there(house: House, session: AskedSession) -> None:
     refused = "Only the person who runs `ada-api` can bind it to a thread."
     assert await house.answered("Ben", "general", "@soul bind ada-api here for everybody") == refused
     assert await house.answered("Ada", "general", "@soul bind ada-apy here") == (
@@ -122,9 +114,7 @@ async def test_only_the_owner_binds_a_taken_thread_is_not_taken_and_phrases_are_
     assert len(await house.rows("SELECT * FROM bound_threads")) == 1
 
 
-async def test_words_that_wait_are_read_as_they_stand_unless_the_session_is_bound_elsewhere_meanwhile(
-    house: House, session: AskedSession
-) -> None:
+async def test_waiting_words_are_read_as_they_are_unless_bound_elsewhere(house: House, session: AskedSession) -> None:
     first = await bound_thread(house)
     edited, deleted = await put(house, "Ada", first, "the frist"), await put(house, "Ada", first, "the second")
     await house.people.edit("Ada", "general", edited, "the first")
@@ -169,24 +159,22 @@ async def test_a_session_that_dies_is_told_once_and_what_is_said_waits_a_day_for
     assert "are you back?" in (await session.ends_turn()).context
     await session.goes_on("Yes.")
     assert said(await house.reply("general", "Yes.")) == f"{HEAD}\n\nYes."
-    house.clock.turn(3)
-    await house.when(lambda: _is_back(house))
+
+
+async def test_one_not_back_within_a_day_leaves_the_thread_to_the_soul(house: House, session: AskedSession) -> None:
+    ts = await bound_thread(house)
     await session.client.report("SessionEnd", reason="logout")
     house.clock.turn(3)
-    await house.reply("general", "is gone. What you say to it here waits for a day", count=2)
-    await put(house, "Ada", ts, "and now?")
+    await house.reply("general", "is gone. What you say to it here waits for a day")
+    await put(house, "Ada", ts, "are you back?")
     house.clock.turn(KEPT_MS / 1000 + 3)
     await house.reply("general", "did not come back within a day")
     await house.idle()
-    assert await states(house) == ["answered", "dropped"]
-    assert (await house.answered("Ada", "general", "@soul then you", thread=ts)).endswith("and now? + then you")
+    assert await states(house) == ["dropped"]
+    assert await house.answered("Ada", "general", "@soul then you", thread=ts) == "Echo: are you back? + then you"
     await session.client.report("SessionStart", source="resume")
-    assert (await session.ends_turn("p2")).context == "", "it is revived without the thread"
+    assert (await session.ends_turn()).context == "", "it is revived without the thread"
     assert await house.rows("SELECT * FROM bound_threads") == []
-
-
-async def _is_back(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM bound_threads WHERE gone_ms IS NULL"))
 
 
 async def test_clear_takes_the_thread_along_and_a_fork_starts_without(house: House, session: AskedSession) -> None:

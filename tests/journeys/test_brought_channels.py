@@ -146,17 +146,11 @@ async def test_nothing_of_slack_or_of_others_reaches_a_stranger_and_nothing_of_t
     for number, words in enumerate(("forget me", "yes, forget me"), 2):
         await folder.say("ben", words, str(number))
         await folder.replies("ben", number)
-
-    async def forgotten() -> bool:
-        return not await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Octopus%'")
-
-    await house.when(forgotten)
+    await house.no_row("SELECT 1 FROM turns WHERE body LIKE '%Octopus%'")
     assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Labrys%'"), "who is forgotten there is one there"
 
 
-async def test_two_souls_have_each_a_channel_of_that_name_and_people_and_reminders_of_their_own(
-    empty_house: House, extras: Path
-) -> None:
+async def test_two_souls_have_each_a_channel_and_people_of_their_own(empty_house: House, extras: Path) -> None:
     house = empty_house
     souls = [named(house, "lines", soul=name) for name in ("tess", "ida")]
     folders = [Folder(house, soul) for soul in souls]
@@ -278,9 +272,7 @@ IT = ChannelExtension(lambda around: Odd())
 """
 
 
-async def test_a_channel_that_fails_or_ends_is_opened_anew_and_what_is_in_doubt_is_looked_up(
-    empty_house: House, extras: Path
-) -> None:
+async def test_a_channel_that_fails_is_opened_anew_and_doubts_looked_up(empty_house: House, extras: Path) -> None:
     house = empty_house
     brings(extras, _ODD, "channels")
     await house.start(name=named(house, "odd"))
@@ -309,8 +301,7 @@ async def test_what_belongs_to_a_channel_that_is_not_here_waits_until_it_is(empt
     await folder.say("ada", "are you there?")
     await house.events.until("inbox.accepted")
     await flow.asked.wait()
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.start(name=named(house, "lost"))
     await house.say("Ada", "general", "@soul hello")
     await house.reply("general", "Echo: hello")
@@ -325,8 +316,7 @@ async def test_what_waited_there_for_too_long_gets_one_line(empty_house: House, 
     await house.start(name=soul, stale_after=1_800.0)
     await folder.say("ada", "are you there?")
     await flow.asked.wait()
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     house.clock.turn(1_900)
     await house.start(name=soul, stale_after=1_800.0)
     (line,) = await folder.replies("ada")
@@ -334,9 +324,7 @@ async def test_what_waited_there_for_too_long_gets_one_line(empty_house: House, 
     assert not await house.posting_calls()
 
 
-async def test_the_doctor_names_each_channel_and_a_name_that_can_not_be_one_stops_the_start(
-    empty_house: House, extras: Path
-) -> None:
+async def test_the_doctor_names_each_channel_and_wrong_names_stop_the_start(empty_house: House, extras: Path) -> None:
     env = {"SOUL_NAME": named(empty_house, "lines", "lost")}
     said = await empty_house.command("doctor", "--offline", env=env, fails=True)
     assert "strangers reach Tess on the channel lines (soul-extras 1.1.0)" in said

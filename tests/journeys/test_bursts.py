@@ -10,9 +10,7 @@ from tests.models import Flow
 
 
 async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answered_together(house: House) -> None:
-    flow = house.flow()
-    ts = await house.say("Ada", "general", "@soul one")
-    await flow.asked.wait()
+    flow, ts = await house.asking("Ada", "general", "@soul one")
     for word in ("two", "three", "four", "five"):
         await house.say("Ada", "general", word, thread=ts)
     await house.acknowledged()
@@ -29,12 +27,8 @@ async def _last(house: House) -> str:
     return (await house.replies("general"))[-1]
 
 
-async def test_a_hung_model_call_does_not_delay_another_conversation_whose_messages_reach_the_model_in_order(
-    house: House,
-) -> None:
-    hung = house.flow()
-    await house.say("Ada", "dm", "think long")
-    await hung.asked.wait()
+async def test_a_hung_model_call_does_not_delay_another_conversation_which_stays_in_order(house: House) -> None:
+    hung, _ = await house.asking("Ada", "dm", "think long")
     for word in ("one", "two", "three", "four", "five"):
         await house.say("Ben", "dm", word)
     await house.reply("D0BEN", "five")
@@ -65,14 +59,10 @@ async def test_no_more_conversations_run_at_once_than_the_cap_allows(empty_house
         await house.reply(f"D0{name.upper()}", f"Done with {name}.")
 
 
-async def test_the_message_that_waited_longest_is_next_whatever_a_talkative_user_sends_and_answered_as_late(
-    empty_house: House,
-) -> None:
+async def test_the_message_that_waited_longest_is_next_and_answered_as_late(empty_house: House) -> None:
     house = empty_house
     await house.start(max_cycles=1, deadline=3600.0)
-    flow = house.flow()
-    await house.say("Ada", "dm", "busy")
-    await flow.asked.wait()
+    flow, _ = await house.asking("Ada", "dm", "busy")
     await house.say("Ben", "dm", "my turn?")
     await house.acknowledged()
     for number in range(5):

@@ -25,7 +25,7 @@ async def test_each_call_is_charged_to_a_soul_a_person_and_a_room(empty_house: H
     await house.start(dear(), max_usd_a_day=5.0)
     await house.answered("Ada", "dm", "hello")
     await house.answered("Ben", "general", "@soul hello")
-    await house.when(lambda: _settled(house))
+    await house.no_row("SELECT 1 FROM reservations")
     rows = await house.rows("SELECT DISTINCT soul, workspace, person, room FROM llm_calls ORDER BY person")
     assert [tuple(row) for row in rows] == [
         ("minoan", "T0LOCAL", "U0ADA", "D0ADA"),
@@ -34,10 +34,6 @@ async def test_each_call_is_charged_to_a_soul_a_person_and_a_room(empty_house: H
     sums = await spent(house)
     assert sums["soul", "minoan"] == sums["person", "U0ADA"] + sums["person", "U0BEN"]
     assert sums["room", "D0ADA"] == sums["person", "U0ADA"]
-
-
-async def _settled(house: House) -> bool:
-    return not await house.rows("SELECT 1 FROM reservations")
 
 
 async def test_where_a_cap_is_zero_one_sentence_says_so_and_every_message_is_kept(empty_house: House) -> None:

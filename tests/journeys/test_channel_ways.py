@@ -53,9 +53,7 @@ async def filled(house: House, person: str = "Ada", room: str = "general", **val
     await changed(house, person, view, **chosen)
 
 
-async def test_instructions_are_posted_in_the_channel_and_stand_fenced_below_the_rules_until_they_are_cleared(
-    house: House,
-) -> None:
+async def test_instructions_are_posted_there_and_stand_fenced_below_the_rules_until_cleared(house: House) -> None:
     await filled(house, words=ASKED)
     [posted] = await house.replies("general")
     assert posted == f"Ada has set how I work in this channel:\n- I keep this in mind, below my own rules:\n> {ASKED}"
@@ -98,9 +96,7 @@ async def test_others_than_those_who_manage_it_are_refused_in_one_sentence(house
     assert await house.rows(WAYS) == []
 
 
-async def test_an_admin_of_the_workspace_manages_the_channels_that_they_are_in_while_they_have_that_right(
-    house: House,
-) -> None:
+async def test_an_admin_of_the_workspace_manages_its_channels_while_they_have_that_right(house: House) -> None:
     await house.people.change_standing("Ben", "member", admin=True)
     await house.acknowledged()
     view = await opened(house, "Ben")
@@ -194,9 +190,7 @@ async def test_answers_grow_there_as_the_channel_wants(house: House) -> None:
     for number, (chosen, setting) in enumerate((("off", "everywhere"), ("on", "dms")), 1):
         await house.restart(slack_streaming=setting)
         await filled(house, streams=chosen)
-        flow = house.flow()
-        await house.say("Ben", "general", "@soul hello")
-        await flow.asked.wait()
+        flow, _ = await house.asking("Ben", "general", "@soul hello")
         flow.say(OPENING, "I have begun to tell you of it, and there is more to come.")
         if chosen == "on":
             await house.draft("general", "I have begun")

@@ -6,7 +6,7 @@ from pathlib import Path
 from daemon.core.working_memory import estimate_tokens
 from daemon.local_slack.model import Json
 from tests.given import tagged
-from tests.journeys.house import House, said
+from tests.journeys.house import House
 from tests.journeys.problems import shelf
 from tests.journeys.surfaces import COMMAND, shown, typed
 
@@ -44,9 +44,7 @@ async def test_help_and_the_prompt_say_what_holds_for_the_person_here_and_now(ho
     assert "Look things up in `handbook`" in more
     assert "`shelf/write_down`, which change something, after a click" in more
     assert "Not remember: you have paused it." in more
-    await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.guest()
     answer = await house.answered("Ada", "general", "@soul what can you do here?")
     assert "Not everybody here is a full member" in answer
     assert "shelf" not in answer
@@ -115,20 +113,6 @@ async def test_the_same_words_in_direct_messages_and_with_a_mark_in_threads(hous
     assert await house.answered("Ada", "general", "status", thread=root) == "As I said.", "talk in a thread stays talk"
 
 
-async def test_a_command_that_a_dead_daemon_left_is_answered_in_direct_messages(house: House) -> None:
-    """The address at which Slack takes the answer is in no file, so that the next daemon has none."""
-    assert (await typed(house, "Ada", "general", "status")).startswith("I am here and answer.")
-    assert house.daemon is not None
-    await house.daemon.cut()
-    await house.change("UPDATE inbox SET state = 'new', answered_by = '' WHERE modality = 'decision'")
-    await house.start()
-    assert said(await house.reply("D0ADA")).startswith("I am here and answer.")
-    await house.idle()
-    assert len(await house.replies("D0ADA")) == 1
-    kept = [str(tuple(row)) for table in ("inbox", "deliveries") for row in await house.rows(f"SELECT * FROM {table}")]
-    assert "/response/" not in str(kept)
-
-
 async def test_a_payload_that_comes_twice_is_one_command_and_an_odd_trigger_is_answered(house: House) -> None:
     payload = by_hand(house, COMMAND, "pause")
     for number in range(2):
@@ -137,7 +121,7 @@ async def test_a_payload_that_comes_twice_is_one_command_and_an_odd_trigger_is_a
     assert (await shown(house, "Ada", "general")).startswith("Paused:")
     await house.idle()
     assert len(await house.people.ephemerals("Ada", "general")) == 1
-    odd = by_hand(house, COMMAND, "resume") | {"trigger_id": "\ud800"}  # no UTF-8 can hold it
+    odd = by_hand(house, COMMAND, "resume remembering") | {"trigger_id": "\ud800"}  # no UTF-8 can hold it
     await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "odd", "payload": odd})
     assert (await shown(house, "Ada", "general", 2)).startswith("I remember again")
 

@@ -16,9 +16,7 @@ def _long_reply() -> str:
     return "\n\n".join([prose, _CODE, prose, _CODE]).strip()
 
 
-async def test_a_reply_of_thirty_thousand_characters_arrives_whole_in_order_also_where_a_part_fails_on_the_way(
-    house: House,
-) -> None:
+async def test_thirty_thousand_characters_arrive_whole_in_order_also_where_a_part_fails(house: House) -> None:
     reply = _long_reply()
     assert len(reply) > 29_000
     await house.people.scopes(*(one for one in ALL_SCOPES if one != SHARE_SCOPE))  # so that code stays in the messages
@@ -109,9 +107,7 @@ async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(house: H
     text = "Well then.\n\n" + "\n\n".join(ATTACKS) + "\n\nAnd that is all, at some length, so that it is shown at once."
     house.model.replies.append(tagged(text))
     await house.answered("Ada", "general", "@soul do it")
-    flow = house.flow()
-    await house.say("Ada", "general", "@soul do it")
-    await flow.asked.wait()
+    flow, _ = await house.asking("Ada", "general", "@soul do it")
     flow.say('<external_dialogue verb="said">', *text)
     await house.until(lambda: _started(house))
     flow.end("</external_dialogue>")

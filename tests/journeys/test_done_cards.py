@@ -1,7 +1,7 @@
 """Cards say how much was found for an answer that grows: in memory, and at links; as a count, and only where it was."""
 
 from daemon.local_slack.model import Json
-from tests.given import CLOSING, OPENING
+from tests.given import CLOSING, OPENING, shown
 from tests.journeys.house import House
 
 FIRST = "It is a long story, and these first words of it are more than enough to be shown at once. "
@@ -10,9 +10,7 @@ LINKED = ("Read linked messages: 1", "complete")
 
 async def growing(house: House, person: str, room: str, text: str) -> tuple[Json, list[tuple[str, str]]]:
     """Let an answer grow and end; gives its post, and the title and state of each card that stood there meanwhile."""
-    flow = house.flow()
-    await house.say(person, room, text)
-    await flow.asked.wait()
+    flow, _ = await house.asking(person, room, text)
     channel = "D0ADA" if room == "dm" else "C0GENERAL"
     before = len(await house.replies(channel, thread="*"))
     flow.say(OPENING, FIRST)
@@ -24,15 +22,14 @@ async def growing(house: House, person: str, room: str, text: str) -> tuple[Json
     return post, cards
 
 
-async def test_a_count_says_that_the_soul_remembered_something_and_not_what_and_of_nothing_is_no_card(
-    house: House,
-) -> None:
+async def test_a_count_says_that_it_remembered_something_and_not_what_and_nothing_is_no_card(house: House) -> None:
     post, cards = await growing(house, "Ada", "dm", "what about the silver loom?")
     assert cards == []
     assert not [one for one in post.get("chunks", ()) if one["type"] != "markdown_text"]
     await house.answered("Ada", "general", "@soul the purple kiln cracks on Mondays")
     _, cards = await growing(house, "Ada", "dm", "what about the purple kiln?")
-    assert "cracks on Mondays" in house.last_prompt()
+    read = [shown(one) for one in house.prompts if one.step == "respond"][-1]
+    assert "cracks on Mondays" in read
     [(title, state)] = cards
     assert title.startswith("Looked up what I know: ")
     assert state == "complete"

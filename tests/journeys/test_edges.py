@@ -29,8 +29,7 @@ async def test_a_message_is_given_back_by_a_daemon_that_is_cut_off_while_it_asks
     await house.people.fault("users.info", delay=60)
     await house.say("Ada", "dm", "hello")
     await house.when(lambda: house.people.met("users.info"))
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     row = await house.one("SELECT state, reason, attempts FROM inbox")
     assert tuple(row) == ("new", "stopped", 0)
     await house.start()
@@ -38,17 +37,13 @@ async def test_a_message_is_given_back_by_a_daemon_that_is_cut_off_while_it_asks
 
 
 async def test_no_apology_is_posted_for_what_another_worker_holds_or_was_edited_meanwhile(house: House) -> None:
-    flow = house.flow()
-    await house.say("Ben", "dm", "hello")
-    await flow.asked.wait()
+    flow, _ = await house.asking("Ben", "dm", "hello")
     await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
     flow.end(ModelUnavailable("the line went dead"))
     await house.events.until("cycle.failed")
     await house.events.until("cycle.lost")
     assert await house.posting_calls() == []
-    flow = house.flow()
-    ts = await house.say("Ada", "dm", "what is 2 + 2?")
-    await flow.asked.wait()
+    flow, ts = await house.asking("Ada", "dm", "what is 2 + 2?")
     await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
     await house.acknowledged()
     flow.end(ModelUnavailable("the line went dead"))
@@ -60,9 +55,7 @@ async def test_no_apology_is_posted_for_what_another_worker_holds_or_was_edited_
 async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(empty_house: House) -> None:
     house = empty_house
     await house.start(lease=60.0)
-    flow = house.flow()
-    await house.say("Ada", "dm", "think long")
-    await flow.asked.wait()
+    flow, _ = await house.asking("Ada", "dm", "think long")
     async with house.locked():
         async with asyncio.timeout(TIMEOUT):
             while not house.events.named("cycle.lease_not_renewed"):

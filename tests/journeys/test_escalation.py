@@ -30,9 +30,7 @@ async def _asked_back(house: House, person: str = "Ada") -> None:
     assert await parked(house, f"D0{person.upper()}")
 
 
-async def test_an_answer_goes_on_with_what_was_thought_also_after_a_restart_and_something_else_ends_the_wait(
-    empty_house: House,
-) -> None:
+async def test_an_answer_goes_on_with_what_was_thought_and_something_else_ends_the_wait(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     await _asked_back(house)
@@ -114,9 +112,7 @@ async def test_another_user_may_answer_if_the_gate_admits_them(empty_house: Hous
     assert "I only talk with full members" in refusal
 
 
-async def test_a_deleted_message_is_removed_from_the_problem_that_waits_and_takes_what_was_concluded_along(
-    empty_house: House,
-) -> None:
+async def test_a_deleted_message_is_removed_from_the_problem_with_what_was_concluded(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     secret = await house.say("Ada", "dm", "the kiln is SECRET")
@@ -174,9 +170,7 @@ async def _wants_to_hand_on(house: House, to: str, room: str = "D0ADA") -> str:
     return str(question["ts"])
 
 
-async def test_a_channel_gets_exactly_the_approved_words_once_without_keys_and_only_where_the_soul_is(
-    empty_house: House,
-) -> None:
+async def test_a_channel_gets_exactly_the_approved_words_once_and_only_where_it_is(empty_house: House) -> None:
     house = empty_house
     await solver(house, contacts=ROOM + ROOM.replace("the potters", "the glaziers").replace("C0FOUNDERS", "C0RANDOM"))
     ts = await _wants_to_hand_on(house, "The Potters please")
@@ -240,9 +234,7 @@ async def test_only_the_asker_may_approve_a_cross_post_of_their_words(empty_hous
     assert await house.replies("founders") == []
 
 
-async def test_without_an_expert_and_contacts_there_is_nobody_to_hand_on_to_and_a_reminder_is_posted_once(
-    empty_house: House,
-) -> None:
+async def test_without_contacts_nobody_is_handed_on_to_and_a_reminder_is_posted_once(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(house, chosen(("Escalate", "the expert")), RESPOND, external_dialog="I know nobody.")

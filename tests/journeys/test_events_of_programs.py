@@ -5,25 +5,19 @@ import hashlib
 import hmac
 import json
 import re
-import signal
-from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import serve_workspace
-from tests.fakes import TIMEOUT, TurnableClock
+from tests.fakes import TIMEOUT
 from tests.given import shown
-from tests.journeys.house import House, said, settings_for
-from tests.journeys.processes import started, variables_for
-from tests.journeys.reporting import BUILDS, RED, Reporter, open_door, post, post_to, source
+from tests.journeys.house import House, said
+from tests.journeys.reporting import BUILDS, RED, Reporter, open_door, post, source
 from tests.models import Flow
-from tests.page.loopback_model import ModelCall, loopback_model
 
 WORTH, NOT_WORTH = '{"holds": true}', '{"holds": false}'
 SPOKEN = "The build of main is broken; three tests fail."
-_DOOR = "SELECT json_extract(detail, '$.http') AS url FROM presence WHERE json_extract(detail, '$.http') IS NOT NULL"
+
+
 _STATES = "SELECT state, reason FROM inbox WHERE modality = 'event' ORDER BY received_ms, id"
 
 
@@ -55,9 +49,7 @@ async def _soul(house: House) -> str:
     return str((await house.people.state())["bot"]["id"])
 
 
-async def test_a_red_build_is_said_once_in_the_room_and_read_as_data_also_with_two_daemons_at_two_doors(
-    reporter: Reporter,
-) -> None:
+async def test_a_red_build_is_said_once_and_read_as_data_also_at_two_doors(reporter: Reporter) -> None:
     house = reporter.house
     house.model.replies += [WORTH, SPOKEN]
     assert await reporter.reports("build-1") == (202, "taken")
@@ -134,9 +126,7 @@ async def test_a_source_that_was_ended_opens_nothing_and_what_it_had_reported_is
     assert await reporter.reports("build-4") == (401, "unsigned")
 
 
-async def test_the_key_of_another_room_opens_only_its_own_and_a_room_without_the_soul_hears_nothing(
-    reporter: Reporter,
-) -> None:
+async def test_the_key_of_another_room_opens_only_its_own_and_none_without_the_soul(reporter: Reporter) -> None:
     house = reporter.house
     other = await source(house, "deploys", room="C0FOUNDERS")
     assert await Reporter(house, "ci", other.secret).reports("x") == (401, "unsigned")
@@ -158,9 +148,7 @@ async def test_the_key_of_another_room_opens_only_its_own_and_a_room_without_the
     assert said(await house.reply("general", SPOKEN)) == SPOKEN
 
 
-async def test_a_source_that_floods_is_bounded_and_bad_input_at_the_door_is_refused_in_one_form(
-    reporter: Reporter,
-) -> None:
+async def test_a_flood_is_bounded_and_bad_input_is_refused_in_one_form(reporter: Reporter) -> None:
     house = reporter.house
     quiet = await source(house, "alerts", "--heard")
     statuses = [(await quiet.reports(f"a{number}"))[0] for number in range(31)]
@@ -250,48 +238,3 @@ async def test_an_admin_hears_what_is_wrong_with_a_source(reporter: Reporter) ->
     assert "the app is in no channel #random" in await added("random", fails=True)
     await house.people.fault("users.conversations", body={"ok": False, "error": "missing_scope"}, times=9)
     assert "missing_scope" in await added("late", fails=True)
-
-
-@pytest.mark.slow
-async def test_a_daemon_that_is_killed_while_it_thinks_leaves_the_event_to_another_which_says_it_once(
-    tmp_path: Path,
-) -> None:
-    clock = TurnableClock()
-    async with AsyncExitStack() as stack:
-        workspace = await stack.enter_async_context(serve_workspace(clock=clock))
-        people = await stack.enter_async_context(WorkspaceClient(workspace.page_url))
-        model = await stack.enter_async_context(loopback_model(_worth))
-        house = House(workspace, people, clock, settings_for(workspace, tmp_path))
-        thinking = model.hold("mental_query")
-        variables = {**variables_for(workspace), **model.settings, "SOUL_LEASE": "2", "SOUL_EMBEDDER": "none"}
-        variables["PYTHONPATH"] = str(Path(__file__).parents[2])  # this copy of the daemon, whichever is installed
-        first = await stack.enter_async_context(started(tmp_path, "run", **variables))
-        await first.until("Connected.")
-        reporter = await source(house)
-        body = RED.encode()
-        assert await post_to(await _door(house), "ci", body, reporter.signed(body, "build-1")) == (202, "taken")
-        await house.when(house.claimed)
-        second = await stack.enter_async_context(started(tmp_path, "run", **variables))
-        await second.until("Connected.")
-        first.tell(signal.SIGKILL)
-        await first.ended()
-        thinking.set()
-        assert said(await house.reply("general")) == SPOKEN
-        await house.idle()
-        assert await house.replies("general") == [SPOKEN]
-        second.tell(signal.SIGTERM)
-        assert await second.ended() == 0
-
-
-async def _door(house: House) -> str:
-    """Where the HTTP API of the one daemon listens, as it says to the others."""
-
-    async def said_so() -> bool:
-        return bool(await house.rows(_DOOR))
-
-    await house.when(said_so)
-    return str((await house.one(_DOOR))["url"])
-
-
-def _worth(call: ModelCall) -> str:
-    return WORTH if call.step == "mental_query" else SPOKEN

@@ -68,7 +68,7 @@ async def test_when_the_time_is_over_a_rule_scores_without_a_call_and_a_surprise
     await asked(thinker, "let us see", *held)
     calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
     thinker.clock.turn(3 * HOUR)
-    await thinker.when(lambda: _none_open(thinker))
+    await thinker.no_row("SELECT id FROM predictions WHERE state = 'open'")
     assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
     assert [row[:3] for row in await scores(thinker)] == [
         ("P1", "miss", "rule"),
@@ -125,7 +125,3 @@ async def test_a_person_says_what_became_of_what_no_rule_decides(thinker: House)
     prompt = await asked(thinker, "so?")
     assert "P1: you were 90% sure, and it did not come true" in prompt
     assert "P2: you were 30% sure, and it came true" in prompt
-
-
-async def _none_open(house: House) -> bool:
-    return not await house.rows("SELECT id FROM predictions WHERE state = 'open'")

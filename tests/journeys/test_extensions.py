@@ -33,9 +33,7 @@ async def test_the_soul_uses_an_action_of_another_package_at_a_hard_problem(empt
     assert "It has 3 words." in str(choices[1])
 
 
-async def test_a_step_of_another_package_is_thought_before_the_reply_and_a_process_is_entered_by_its_wish(
-    empty_house: House, extras: Path
-) -> None:
+async def test_a_step_is_thought_before_the_reply_and_a_process_entered(empty_house: House, extras: Path) -> None:
     house = empty_house
     write_soul(house.settings.home, more=f'subprocesses = []\n{NAMED}steps = ["tide"]\n')
     await house.start(name="tess")
@@ -58,9 +56,7 @@ async def test_a_step_of_another_package_is_thought_before_the_reply_and_a_proce
     assert "Echo" in await house.answered("Ada", "dm", "thanks")
 
 
-async def test_a_soul_that_names_nothing_imports_nothing_and_an_edit_names_what_is_there(
-    empty_house: House, extras: Path
-) -> None:
+async def test_a_soul_imports_only_what_it_names_and_what_is_there(empty_house: House, extras: Path) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []")
     await house.start(name="tess")

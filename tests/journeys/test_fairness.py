@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from daemon.core.ports.arrivals import Source
-from daemon.llm.placeholder import newest_messages
 from tests.fakes import TIMEOUT
 from tests.given import tagged
 from tests.journeys.house import House
@@ -32,26 +31,7 @@ async def test_of_a_hung_model_everybody_hears_at_the_deadline_with_or_without_a
     assert len(house.events.named("cycle.given_up")) == 6
 
 
-async def test_a_user_with_many_threads_delays_another_by_no_more_than_what_is_under_way(empty_house: House) -> None:
-    house = empty_house
-    await house.start(max_cycles=2)
-    flow, other = house.flow(), house.flow()
-    for number in range(12):
-        await house.say("Ben", "general", f"@soul thread {number}")
-    await asyncio.wait_for(other.asked.wait(), TIMEOUT)
-    await house.say("Ada", "general", "@soul mine?")
-    await house.acknowledged()
-    flow.end(tagged("One."))
-    await house.reply("general", "mine?")
-    assert newest_messages(house.prompts[2]) == ["mine?"]
-    other.end(tagged("Two."))
-    await house.idle()
-    assert len(await house.replies("general")) == 13
-
-
-async def test_one_conversation_too_many_is_courteously_put_off_at_once_and_without_a_model_call(
-    empty_house: House,
-) -> None:
+async def test_one_conversation_too_many_is_put_off_at_once_and_without_a_model_call(empty_house: House) -> None:
     house = empty_house
     await house.start(max_cycles=1, most_waiting=2)
     flow = house.flow()
@@ -102,9 +82,7 @@ async def _edited_without_end(house: House, ts: str, flow: Flow) -> None:
     await house.reply("D0ADA", "changed each time")
 
 
-async def test_a_message_that_is_edited_without_end_costs_few_calls_and_ends_with_an_apology(
-    empty_house: House,
-) -> None:
+async def test_a_message_edited_without_end_costs_few_calls_and_ends_with_an_apology(empty_house: House) -> None:
     house = empty_house
     house.clock.stand_still()
     await house.start(lease=600.0)
@@ -115,9 +93,7 @@ async def test_a_message_that_is_edited_without_end_costs_few_calls_and_ends_wit
 
 
 @pytest.mark.parametrize("source", [Source.LIVE, pytest.param(Source.BACKFILL, marks=pytest.mark.slow)])
-async def test_an_earlier_message_that_is_edited_without_end_costs_few_calls_and_the_later_one_an_apology(
-    empty_house: House, source: Source
-) -> None:
+async def test_edits_of_an_earlier_message_without_end_cost_few_calls(empty_house: House, source: Source) -> None:
     house = empty_house
     house.clock.stand_still()
     await house.start(lease=600.0)

@@ -31,9 +31,7 @@ async def shown(house: House, person: str) -> list[str]:
     return [one["text"] for one in await house.people.ephemerals(person, "dm")]
 
 
-async def test_a_good_answer_is_thanked_for_in_private_and_a_bad_one_where_no_dialog_can_be_opened(
-    house: House,
-) -> None:
+async def test_a_good_answer_is_thanked_for_and_a_bad_one_where_no_dialog_can_be_opened(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     await press(house, "Ada", "good")
     assert await house.until(lambda: shown(house, "Ada")) == ["Thank you, that helps me."]
@@ -82,9 +80,7 @@ async def test_a_bad_answer_is_asked_about_once_and_what_its_person_says_is_kept
     assert "It is the *other* lamp." in await house.command("feedback")
 
 
-async def test_a_thumb_at_a_reply_is_feedback_until_it_is_removed_and_other_emoji_posts_and_guests_judge_nothing(
-    house: House,
-) -> None:
+async def test_a_thumb_is_feedback_until_it_is_removed_and_others_judge_nothing(house: House) -> None:
     await house.people.join("Gus", "general")
     mine = await house.say("Ada", "general", "@soul hello")
     post = await house.reply("C0GENERAL")
@@ -102,11 +98,7 @@ async def test_a_thumb_at_a_reply_is_feedback_until_it_is_removed_and_other_emoj
     assert await house.until(lambda: shown(house, "Ada")) == ["Thank you, that helps me."]
     assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "good", "reaction", "")]
     await house.people.react("Ada", "dm", post["ts"], "+1::skin-tone-2", remove=True)
-    await house.when(lambda: _none_left(house))
-
-
-async def _none_left(house: House) -> bool:
-    return not await house.rows(KEPT)
+    await house.no_row(KEPT)
 
 
 async def test_a_thumb_down_offers_the_dialog_by_a_button(house: House) -> None:
@@ -129,9 +121,5 @@ async def test_a_thumb_down_offers_the_dialog_by_a_button(house: House) -> None:
     await house.people.emit_envelope({"type": "interactive", "envelope_id": "e-offer", "payload": payload})
     asked = await dialog(house, "Ada")
     await house.people.submit("Ada", asked["id"], **{COMPLAINT: "Too curt."})
-    await house.when(lambda: _said_why(house))
+    await house.row("SELECT 1 FROM feedback WHERE why <> ''")
     assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "bad", "button", "Too curt.")]
-
-
-async def _said_why(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM feedback WHERE why <> ''"))

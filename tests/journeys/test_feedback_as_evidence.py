@@ -68,16 +68,10 @@ async def complain(house: House, person: str, room: str, ts: str) -> None:
 
     asked = await house.until(dialog)
     await house.people.submit(person, asked["id"], **{COMPLAINT: "It is the clay."})
-
-    async def kept() -> bool:
-        return bool(await house.rows("SELECT 1 FROM feedback WHERE why <> ''"))
-
-    await house.when(kept)
+    await house.row("SELECT 1 FROM feedback WHERE why <> ''")
 
 
-async def test_a_thumb_up_weighs_a_memory_up_until_it_is_taken_back_and_one_down_only_with_a_reason(
-    guild: House,
-) -> None:
+async def test_a_thumb_up_weighs_up_until_it_is_taken_back_and_one_down_only_with_a_reason(guild: House) -> None:
     house, post = guild, await answer(guild)
     before = await score(house)
     await thumb(house, "Ada", "general", post["ts"], "+1")
@@ -92,12 +86,8 @@ async def test_a_thumb_up_weighs_a_memory_up_until_it_is_taken_back_and_one_down
     await complain(house, "Ada", "general", post["ts"])
     assert before * 0.89 <= await score(house) < before
     await house.people.click("Ada", "general", post["ts"], "soul_feedback", "good")
-    await house.when(lambda: _is_good(house))
+    await house.row("SELECT 1 FROM feedback WHERE author = 'U0ADA' AND value = 'good'")
     assert await score(house) > before
-
-
-async def _is_good(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM feedback WHERE author = 'U0ADA' AND value = 'good'"))
 
 
 async def test_one_voice_a_person_over_a_restart_and_no_more_than_a_tenth_for_all(guild: House) -> None:
@@ -130,9 +120,7 @@ async def test_one_voice_a_person_over_a_restart_and_no_more_than_a_tenth_for_al
     assert before < twice <= before * 1.15
 
 
-async def test_a_word_in_direct_messages_counts_there_alone_is_seen_in_why_and_goes_with_its_person(
-    guild: House,
-) -> None:
+async def test_a_word_in_direct_messages_counts_there_alone_and_goes_with_its_person(guild: House) -> None:
     house, post = guild, await answer(guild, "Ada", "dm")
     open_, own = await score(house), await score(house, IN_DM, "D0ADA")
     await thumb(house, "Ada", "dm", post["ts"], "+1")

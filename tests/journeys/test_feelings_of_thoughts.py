@@ -51,9 +51,7 @@ async def test_what_a_thought_feels_is_its_mood_from_then_on_and_fades(feeling: 
     assert (await given_last(feeling)).emotional_state.valence > 0.15
 
 
-async def test_how_it_feels_with_one_person_is_in_no_prompt_elsewhere_and_goes_with_an_edited_message(
-    feeling: House,
-) -> None:
+async def test_how_it_feels_with_one_person_stays_there_and_goes_with_an_edited_message(feeling: House) -> None:
     feeling.model.replies += [
         thought("Oh.", felt_quality="zqhurt", valence_shift=-0.5),
         thought("Hello."),

@@ -56,9 +56,7 @@ def kept(settings: Settings) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-async def test_a_picture_is_shown_to_the_model_looked_at_once_remembered_and_shown_again_when_it_is_asked_about(
-    empty_house: House,
-) -> None:
+async def test_a_picture_is_looked_at_once_remembered_and_shown_again_when_asked_about(empty_house: House) -> None:
     house = empty_house
     await begin(house)
     house.model.default = tagged("A fine kiln.")
@@ -220,9 +218,7 @@ async def test_what_is_written_on_a_picture_stays_data(empty_house: House) -> No
     assert "sk-ant-api03" not in record["text"]
 
 
-async def test_in_a_channel_without_eyes_and_without_the_scope_it_is_seen_kept_and_said_as_far_as_it_is_there(
-    empty_house: House,
-) -> None:
+async def test_without_eyes_or_scope_a_picture_is_kept_and_said_as_far_as_it_is_there(empty_house: House) -> None:
     """The first event of a mention names no file; a model may have no eyes; the app may not open files."""
     house = empty_house
     await begin(house)
@@ -263,9 +259,7 @@ async def ears() -> AsyncIterator[tuple[str, list[dict[str, object]]]]:
         yield f"{url}/v1", heard
 
 
-async def test_a_recording_is_written_down_and_remembered_and_one_that_is_not_heard_costs_itself_alone(
-    empty_house: House,
-) -> None:
+async def test_a_recording_is_written_down_and_one_that_is_not_heard_costs_itself_alone(empty_house: House) -> None:
     house = empty_house
     async with ears() as (url, heard):
         await begin(house, stt_url=url)

@@ -12,7 +12,6 @@ from tests.journeys.house import House
 from tests.journeys.own_memory import content_of, shared_files
 from tests.journeys.presses import offered
 from tests.journeys.problems import forged
-from tests.journeys.promising import promised
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.journeys.ticking import NEVER_QUIET
@@ -56,9 +55,7 @@ def done(goal: str) -> dict[str, object]:
     return {"action": "complete", "goal_id": goal, "why": "it ran"}
 
 
-async def test_an_invited_soul_writes_in_the_direct_messages_once_until_it_is_answered_and_twice_a_day_at_most(
-    thinker: House,
-) -> None:
+async def test_an_invited_soul_writes_once_until_it_is_answered_and_twice_a_day_at_most(thinker: House) -> None:
     assert "*follow up on*, *follow up off*, *follow up status*" in await thinker.answered("Ada", "dm", "help")
     assert "`follow up on` invites me" in await thinker.answered("Ada", "dm", "follow up status")
     assert "twice a day at most" in await thinker.answered("Ada", "dm", "follow up on")
@@ -86,7 +83,7 @@ async def test_uninvited_it_says_nothing_and_an_invitation_holds_for_direct_mess
         for words in ("follow up on", *last) if last else ():
             await thinker.answered(person, "dm", words)
         await planned(thinker, "the import", person=person)
-        thinker.model.replies.append(thought("The import ran."))
+        thinker.model.replies.append(thought("The import ran.", goal_updates=[done(f"G{number}")]))
         await turned(thinker, 2 * HOUR + 1, number)
         assert [len(thinker.events.named(name)) for name in ("cycle.silent", "cycle.silent_unasked")] == [0, number]
     assert "direct messages" in await thinker.answered("Ada", "general", "@soul follow up on")
@@ -148,15 +145,6 @@ async def test_not_now_pauses_without_a_call_and_the_next_pause_is_twice_as_long
     assert (await invitation(thinker))[3] == 2 * DAY * 1_000
     await thinker.answered("Ada", "dm", "follow up on")
     assert (await invitation(thinker))[3] == 0, "who invites it again begins anew"
-
-
-async def test_not_now_to_a_promise_and_to_what_was_said_unasked_is_taken_in_once(thinker: House) -> None:
-    await promised(thinker, "import", "9h")
-    await thinker.answered("Ada", "dm", "follow up on")
-    await spoken(thinker)
-    said = await thinker.answered("Ada", "dm", "not now")
-    assert said.splitlines()[0] == "All right, I won't come back to “import”."
-    assert said.splitlines()[1].startswith("By myself I won't write anything of this kind before ")
 
 
 async def test_a_bad_mark_pauses_once_and_not_at_an_answer_that_was_asked_for(thinker: House) -> None:
@@ -222,9 +210,7 @@ async def visited(house: House, times: int) -> str:
 
 
 @pytest.mark.parametrize("answer", ["yes", "no"])
-async def test_after_three_visits_it_asks_once_and_a_click_of_that_person_decides(
-    empty_house: House, answer: str
-) -> None:
+async def test_after_three_visits_it_asks_once_and_their_click_decides(empty_house: House, answer: str) -> None:
     house = await thinking(empty_house, visit_silence=DAY)
     assert "May I write to you here by myself" not in await visited(house, 3)
     assert "May I write to you here by myself" in await visited(house, 1)
@@ -275,9 +261,7 @@ async def test_in_an_allowed_channel_it_speaks_once_a_day_in_a_thread_that_it_ta
     assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
 
 
-async def test_in_a_channel_that_is_denied_again_it_says_nothing_and_not_now_in_a_thread_pauses_its_channel(
-    thinker: House,
-) -> None:
+async def test_a_denied_channel_hears_nothing_and_not_now_in_a_thread_pauses_its_channel(thinker: House) -> None:
     due = [adding("the import", due="in 2h"), adding("the report", due="in 4h")]
     thinker.model.replies.append(thought("I see.", goal_updates=due))
     ts = await thinker.say("Ada", "general", "@soul please look at it")
@@ -306,11 +290,7 @@ def wait_until(house: House, local: str) -> None:
 
 async def put_off(house: House) -> None:
     """Wait until a thought was put off for quiet hours."""
-
-    async def counted() -> bool:
-        return bool(await house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
-
-    await house.when(counted)
+    await house.row("SELECT 1 FROM tick_counts WHERE reason = 'quiet'")
 
 
 async def begun(house: House, reply: str, *, promised: bool = False) -> asyncio.Event:
@@ -330,9 +310,7 @@ async def begun(house: House, reply: str, *, promised: bool = False) -> asyncio.
     return may
 
 
-async def test_what_is_not_wanted_any_more_or_too_much_by_then_when_the_thought_is_ready_is_not_posted(
-    thinker: House,
-) -> None:
+async def test_what_is_unwanted_or_too_much_when_the_thought_is_ready_is_not_posted(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
     may = await begun(thinker, thought("The import ran.", goal_updates=[done("G1")]))
     await thinker.change("UPDATE invitations SET state = 'declined'")
@@ -358,9 +336,7 @@ async def test_what_is_not_wanted_any_more_or_too_much_by_then_when_the_thought_
 AT_NIGHT = {"quiet_hours": "20:00-08:00"}
 
 
-async def test_a_thought_that_a_daemon_left_unfinished_is_not_said_in_quiet_hours_but_after_them(
-    empty_house: House,
-) -> None:
+async def test_an_unfinished_thought_is_said_after_quiet_hours_and_not_in_them(empty_house: House) -> None:
     house = await thinking(empty_house, **AT_NIGHT)
     wait_until(house, "17:59")
     await house.answered("Ada", "dm", "follow up on")
@@ -417,11 +393,7 @@ async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house:
     await house.people.fault("chat.postMessage", status=429, retry_after=120, times=1)
     house.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
     house.clock.turn(2 * HOUR + 1)
-
-    async def postponed() -> bool:
-        return bool(await house.rows("SELECT 1 FROM outbox WHERE state = 'pending' AND not_before > 0"))
-
-    await house.when(postponed)
+    await house.row("SELECT 1 FROM outbox WHERE state = 'pending' AND not_before > 0")
     house.clock.turn(150)
     await house.events.until("outbox.quiet")
     house.clock.turn(12 * HOUR + 60)
@@ -432,25 +404,8 @@ async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house:
     assert len(said) == promised
 
 
-async def test_the_one_invitation_is_found_by_two_daemons_and_used_once(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    await planned(thinker, "the import")
-    await thinker.stop()
-    thinker.clock.turn(2 * HOUR + 1)
-    thinker.model.replies += [thought("The import ran.", goal_updates=[done("G1")])] * 2
-    await thinker.start(**NEVER_QUIET)
-    await thinker.start(**NEVER_QUIET)
-    await thinker.reply("D0ADA", "import ran")
-    thinker.clock.turn(10)
-    await thinker.idle()
-    assert sum("import ran" in one for one in await thinker.replies("D0ADA")) == 1
-    assert len(await thinker.rows("SELECT 1 FROM initiatives")) == 1
-
-
 @pytest.mark.parametrize(("how", "hours"), [("not now", 12), pytest.param("bad mark", 30, marks=pytest.mark.slow)])
-async def test_what_nobody_answers_twice_pauses_and_who_says_that_it_is_unwanted_is_left_alone(
-    thinker: House, how: str, hours: int
-) -> None:
+async def test_in_vain_it_pauses_and_who_finds_it_unwanted_is_left_alone(thinker: House, how: str, hours: int) -> None:
     await in_vain(thinker)
     thinker.clock.turn(hours * HOUR)
     await thinker.idle()

@@ -112,7 +112,9 @@ async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(ho
 # -- the side doors ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("door", ["split", "loop", "poem"])
+@pytest.mark.parametrize(
+    "door", ["split", pytest.param("loop", marks=pytest.mark.slow), pytest.param("poem", marks=pytest.mark.slow)]
+)
 async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str) -> None:
     house = empty_house
     if door == "loop":
