@@ -40,6 +40,14 @@ async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_only_if_it_i
     await marking.reply("general", count=2)
     await marking.idle()
     await marked(marking, "general", ts)
+    flow, ts = await marking.asking("Ada", "general", "@soul how deep is the well?")
+    await marked(marking, "general", ts, "eyes")
+    await marking.start(slack_acknowledge=True)  # another daemon leaves the mark
+    await marking.say("Ben", "dm", "hello")
+    await marking.reply(await marking.people.open_dm("Ben"))
+    assert await marks(marking, "general", ts) == ["eyes"]
+    flow.end(tagged("Deep."))
+    await marked(marking, "general", ts, "white_check_mark")
 
 
 async def test_without_the_setting_or_the_scope_replies_come_as_always_and_slack_is_asked_once(house: House) -> None:
@@ -105,14 +113,3 @@ async def test_without_setting_or_answer_only_the_eyes_go(marking: House, monkey
     await marking.change("UPDATE turns SET kind = 'apology' WHERE speaker = 'soul'")
     await marking.start(slack_acknowledge=True)
     await marked(marking, "general", ts)
-
-
-async def test_another_daemon_leaves_the_mark_of_what_is_still_worked_on(marking: House) -> None:
-    flow, ts = await marking.asking("Ada", "general", "@soul how deep is the well?")
-    await marked(marking, "general", ts, "eyes")
-    await marking.start(slack_acknowledge=True)
-    await marking.say("Ben", "dm", "hello")
-    await marking.reply(await marking.people.open_dm("Ben"))
-    assert await marks(marking, "general", ts) == ["eyes"]
-    flow.end(tagged("Deep."))
-    await marked(marking, "general", ts, "white_check_mark")

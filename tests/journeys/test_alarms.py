@@ -209,7 +209,7 @@ async def test_without_a_channel_admins_hear_it_and_without_them_it_shows(ops: H
     assert await ops.replies("general") == []
 
 
-async def test_what_was_given_up_is_announced_without_anybodys_words(ops: House) -> None:
+async def test_what_was_given_up_is_announced_without_anybodys_words_and_a_revoked_token_at_once(ops: House) -> None:
     await ops.start()
     await ops.people.fault(room="general", posting="restricted_action")
     ops.model.replies.append(tagged("I can't say that."))
@@ -227,6 +227,11 @@ async def test_what_was_given_up_is_announced_without_anybodys_words(ops: House)
         await ops.command("outbox", "drop", key)
     await heal(ops)
     assert (await ops.replies("ops"))[1].endswith(": given up: outbox.")
+    await ops.people.emit({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}})
+    await ops.events.until("slack.revoked")
+    await look(ops)
+    assert "A daemon is not connected to Slack" in (await ops.replies("ops"))[-1]
+    assert await known(ops) == ["slack"]
 
 
 async def test_a_model_that_is_down_is_announced_while_another_answers(ops: House) -> None:
@@ -245,15 +250,6 @@ async def test_a_model_that_is_down_is_announced_while_another_answers(ops: Hous
         assert f"The model {FIRST} does not answer" in post
         assert KEY not in post
         await ops.stop()
-
-
-async def test_a_revoked_token_is_announced_at_once(ops: House) -> None:
-    await ops.start()
-    await ops.people.emit({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}})
-    await ops.events.until("slack.revoked")
-    await look(ops)
-    assert "A daemon is not connected to Slack" in (await ops.replies("ops"))[0]
-    assert await known(ops) == ["slack"]
 
 
 async def cut_off(house: House) -> None:

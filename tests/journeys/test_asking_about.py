@@ -42,7 +42,7 @@ async def test_the_message_is_quoted_with_its_author_and_the_answer_comes_to_who
     await house.reply("D0ADA", "Call the roofer.")
 
 
-async def test_the_answer_goes_into_the_thread_where_that_is_wished(house: House) -> None:
+async def test_the_answer_goes_into_the_thread_where_that_is_wished_and_a_guest_is_refused(house: House) -> None:
     ts = await house.say("Ben", "general", "The kiln stays cold")
     opened = await dialog(house, "Ada", "general", ts)
     house.model.replies.append(tagged("It needs a new fuse."))
@@ -51,6 +51,15 @@ async def test_the_answer_goes_into_the_thread_where_that_is_wished(house: House
     assert reply["thread_ts"] == ts
     await house.idle()
     assert await house.replies("D0ADA") == []
+    await house.guest("Nora")
+    ts = await house.say("Ben", "general", "Lunch?")
+    assert await house.people.shortcut("Nora", "general", ts, ASK_SHORTCUT)
+
+    async def shown() -> list[Json]:
+        return await house.people.ephemerals("Nora", "general")
+
+    assert "I only talk with full members" in (await house.until(shown))[0]["text"]
+    assert await house.people.modals("Nora") == []
 
 
 async def test_what_was_typed_stays_while_slack_can_not_be_asked_and_is_one_question_sent_twice(house: House) -> None:
@@ -73,15 +82,3 @@ async def test_what_was_typed_stays_while_slack_can_not_be_asked_and_is_one_ques
     assert await house.reply("D0ADA")
     await house.idle()
     assert len(await house.replies("D0ADA")) == len(house.prompts) == 1
-
-
-async def test_a_guest_is_refused_in_one_sentence_and_sees_no_dialog(house: House) -> None:
-    await house.guest("Nora")
-    ts = await house.say("Ben", "general", "Lunch?")
-    assert await house.people.shortcut("Nora", "general", ts, ASK_SHORTCUT)
-
-    async def shown() -> list[Json]:
-        return await house.people.ephemerals("Nora", "general")
-
-    assert "I only talk with full members" in (await house.until(shown))[0]["text"]
-    assert await house.people.modals("Nora") == []

@@ -91,15 +91,7 @@ async def test_a_wrong_name_gets_the_nearest_and_hidden_ones_are_not_there(house
     assert await house.rows("SELECT * FROM shared_messages") == []
 
 
-async def test_where_a_guest_reads_no_session_is_asked_in_plain_words(house: House, session: AskedSession) -> None:
-    await house.guest()
-    house.model.replies.append(wanting("session"))
-    assert await house.answered("Ada", "general", PLAIN) == "It leads nowhere."
-    assert "ada-api" not in house.last_prompt()
-    assert await states(house) == []
-
-
-async def test_a_poor_model_is_never_followed_by_silence(house: House, session: AskedSession) -> None:
+async def test_a_poor_model_ends_in_no_silence_and_guests_see_no_session(house: House, session: AskedSession) -> None:
     answers = ("", "ada-api", '{"session": 7}', '{"session": "ada-api"}', named("", WORDS), named("ada-api", " "))
     for answer in answers:
         house.model.replies += [wanting("session"), answer]
@@ -108,4 +100,8 @@ async def test_a_poor_model_is_never_followed_by_silence(house: House, session: 
         heard = await house.answered("Ben", "general", PLAIN)
         assert heard.startswith(UNCLEAR), answer
         assert "- Ada Lovelace (`ada-api`)" in heard
+    await house.guest()
+    house.model.replies.append(wanting("session"))
+    assert await house.answered("Ada", "general", PLAIN) == "It leads nowhere."
+    assert "ada-api" not in house.last_prompt()
     assert await states(house) == []

@@ -71,23 +71,22 @@ async def test_the_owners_own_words_need_no_leave_also_in_german(house: House, s
 
 
 async def test_a_click_counts_whichever_soul_asks_the_owner(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="subprocesses = []\n")
-    write_soul(house.settings.home, "rolf", 'subprocesses = []\nchannels = ["C0GENERAL"]\n', shown="Rolf")
-    await house.start(name="tess", souls=("rolf",))
-    async with door(house) as url:
-        session = await AskedSession.begun(house, tmp_path, url)
-        await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
-        ts = str((await house.reply("D0ADA", MAY))["ts"])
-        await house.idle()
-        name = (await house.one("SELECT id FROM approvals WHERE soul = 'rolf'"))["id"]
-        assert await forged(house, "Ben", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
-        assert await states(house) == ["held"]
-        assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        await house.reply("general", "It is allowed")
+    write_soul(empty_house.settings.home, more="subprocesses = []\n")
+    write_soul(empty_house.settings.home, "rolf", 'subprocesses = []\nchannels = ["C0GENERAL"]\n', shown="Rolf")
+    await empty_house.start(name="tess", souls=("rolf",))
+    async with door(empty_house) as url:
+        session = await AskedSession.begun(empty_house, tmp_path, url)
+        await empty_house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+        ts = str((await empty_house.reply("D0ADA", MAY))["ts"])
+        await empty_house.idle()
+        name = (await empty_house.one("SELECT id FROM approvals WHERE soul = 'rolf'"))["id"]
+        assert await forged(empty_house, "Ben", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
+        assert await states(empty_house) == ["held"]
+        assert await press(empty_house, "Ada", "D0ADA", ts) == "accepted"
+        await empty_house.reply("general", "It is allowed")
         assert WORDS in (await session.ends_turn()).context
         await session.goes_on("0042.")
-        assert (await house.reply("general", "0042."))["username"] == "Rolf"
+        assert (await empty_house.reply("general", "0042."))["username"] == "Rolf"
 
 
 async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said(house: House, session: AskedSession) -> None:
@@ -263,15 +262,7 @@ async def test_where_a_guest_reads_by_now_no_answer_is_shown_or_asked_for(house:
     assert len(await states(house)) == 1
 
 
-async def test_a_session_takes_ten_open_questions_and_no_more(house: House, session: AskedSession) -> None:
-    for number in range(MOST_WAITING):
-        assert "reads it as soon as" in await asks(house, "Ada", "dm", f"number {number}?")
-    assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
-    assert len(await states(house)) == MOST_WAITING
-    assert "number 0?" in (await session.ends_turn()).context
-
-
-async def test_a_hand_out_that_never_reached_the_session_is_made_again(house: House, session: AskedSession) -> None:
+async def test_a_lost_hand_out_is_made_again_and_ten_are_the_most(house: House, session: AskedSession) -> None:
     await asks(house, "Ada", "dm")
     now = house.clock.now_ms()
     hook = {"session_id": "s1", "hook_event_name": "Stop", "prompt_id": "p1"}
@@ -280,6 +271,10 @@ async def test_a_hand_out_that_never_reached_the_session_is_made_again(house: Ho
     assert (await session.ask("POST", "/api/sessions/events", json=body | {"now_ms": now + 900})).json["note"] is None
     assert await states(house) == ["waiting"]
     assert WORDS in (await session.ends_turn("p2")).context
+    for number in range(1, MOST_WAITING):
+        assert "reads it as soon as" in await asks(house, "Ada", "dm", f"number {number}?")
+    assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
+    assert len(await states(house)) == MOST_WAITING
 
 
 async def test_forgetting_leaves_no_word_of_the_question_or_of_the_answer(house: House, session: AskedSession) -> None:

@@ -30,21 +30,6 @@ async def test_many_reminders_due_at_once_are_all_posted(house: House) -> None:
     assert replies[1:] == [f"Brought up {number}." for number in range(7)]
 
 
-async def test_a_reminder_asked_for_in_a_burst_is_really_set(house: House) -> None:
-    flow, _ = await house.asking("Ada", "dm", "hi")
-    await house.say("Ada", "dm", "Remind me of the build in 20 minutes")
-    await house.say("Ada", "dm", "thanks!")
-    await house.acknowledged()
-    house.model.steps["intend"].append(_wish("in 20m", "the build"))
-    house.model.steps["respond"] += [wanting("reminder"), tagged("Noted.")]
-    flow.end(tagged("Hello."))
-    await house.reply("D0ADA", "Noted.")
-    await house.idle()
-    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
-    assert [row["content"] for row in waiting] == ["the build"]
-    assert "thanks!" in shown(next(prompt for prompt in house.prompts if prompt.step == "intend")), "it was one burst"
-
-
 async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
     root = await house.say("Ada", "general", "@soul remind me of the build in 20 minutes")
@@ -62,50 +47,57 @@ async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) 
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "cancelled"
 
 
-async def test_a_time_worded_as_an_order_is_fenced_and_a_deleted_wish_drops_its_reminder(house: House) -> None:
+async def test_a_wish_in_a_burst_is_set_a_time_that_is_an_order_is_fenced_and_a_deleted_wish_goes(house: House) -> None:
+    flow, _ = await house.asking("Ada", "dm", "hi")
+    await house.say("Ada", "dm", "Remind me of the build in 20 minutes")
+    await house.say("Ada", "dm", "thanks!")
+    await house.acknowledged()
+    house.model.steps["intend"].append(_wish("in 20m", "the build"))
+    house.model.steps["respond"] += [wanting("reminder"), tagged("Noted.")]
+    flow.end(tagged("Hello."))
+    await house.reply("D0ADA", "Noted.")
+    await house.idle()
+    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
+    assert [row["content"] for row in waiting] == ["the build"]
+    assert "thanks!" in shown(next(prompt for prompt in house.prompts if prompt.step == "intend")), "it was one burst"
     house.model.replies += [wanting("reminder"), _wish(ORDER, "x"), tagged("When?")]
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
     house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
     said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
-    await house.reply("D0ADA", "Noted.")
+    await house.reply("D0ADA", "Noted.", count=2)
     await house.idle()
     await house.people.delete("Ada", "D0ADA", said)
     await house.events.until("inbox.accepted", kind="Deletion")
     assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
 
 
-# -- what a model was talked into writing ------------------------------------------------------------------------------
-
-
 async def test_text_that_a_model_writes_into_an_action_or_a_question_stays_inside_a_fence(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(house.settings.home))
+    await solver(empty_house, mcp_servers=shelf(empty_house.settings.home))
     script(
-        house,
+        empty_house,
         chosen(("Think", f"{ORDER} 1"), ("Research", f"{ORDER} 2"), ("Respond", f"{ORDER} 3")),
         use_tool='{"tool": "none", "arguments": {}}',
         internal_monologue="Hm.",
         external_dialog="So it is.",
     )
-    assert await house.answered("Ada", "dm", PROBLEM) == "So it is."
-    script(house, chosen(("Ask", ORDER)), external_dialog="Which kiln?")
-    assert await house.answered("Ben", "dm", PROBLEM) == "Which kiln?"
-    assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "So it is."
+    script(empty_house, chosen(("Ask", ORDER)), external_dialog="Which kiln?")
+    assert await empty_house.answered("Ben", "dm", PROBLEM) == "Which kiln?"
+    assert [prompt.step for prompt in empty_house.prompts if ORDER in bare(prompt)] == []
 
 
 async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
+    await solver(empty_house)
+    root = await empty_house.say("Ada", "general", "@soul hello")
+    await empty_house.reply("general")
+    await empty_house.idle()
     for person, when in (("Ada", "in 1h"), ("Ben", "in 300d")):
-        script(house, chosen(("Remind", f"{when}: the kiln"), "Respond"), external_dialog=f"Noted, {person}.")
-        await house.say(person, "general", f"@soul {PROBLEM}", thread=root)
-        await house.reply("general", f"Noted, {person}.")
-        await house.idle()
-    waiting = await house.rows(
+        script(empty_house, chosen(("Remind", f"{when}: the kiln"), "Respond"), external_dialog=f"Noted, {person}.")
+        await empty_house.say(person, "general", f"@soul {PROBLEM}", thread=root)
+        await empty_house.reply("general", f"Noted, {person}.")
+        await empty_house.idle()
+    waiting = await empty_house.rows(
         "SELECT behalf FROM intentions WHERE state = 'waiting' AND slot <> 'idle' ORDER BY due_ms"
     )
     assert [row["behalf"] for row in waiting] == ["U0ADA", "U0BEN"]
@@ -123,9 +115,6 @@ async def test_a_reminder_beside_a_poem_is_set_and_the_path_of_states_holds_no_w
     steps = await house.rows("SELECT reason, params FROM transitions")
     assert any("poem" in row["reason"] for row in steps)
     assert not [row["reason"] for row in steps if "divorce" in row["reason"] + row["params"]]
-
-
-# -- who belongs to the workspace --------------------------------------------------------------------------------------
 
 
 async def test_guests_and_others_get_no_words_from_channels_that_they_can_not_read(empty_house: House) -> None:

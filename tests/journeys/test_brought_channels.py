@@ -273,14 +273,13 @@ IT = ChannelExtension(lambda around: Odd())
 
 
 async def test_a_channel_that_fails_is_opened_anew_and_doubts_looked_up(empty_house: House, extras: Path) -> None:
-    house = empty_house
     brings(extras, _ODD, "channels")
-    await house.start(name=named(house, "odd"))
+    await empty_house.start(name=named(empty_house, "odd"))
     for times in range(1, 5):
-        await house.events.until("loop.failed", times)
-        house.clock.turn(10)  # longer than the pause, which doubles
-    await house.events.until("outbox.found")
-    failed = [one["reason"] for one in house.events.named("loop.failed")]
+        await empty_house.events.until("loop.failed", times)
+        empty_house.clock.turn(10)  # longer than the pause, which doubles
+    await empty_house.events.until("outbox.found")
+    failed = [one["reason"] for one in empty_house.events.named("loop.failed")]
     assert failed == [
         "the channel 'odd' failed: I am set wrongly",
         "the channel 'odd' failed: of a database of mine",
@@ -289,39 +288,35 @@ async def test_a_channel_that_fails_is_opened_anew_and_doubts_looked_up(empty_ho
     ]
     (said,) = sys.modules["brought"].Odd.said
     assert (said.person, said.words) == ("ada", "Echo: fifth time")
-    assert (await house.one("SELECT name FROM turns WHERE speaker = 'person'"))["name"] == "Ada <b>"
-    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert (await empty_house.one("SELECT name FROM turns WHERE speaker = 'person'"))["name"] == "Ada <b>"
+    assert await empty_house.answered("Ada", "dm", "hello") == "Echo: hello"
 
 
-async def test_what_belongs_to_a_channel_that_is_not_here_waits_until_it_is(empty_house: House, extras: Path) -> None:
+async def test_what_waits_for_a_channel_is_answered_when_it_is_back_or_late(empty_house: House, extras: Path) -> None:
     house, folder = empty_house, Folder(empty_house)
-    named(house, "lines")
     flow = house.flow()
-    await house.start(name="tess")
+    await house.start(name=named(house, "lines"))
     await folder.say("ada", "are you there?")
-    await house.events.until("inbox.accepted")
     await flow.asked.wait()
     await house.cut()
     await house.start(name=named(house, "lost"))
     await house.say("Ada", "general", "@soul hello")
     await house.reply("general", "Echo: hello")
     assert not (folder.path / "out").exists()
+    flow = house.flow()
     await house.restart(name=named(house, "lines"))
-    assert await folder.replies("ada") == ["Echo: are you there?"]
-
-
-async def test_what_waited_there_for_too_long_gets_one_line(empty_house: House, extras: Path) -> None:
-    house, folder = empty_house, Folder(empty_house)
-    soul, flow = named(house, "lines"), empty_house.flow()
-    await house.start(name=soul, stale_after=1_800.0)
-    await folder.say("ada", "are you there?")
+    await flow.asked.wait()
+    flow.end(tagged("I am."))
+    assert await folder.replies("ada") == ["I am."]
+    flow = house.flow()
+    await folder.say("ada", "and now?", "2")
     await flow.asked.wait()
     await house.cut()
     house.clock.turn(1_900)
-    await house.start(name=soul, stale_after=1_800.0)
-    (line,) = await folder.replies("ada")
-    assert line.startswith("I was away")
-    assert not await house.posting_calls()
+    posted = len(await house.posting_calls())
+    await house.start(name="tess", stale_after=1_800.0)
+    assert (await folder.replies("ada", 2))[1].startswith("I was away")
+    assert len(await house.posting_calls()) == posted
 
 
 async def test_the_doctor_names_each_channel_and_wrong_names_stop_the_start(empty_house: House, extras: Path) -> None:

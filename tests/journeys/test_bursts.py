@@ -20,11 +20,15 @@ async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answer
     assert await house.replies("general") == ["First.", "Echo: two + three + four + five"]
     assert [newest_messages(prompt) for prompt in house.prompts] == [["one"], ["two", "three", "four", "five"]]
     said = await house.rows("SELECT body FROM turns ORDER BY seq")
-    assert [row["body"] for row in said] == ["one", "First.", "two", "three", "four", "five", await _last(house)]
-
-
-async def _last(house: House) -> str:
-    return (await house.replies("general"))[-1]
+    assert [row["body"] for row in said] == [
+        "one",
+        "First.",
+        "two",
+        "three",
+        "four",
+        "five",
+        (await house.replies("general"))[-1],
+    ]
 
 
 async def test_a_hung_model_call_does_not_delay_another_conversation_which_stays_in_order(house: House) -> None:
@@ -41,13 +45,12 @@ async def test_a_hung_model_call_does_not_delay_another_conversation_which_stays
 
 
 async def test_no_more_conversations_run_at_once_than_the_cap_allows(empty_house: House) -> None:
-    house = empty_house
-    await house.start(max_cycles=2)
-    house.model.voices = {f"from {name}.": Flow() for name in ("Ada", "Ben", "Chloe")}
+    await empty_house.start(max_cycles=2)
+    empty_house.model.voices = {f"from {name}.": Flow() for name in ("Ada", "Ben", "Chloe")}
     for name in ("Ada", "Ben", "Chloe"):
-        await house.say(name, "dm", f"from {name}.")
-    await house.acknowledged()
-    flows = list(house.model.voices.values())
+        await empty_house.say(name, "dm", f"from {name}.")
+    await empty_house.acknowledged()
+    flows = list(empty_house.model.voices.values())
     await asyncio.wait_for(flows[0].asked.wait(), TIMEOUT)
     await asyncio.wait_for(flows[1].asked.wait(), TIMEOUT)
     assert not flows[2].asked.is_set()
@@ -56,30 +59,29 @@ async def test_no_more_conversations_run_at_once_than_the_cap_allows(empty_house
     flows[0].end(tagged("Done with Ada."))
     flows[2].end(tagged("Done with Chloe."))
     for name in ("Ada", "Ben", "Chloe"):
-        await house.reply(f"D0{name.upper()}", f"Done with {name}.")
+        await empty_house.reply(f"D0{name.upper()}", f"Done with {name}.")
 
 
 async def test_the_message_that_waited_longest_is_next_and_answered_as_late(empty_house: House) -> None:
-    house = empty_house
-    await house.start(max_cycles=1, deadline=3600.0)
-    flow, _ = await house.asking("Ada", "dm", "busy")
-    await house.say("Ben", "dm", "my turn?")
-    await house.acknowledged()
+    await empty_house.start(max_cycles=1, deadline=3600.0)
+    flow, _ = await empty_house.asking("Ada", "dm", "busy")
+    await empty_house.say("Ben", "dm", "my turn?")
+    await empty_house.acknowledged()
     for number in range(5):
-        await house.say("Ada", "dm", f"more {number}")
-    await house.say("Chloe", "dm", "mine?")
-    await house.acknowledged()
-    house.clock.turn(600)
+        await empty_house.say("Ada", "dm", f"more {number}")
+    await empty_house.say("Chloe", "dm", "mine?")
+    await empty_house.acknowledged()
+    empty_house.clock.turn(600)
     flow.end(tagged("So."))
-    await house.reply("D0CHLOE")
-    await house.idle()
-    assert [newest_messages(prompt) for prompt in house.prompts] == [
+    await empty_house.reply("D0CHLOE")
+    await empty_house.idle()
+    assert [newest_messages(prompt) for prompt in empty_house.prompts] == [
         ["busy"],
         ["my turn?"],
         [f"more {number}" for number in range(5)],
         ["mine?"],
     ]
-    assert 'late="10 minutes"' in shown(house.prompts[1])
+    assert 'late="10 minutes"' in shown(empty_house.prompts[1])
 
 
 async def test_many_people_at_once_are_all_answered_once(house: House) -> None:

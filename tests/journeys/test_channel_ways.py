@@ -85,7 +85,7 @@ async def test_instructions_are_posted_there_and_stand_fenced_below_the_rules_un
     assert "Nothing is set for this channel" in await house.answered("Ben", "general", "@soul channel instructions")
 
 
-async def test_others_than_those_who_manage_it_are_refused_in_one_sentence(house: House) -> None:
+async def test_others_than_its_maker_and_admins_of_the_workspace_are_refused_in_one_sentence(house: House) -> None:
     await house.people.join("Gus", "general")
     for person, why in (("Ben", NOT_YOURS), ("Gus", "I only talk with full members")):
         assert await house.people.command(person, "general", "/minoan", "channel")
@@ -94,9 +94,6 @@ async def test_others_than_those_who_manage_it_are_refused_in_one_sentence(house
         assert len(await house.people.ephemerals(person, "general")) == 1
         assert await house.people.modals(person) == []
     assert await house.rows(WAYS) == []
-
-
-async def test_an_admin_of_the_workspace_manages_its_channels_while_they_have_that_right(house: House) -> None:
     await house.people.change_standing("Ben", "member", admin=True)
     await house.acknowledged()
     view = await opened(house, "Ben")
@@ -201,26 +198,25 @@ async def test_answers_grow_there_as_the_channel_wants(house: House) -> None:
 
 
 async def test_the_channels_soul_answers_new_threads_and_old_ones_stay(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    write_soul(house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
-    await house.start(name="tess", souls=("rolf",))
-    ts = await house.say("Ben", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
+    write_soul(empty_house.settings.home)
+    write_soul(empty_house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
+    await empty_house.start(name="tess", souls=("rolf",))
+    ts = await empty_house.say("Ben", "general", "@soul hello")
+    await empty_house.reply("general")
+    await empty_house.idle()
     chosen = {"x": {"soul_room_soul": {"selected_option": {"value": "rolf"}}}}
     payload = sent(state={"values": chosen})
-    assert await house.people.emit_envelope({"type": "interactive", "envelope_id": "e1", "payload": payload})
-    await house.reply("general", "rolf answers in new threads.")
-    await house.idle()
-    new = await house.say("Ben", "general", "@soul ahoy")
-    await house.reply("general", count=3)
-    await house.idle()
-    assert "You are Rolf, a sailor." in house.last_prompt()
-    await house.answered("Ben", "general", "and on?", thread=new)
-    assert "You are Rolf, a sailor." in house.last_prompt()
-    await house.answered("Ben", "general", "still there?", thread=ts)
-    assert "You are Tess, a weaver." in house.last_prompt()
+    assert await empty_house.people.emit_envelope({"type": "interactive", "envelope_id": "e1", "payload": payload})
+    await empty_house.reply("general", "rolf answers in new threads.")
+    await empty_house.idle()
+    new = await empty_house.say("Ben", "general", "@soul ahoy")
+    await empty_house.reply("general", count=3)
+    await empty_house.idle()
+    assert "You are Rolf, a sailor." in empty_house.last_prompt()
+    await empty_house.answered("Ben", "general", "and on?", thread=new)
+    assert "You are Rolf, a sailor." in empty_house.last_prompt()
+    await empty_house.answered("Ben", "general", "still there?", thread=ts)
+    assert "You are Tess, a weaver." in empty_house.last_prompt()
 
 
 async def test_it_ends_with_the_channel_and_goes_when_its_author_is_forgotten(house: House) -> None:

@@ -109,7 +109,7 @@ async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(house: H
     await house.answered("Ada", "general", "@soul do it")
     flow, _ = await house.asking("Ada", "general", "@soul do it")
     flow.say('<external_dialogue verb="said">', *text)
-    await house.until(lambda: _started(house))
+    await house.until(lambda: house.people.calls("chat.startStream"))
     flow.end("</external_dialogue>")
     await house.reply("general", count=2)
     await house.idle()
@@ -121,7 +121,3 @@ async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(house: H
         if call["method"] == "chat.postMessage":
             assert call["args"]["unfurl_links"] is False
             assert call["args"]["unfurl_media"] is False
-
-
-async def _started(house: House) -> bool:
-    return bool(await house.people.calls("chat.startStream"))

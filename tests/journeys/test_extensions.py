@@ -20,72 +20,68 @@ NAMED = '[extensions]\nactions = ["count"]\nprocesses = ["standup"]\n'
 
 
 async def test_the_soul_uses_an_action_of_another_package_at_a_hard_problem(empty_house: House, extras: Path) -> None:
-    house = empty_house
-    looms = house.settings.home / "looms"
+    looms = empty_house.settings.home / "looms"
     looms.mkdir()
     (looms / "looms.md").write_text("# Looms\n\nLooms squeak.\n")
-    write_soul(house.settings.home, more=f"subprocesses = []\n{NAMED}[ism]\nenabled = true\n")
-    await house.start(name="tess", library_public=(looms,))
-    script(house, chosen(("Count", "one two three")), chosen("Respond"), external_dialog="Three words.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "Three words."
-    choices = [prompt for prompt in house.prompts if prompt.step == "choose_actions"]
+    write_soul(empty_house.settings.home, more=f"subprocesses = []\n{NAMED}[ism]\nenabled = true\n")
+    await empty_house.start(name="tess", library_public=(looms,))
+    script(empty_house, chosen(("Count", "one two three")), chosen("Respond"), external_dialog="Three words.")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "Three words."
+    choices = [prompt for prompt in empty_house.prompts if prompt.step == "choose_actions"]
     assert "count the words of a text" in str(choices[0])
     assert "It has 3 words." in str(choices[1])
 
 
 async def test_a_step_is_thought_before_the_reply_and_a_process_entered(empty_house: House, extras: Path) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=f'subprocesses = []\n{NAMED}steps = ["tide"]\n')
-    await house.start(name="tess")
-    house.model.steps["tide"] += ["It ebbs, gently.", "It turns."]
-    house.model.steps["respond"] += [tagged("Good night."), tagged("Good morning.")]
-    assert await house.answered("Ada", "dm", "I am tired") == "Good night."
-    assert [prompt.step for prompt in house.prompts] == ["tide", "respond"]
-    assert "they want their work put into a line for the standup" in str(house.prompts[-1])
-    assert "felt the tide: It ebbs, gently." in str(house.prompts[-1])
-    assert await house.answered("Ada", "dm", "I slept well") == "Good morning."
-    assert "felt the tide: It turns." in str(house.prompts[-1])
-    assert "It ebbs" not in str(house.prompts[-1]), "it was of that reply alone"
-    assert {row["step"] for row in await house.rows("SELECT step FROM llm_calls")} == {"tide", "respond"}
-    house.model.steps["respond"].append(wanting("standup"))
-    house.model.steps["standup_line"].append("Fixed the kiln; next the loom; no blockers.")
-    line = await house.answered("Ada", "dm", "I fixed the kiln, put that into a line for the standup")
+    write_soul(empty_house.settings.home, more=f'subprocesses = []\n{NAMED}steps = ["tide"]\n')
+    await empty_house.start(name="tess")
+    empty_house.model.steps["tide"] += ["It ebbs, gently.", "It turns."]
+    empty_house.model.steps["respond"] += [tagged("Good night."), tagged("Good morning.")]
+    assert await empty_house.answered("Ada", "dm", "I am tired") == "Good night."
+    assert [prompt.step for prompt in empty_house.prompts] == ["tide", "respond"]
+    assert "they want their work put into a line for the standup" in str(empty_house.prompts[-1])
+    assert "felt the tide: It ebbs, gently." in str(empty_house.prompts[-1])
+    assert await empty_house.answered("Ada", "dm", "I slept well") == "Good morning."
+    assert "felt the tide: It turns." in str(empty_house.prompts[-1])
+    assert "It ebbs" not in str(empty_house.prompts[-1]), "it was of that reply alone"
+    assert {row["step"] for row in await empty_house.rows("SELECT step FROM llm_calls")} == {"tide", "respond"}
+    empty_house.model.steps["respond"].append(wanting("standup"))
+    empty_house.model.steps["standup_line"].append("Fixed the kiln; next the loom; no blockers.")
+    line = await empty_house.answered("Ada", "dm", "I fixed the kiln, put that into a line for the standup")
     assert line == "Fixed the kiln; next the loom; no blockers."
-    assert any("→ standup, model" in step for step in await house.path())
-    assert await house.process() == "engaged", "it is left again"
-    assert "Echo" in await house.answered("Ada", "dm", "thanks")
+    assert any("→ standup, model" in step for step in await empty_house.path())
+    assert await empty_house.process() == "engaged", "it is left again"
+    assert "Echo" in await empty_house.answered("Ada", "dm", "thanks")
 
 
 async def test_a_soul_imports_only_what_it_names_and_what_is_there(empty_house: House, extras: Path) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="subprocesses = []")
-    await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
-    assert "standup" not in str(house.prompts[-1])
+    write_soul(empty_house.settings.home, more="subprocesses = []")
+    await empty_house.start(name="tess")
+    await empty_house.answered("Ada", "dm", "hello")
+    assert "standup" not in str(empty_house.prompts[-1])
     assert not any(name.startswith("soul_extras") for name in sys.modules)
-    write_soul(house.settings.home, more=f"subprocesses = []\n{NAMED}")
-    await house.answered("Ada", "dm", "hello again")
-    assert "their work put into a line" in str(house.prompts[-1])
-    write_soul(house.settings.home, more='subprocesses = []\n[extensions]\nprocesses = ["standpu"]\n')
-    await house.answered("Ada", "dm", "and again")
-    assert "their work put into a line" in str(house.prompts[-1]), "what is not there leaves the soul as it was"
-    assert "no installed package brings 'standpu'" in str(house.events.named("soul.broken")[0]["reason"])
+    write_soul(empty_house.settings.home, more=f"subprocesses = []\n{NAMED}")
+    await empty_house.answered("Ada", "dm", "hello again")
+    assert "their work put into a line" in str(empty_house.prompts[-1])
+    write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nprocesses = ["standpu"]\n')
+    await empty_house.answered("Ada", "dm", "and again")
+    assert "their work put into a line" in str(empty_house.prompts[-1]), "what is not there leaves the soul as it was"
+    assert "no installed package brings 'standpu'" in str(empty_house.events.named("soul.broken")[0]["reason"])
 
 
 async def test_a_step_that_fails_is_left_out_of_the_reply(empty_house: House, site: Path) -> None:
-    house = empty_house
     code = """
 from daemon.core.step import Step
 from daemon.mind.extended_steps import StepExtension
 IT = StepExtension(lambda soul: Step(name="odd", command="Think.", read=lambda _: 1 / 0, remember=lambda _: ()))
 """
     brings(site, code, "steps")
-    write_soul(house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
-    await house.start(name="tess")
-    house.model.steps["odd"].append("A thought.")
-    house.model.steps["respond"].append(tagged("Here I am."))
-    assert await house.answered("Ada", "dm", "hello") == "Here I am."
-    assert (await house.events.until("extension.failed"))["reason"] == "ZeroDivisionError"
+    write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
+    await empty_house.start(name="tess")
+    empty_house.model.steps["odd"].append("A thought.")
+    empty_house.model.steps["respond"].append(tagged("Here I am."))
+    assert await empty_house.answered("Ada", "dm", "hello") == "Here I am."
+    assert (await empty_house.events.until("extension.failed"))["reason"] == "ZeroDivisionError"
 
 
 async def test_the_doctor_names_each_extension_with_its_package(empty_house: House, extras: Path) -> None:
@@ -97,13 +93,12 @@ async def test_the_doctor_names_each_extension_with_its_package(empty_house: Hou
 
 
 async def test_calls_go_to_a_provider_of_another_package(empty_house: House, extras: Path) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="subprocesses = []")
-    settings = house.settings.model_copy(update={"persona_model": "extension/parrot/grey"})
+    write_soul(empty_house.settings.home, more="subprocesses = []")
+    settings = empty_house.settings.model_copy(update={"persona_model": "extension/parrot/grey"})
     llm = build_llm(settings, TurnableClock(), lambda _event, /, **_fields: None)
-    await house.start(llm, name="tess")
-    assert await house.answered("Ada", "dm", "polly") == "Squawk: polly"
-    models = await house.rows("SELECT DISTINCT model FROM llm_calls")
+    await empty_house.start(llm, name="tess")
+    assert await empty_house.answered("Ada", "dm", "polly") == "Squawk: polly"
+    models = await empty_house.rows("SELECT DISTINCT model FROM llm_calls")
     assert {row["model"] for row in models} == {"extension/parrot/grey"}
 
 

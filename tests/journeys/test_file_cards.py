@@ -63,9 +63,7 @@ async def finished(house: House, count: int = 1) -> Json:
     return posts[-1]
 
 
-async def test_the_card_names_the_file_while_it_is_read_and_says_that_it_can_not_be(
-    house: House, fetching: Fetching
-) -> None:
+async def test_the_card_names_the_file_that_is_read_or_can_not_be_read(house: House, fetching: Fetching) -> None:
     await sent(house)
     assert await cards(house) == [("Reading notes.txt", "in_progress")]
     fetching.goes.set()
@@ -80,7 +78,7 @@ async def test_the_card_names_the_file_while_it_is_read_and_says_that_it_can_not
     assert (await cards(house))[1:] == [("Reading notes.txt", "error")]
 
 
-async def test_a_stop_while_it_is_read_closes_the_card(house: House, fetching: Fetching) -> None:
+async def test_a_stop_closes_the_card_and_after_a_kill_the_answer_comes_once(house: House, fetching: Fetching) -> None:
     ts = await sent(house)
     await house.people.stop("Ada", "dm", ts)
     assert "Stopped" in said(await finished(house))
@@ -89,13 +87,10 @@ async def test_a_stop_while_it_is_read_closes_the_card(house: House, fetching: F
     [session] = (await house.people.state())["sessions"]
     assert session["status"] == "active"
     assert not house.prompts
-
-
-async def test_after_a_kill_the_card_is_closed_and_the_answer_stands_once(house: House, fetching: Fetching) -> None:
     await sent(house)
     await house.cut()
     fetching.goes.set()
     house.clock.turn(90)
     await house.start()
-    assert "Echo: What is in it?" in said(await finished(house))
+    assert "Echo: What is in it?" in said(await finished(house, 2))
     assert all(state != "in_progress" for _, state in await cards(house))

@@ -239,42 +239,30 @@ async def test_it_asks_nobody_who_has_decided_or_where_it_does_not_think_by_itse
     assert "May I write" not in await visited(house, 2)
 
 
-async def test_in_an_allowed_channel_it_speaks_once_a_day_in_a_thread_that_it_takes_part_in(thinker: House) -> None:
-    thinker.model.replies.append(
-        thought("I see.", goal_updates=[adding("the import", due="in 2h"), adding("the report", due="in 4h")])
-    )
-    ts = await thinker.say("Ada", "general", "@soul please look at it")
-    await thinker.reply("general", "I see.")
-    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
-    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
-    thinker.clock.turn(2 * HOUR + 1)
-    await thinker.reply("general", "The import ran.")
-    assert "You may write in this thread unasked" in shown(thinker.prompts[-1])
-    thinker.model.replies.append(thought("Well."))
-    await thinker.say("Ben", "general", "@soul thanks", thread=ts)
-    await thinker.reply("general", "Well.")
-    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
-    await turned(thinker, 2 * HOUR, 2)
-    assert await refusals(thinker) == '[["external_speech", "rate"]]'
-    said = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
-    assert {one.get("thread_ts") for one in said} == {ts}
-    assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
-
-
-async def test_a_denied_channel_hears_nothing_and_not_now_in_a_thread_pauses_its_channel(thinker: House) -> None:
-    due = [adding("the import", due="in 2h"), adding("the report", due="in 4h")]
+async def test_in_an_allowed_channel_it_speaks_once_a_day_in_its_thread_until_told_not_now(thinker: House) -> None:
+    due = [adding(f"matter {number}", due=f"in {2 * number}h") for number in (1, 2, 3)]
     thinker.model.replies.append(thought("I see.", goal_updates=due))
     ts = await thinker.say("Ada", "general", "@soul please look at it")
     await thinker.reply("general", "I see.")
     await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
     await thinker.command("initiative", "deny", "C0GENERAL", "--soul", "tess")
-    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    thinker.model.replies.append(thought("Never said.", goal_updates=[done("G1")]))
     await turned(thinker, 2 * HOUR + 1, 1)
     assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
     await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
-    thinker.model.replies.append(thought("The report is there."))
+    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G2")]))
     thinker.clock.turn(2 * HOUR)
-    await thinker.reply("general", "The report is there.")
+    await thinker.reply("general", "The import ran.")
+    assert "You may write in this thread unasked" in shown(thinker.prompts[-1])
+    thinker.model.replies.append(thought("Well."))
+    await thinker.say("Ben", "general", "@soul thanks", thread=ts)
+    await thinker.reply("general", "Well.")
+    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G3")]))
+    await turned(thinker, 2 * HOUR, 3)
+    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+    said = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
+    assert {one.get("thread_ts") for one in said} == {ts}
+    assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
     calls = len(thinker.prompts)
     await thinker.say("Ben", "general", "@soul not now", thread=ts)
     await thinker.reply("general", "By myself I won't write")
@@ -286,11 +274,6 @@ async def test_a_denied_channel_hears_nothing_and_not_now_in_a_thread_pauses_its
 def wait_until(house: House, local: str) -> None:
     """Turn the clock to a time of the day where Ada lives."""
     house.clock.turn((when(local, house.clock.now_ms(), "Europe/Athens") - house.clock.now_ms()) / 1_000)
-
-
-async def put_off(house: House) -> None:
-    """Wait until a thought was put off for quiet hours."""
-    await house.row("SELECT 1 FROM tick_counts WHERE reason = 'quiet'")
 
 
 async def begun(house: House, reply: str, *, promised: bool = False) -> asyncio.Event:
@@ -345,7 +328,7 @@ async def test_an_unfinished_thought_is_said_after_quiet_hours_and_not_in_them(e
     house.clock.turn(120)
     calls = len(house.prompts)
     await house.start(**NEVER_QUIET | AT_NIGHT)
-    await put_off(house)
+    await house.row("SELECT 1 FROM tick_counts WHERE reason = 'quiet'")
     assert len(house.prompts) == calls, "no model is asked for it"
     house.model.replies.append(thought("The import ran."))
     house.clock.turn(12 * HOUR)
@@ -358,7 +341,7 @@ async def test_a_promise_whose_thought_is_ready_in_quiet_hours_is_kept_after_the
     may = await begun(house, thought("The import ran at night."), promised=True)
     house.clock.turn(60)
     may.set()
-    await put_off(house)
+    await house.row("SELECT 1 FROM tick_counts WHERE reason = 'quiet'")
     assert await refusals(house) == '[["external_speech", "quiet"]]'
     house.model.replies.append(thought("The import ran."))
     house.clock.turn(12 * HOUR)
