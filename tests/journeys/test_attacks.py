@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.given import shown, tagged, wanting
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
@@ -72,8 +74,9 @@ async def test_a_wish_in_a_burst_is_set_a_time_that_is_an_order_is_fenced_and_a_
     assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
 
 
-async def test_text_that_a_model_writes_into_an_action_or_a_question_stays_inside_a_fence(empty_house: House) -> None:
-    await solver(empty_house, mcp_servers=shelf(empty_house.settings.home))
+@pytest.mark.parametrize("tools", [False, pytest.param(True, marks=pytest.mark.slow)])
+async def test_text_that_a_model_writes_into_an_action_or_a_question_is_fenced(empty_house: House, tools: bool) -> None:
+    await solver(empty_house, **{"mcp_servers": shelf(empty_house.settings.home)} if tools else {})
     script(
         empty_house,
         chosen(("Think", f"{ORDER} 1"), ("Research", f"{ORDER} 2"), ("Respond", f"{ORDER} 3")),
