@@ -2,11 +2,11 @@
 
 import re
 
-from daemon.channels.slack.api.manifest import SHARE_SCOPE, manifest
+from daemon.channels.slack.api.manifest import SHARE_SCOPE
 from tests.given import tagged
 from tests.journeys.house import House
+from tests.journeys.reacting import SCOPES
 
-ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 _CODE = "```python\n" + "".join(f"print({number})  # line of code\n" for number in range(400)) + "```\n"
 
 
@@ -19,7 +19,7 @@ def _long_reply() -> str:
 async def test_thirty_thousand_characters_arrive_whole_in_order_also_where_a_part_fails(house: House) -> None:
     reply = _long_reply()
     assert len(reply) > 29_000
-    await house.people.scopes(*(one for one in ALL_SCOPES if one != SHARE_SCOPE))  # so that code stays in the messages
+    await house.people.scopes(*(one for one in SCOPES if one != SHARE_SCOPE))  # so that code stays in the messages
     await house.restart()
     for room, person in (("D0ADA", "Ada"), ("D0BEN", "Ben")):
         house.model.replies.append(tagged(reply))

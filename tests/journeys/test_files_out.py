@@ -1,14 +1,14 @@
 """Long code and large tables come as files below the reply, each once, over restarts and refusals."""
 
-from daemon.channels.slack.api.manifest import SHARE_SCOPE, manifest
+from daemon.channels.slack.api.manifest import SHARE_SCOPE
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said
+from tests.journeys.reacting import SCOPES
 
 LONG = "\n".join(f"line_{number} = {number}" for number in range(80))
 REPLY = f"Here it is:\n\n```python\n{LONG}\n```\n\nTry it."
 UPLOAD, SHARE = "files.getUploadURLExternal", "files.completeUploadExternal"
-ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 
 
 async def asked(house: House, room: str = "dm", person: str = "Ada") -> str:
@@ -64,7 +64,7 @@ async def test_a_lost_answer_doubles_no_file_and_one_that_may_not_be_sent_is_pos
     await house.idle()
     assert [row["state"] for row in await house.rows("SELECT state FROM outbox")] == ["sent"] * 4
     await house.people.clear_faults()
-    await house.people.scopes(*(one for one in ALL_SCOPES if one != SHARE_SCOPE))
+    await house.people.scopes(*(one for one in SCOPES if one != SHARE_SCOPE))
     await house.restart()
     before = len(await house.people.calls(UPLOAD))
     await asked(house, person="Chloe")

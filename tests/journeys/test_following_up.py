@@ -240,7 +240,7 @@ async def test_it_asks_nobody_who_has_decided_or_where_it_does_not_think_by_itse
 
 
 async def test_in_an_allowed_channel_it_speaks_once_a_day_in_its_thread_until_told_not_now(thinker: House) -> None:
-    due = [adding(f"matter {number}", due=f"in {2 * number}h") for number in (1, 2, 3)]
+    due = [adding(f"matter {hours}", due=f"in {hours}h") for hours in (2, 4, 6, 31)]
     thinker.model.replies.append(thought("I see.", goal_updates=due))
     ts = await thinker.say("Ada", "general", "@soul please look at it")
     await thinker.reply("general", "I see.")
@@ -263,6 +263,9 @@ async def test_in_an_allowed_channel_it_speaks_once_a_day_in_its_thread_until_to
     said = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
     assert {one.get("thread_ts") for one in said} == {ts}
     assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
+    thinker.model.replies.append(thought("The docs are there."))
+    thinker.clock.turn(25 * HOUR)
+    await thinker.reply("general", "The docs are there.")
     calls = len(thinker.prompts)
     await thinker.say("Ben", "general", "@soul not now", thread=ts)
     await thinker.reply("general", "By myself I won't write")
