@@ -7,6 +7,7 @@ from daemon.core.phrases import ASK_SHORTCUT
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said
+from tests.journeys.surfaces import shown
 
 
 async def dialog(house: House, person: str, room: str, ts: str) -> Json:
@@ -54,11 +55,7 @@ async def test_the_answer_goes_into_the_thread_where_that_is_wished_and_a_guest_
     await house.guest("Nora")
     ts = await house.say("Ben", "general", "Lunch?")
     assert await house.people.shortcut("Nora", "general", ts, ASK_SHORTCUT)
-
-    async def shown() -> list[Json]:
-        return await house.people.ephemerals("Nora", "general")
-
-    assert "I only talk with full members" in (await house.until(shown))[0]["text"]
+    assert "I only talk with full members" in await shown(house, "Nora", "general")
     assert await house.people.modals("Nora") == []
 
 

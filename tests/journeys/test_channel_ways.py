@@ -3,8 +3,9 @@
 from daemon.core.room_ways import LONGEST_INSTRUCTIONS
 from daemon.local_slack.model import Json
 from tests.given import CLOSING, OPENING
-from tests.journeys.house import House, said
+from tests.journeys.house import House
 from tests.journeys.souls import write_soul
+from tests.journeys.surfaces import shown
 
 WAYS = "SELECT * FROM room_ways"
 ACTS = "SELECT detail FROM audit WHERE act = 'channel way'"
@@ -23,15 +24,6 @@ async def opened(house: House, person: str = "Ada", room: str = "general") -> Js
     view = await house.until(look)
     await house.idle()
     return view
-
-
-async def shown(house: House, person: str, room: str) -> str:
-    """The first text that is shown to a user alone in a room."""
-
-    async def look() -> list[Json] | None:
-        return await house.people.ephemerals(person, room) or None
-
-    return said((await house.until(look))[0])
 
 
 async def changed(house: House, person: str, view: Json, **values: str) -> None:
