@@ -197,6 +197,11 @@ class House:
         await self.stop()
         return await self.start(**changes)
 
+    async def cut(self) -> None:
+        """Cut the newest daemon off."""
+        assert self.daemon is not None
+        await self.daemon.cut()
+
     async def close(self) -> None:
         """End every daemon, and every answer that the workspace still delays."""
         self.clock.turn(_LONGEST_DELAY)
@@ -215,6 +220,12 @@ class House:
     async def say(self, person: str, room: str, text: str, *, thread: str = "") -> str:
         """Post a message of a user; gives its ts."""
         return str((await self.people.say(person, room, text, thread=thread))["ts"])
+
+    async def guest(self, name: str = "Gus") -> None:
+        """Let a guest join the channel `general`."""
+        await self.people.add_person(name, standing="guest")
+        await self.people.join(name, "general")
+        await self.acknowledged()
 
     async def _named(self, name: str) -> str:
         rooms = (await self.people.state())["channels"]
@@ -247,6 +258,13 @@ class House:
             return done[count - 1] if len(done) >= count else None
 
         return await self.until(look)
+
+    async def asking(self, person: str, room: str, text: str, *, thread: str = "") -> tuple[Flow, str]:
+        """Post a message and wait until the model is asked; gives its answer to be let out, and the message's ts."""
+        flow = self.flow()
+        ts = await self.say(person, room, text, thread=thread)
+        await flow.asked.wait()
+        return flow, ts
 
     async def draft(self, room: str, containing: str = "") -> Json:
         """Wait until an unfinished reply of the soul shows these words; gives its message."""
@@ -308,6 +326,22 @@ class House:
         async with asyncio.timeout(TIMEOUT):
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
+
+    async def row(self, sql: str, *values: object) -> None:
+        """Query memory.db until there is such a row."""
+
+        async def there() -> bool:
+            return bool(await self.rows(sql, *values))
+
+        await self.when(there)
+
+    async def no_row(self, sql: str, *values: object) -> None:
+        """Query memory.db until there is no such row."""
+
+        async def gone() -> bool:
+            return not await self.rows(sql, *values)
+
+        await self.when(gone)
 
     def _alive(self) -> list[SlackDaemon]:
         return [one for one in self._daemons if not one.over]

@@ -52,7 +52,7 @@ async def test_it_is_thought_about_once_and_nothing_is_said(session: AskedSessio
     assert not [one for one in await house.replies("D0ADA") if "Aha" in one]
 
 
-async def test_who_invited_the_soul_may_hear_what_it_makes_of_it(session: AskedSession) -> None:
+async def test_who_invited_the_soul_hears_what_it_makes_of_it_unless_they_pause(session: AskedSession) -> None:
     house = session.house
     await spoken_to(house, "hello")
     await house.answered("Ada", "dm", "follow up on")
@@ -61,30 +61,26 @@ async def test_who_invited_the_soul_may_hear_what_it_makes_of_it(session: AskedS
     await house.reply("D0ADA", "So the tenants are in 42.")
     await house.idle()
     assert await counted(house) == {"": 1}
+    await house.answered("Ada", "dm", "pause remembering")
+    before = len(house.prompts)
+    await answers(session, "It is 0043_users.")
+    await house.idle()
+    assert (len(house.prompts), await counted(house)) == (before, {"": 1})
 
 
-async def test_where_nothing_is_to_be_remembered_it_is_not(session: AskedSession) -> None:
-    await session.house.answered("Ada", "dm", "pause remembering")
-    await answers(session)
-    await session.house.idle()
-    assert (session.house.prompts, await counted(session.house)) == ([], {})
-
-
-async def test_a_soul_that_does_not_think_by_itself_asks_no_model(session: AskedSession) -> None:
-    session.house.settings = session.house.settings.model_copy(update={"cycle_enabled": False})
-    await session.house.restart()
-    async with door(session.house) as url:
-        session.moves(url)
-        await answers(session)
-        await session.house.idle()
-    assert session.house.prompts == []
-    assert await session.house.rows("SELECT 1 FROM ticks") == []
-
-
-async def test_nothing_but_an_answer_is_thought_about(session: AskedSession) -> None:
+async def test_nothing_but_an_answer_is_thought_about_and_not_without_the_cycle(session: AskedSession) -> None:
     house = session.house
     await asks(house, "Ada", "dm")
     house.clock.turn(LATE_MS / 1000 + 1)
     await house.reply("D0ADA", "ada-api", count=2)
     await house.idle()
     assert (house.prompts, await counted(house)) == ([], {})
+    await house.restart(cycle_enabled=False)
+    async with door(house) as url:
+        session.moves(url)
+        await session.ends_turn()
+        await session.goes_on(ANSWER)
+        await house.reply("D0ADA", ANSWER)
+        await house.idle()
+    assert house.prompts == []
+    assert await house.rows("SELECT 1 FROM ticks") == []

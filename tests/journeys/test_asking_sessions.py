@@ -9,17 +9,17 @@ from daemon.core.sessions import Visibility
 from tests.journeys.asking import MAY, WORDS, AskedSession, allowed, asks, door, forgotten, new_key, question, states
 from tests.journeys.house import House, said
 from tests.journeys.problems import NO, buttons, forged, press
+from tests.journeys.souls import write_soul
 
 ASKED = "I ask Ada Lovelace in a direct message whether `ada-api` may have that. Either way I say so here."
 ALLOWED = "It is allowed: `ada-api` reads it as soon as it is free. Its answer comes here."
 REFUSED = "It was not allowed: `ada-api` gets nothing of it."
-LEASE = 20.0  # so short that the clock is turned by little
+
+
 HEAD = "*Ada Lovelace's session `ada-api`:*"
 
 
-async def test_a_question_is_allowed_by_its_owner_answered_by_the_session_and_stands_in_the_thread(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_question_is_allowed_answered_and_stands_in_the_thread(house: House, session: AskedSession) -> None:
     ts = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     assert said(await house.reply("general", count=1)) == ASKED
     asked = await house.reply("D0ADA", MAY)
@@ -54,27 +54,42 @@ async def test_a_question_is_allowed_by_its_owner_answered_by_the_session_and_st
     assert not any(one.startswith("session.") for one in people), "it is no evidence about people"
 
 
-async def test_what_the_owner_says_themselves_needs_no_leave(house: House, session: AskedSession) -> None:
+async def test_the_owners_own_words_need_no_leave_also_in_german(house: House, session: AskedSession) -> None:
     assert await asks(house, "Ada", "dm") == "`ada-api` reads it as soon as it is free. Its answer comes here."
     assert await house.rows("SELECT * FROM approvals") == []
     read = (await session.ends_turn()).context
     assert read.startswith("Your user, Ada")
+    assert "It is a question" in read
     await session.goes_on("0042.")
     assert said(await house.reply("D0ADA", "0042."))
-
-
-async def test_a_task_of_the_owner_is_one_and_frag_and_gib_are_german(house: House, session: AskedSession) -> None:
     await house.answered("Ada", "dm", "bitte gib `ada-api`: räum den Ordner auf")
-    assert "It is a task" in (await session.ends_turn()).context
-    await session.goes_on("done")
+    assert "It is a task" in (await session.ends_turn("p2")).context
+    await session.goes_on("done", "p2")
     await house.reply("D0ADA", "done")
     await house.answered("Ada", "dm", "Frag ada-api: wie viele Tests gibt es?")
-    assert "It is a question" in (await session.ends_turn("p2")).context
+    assert "It is a question" in (await session.ends_turn("p3")).context
 
 
-async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said_in_the_thread(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_click_counts_whichever_soul_asks_the_owner(empty_house: House, tmp_path: Path) -> None:
+    write_soul(empty_house.settings.home, more="subprocesses = []\n")
+    write_soul(empty_house.settings.home, "rolf", 'subprocesses = []\nchannels = ["C0GENERAL"]\n', shown="Rolf")
+    await empty_house.start(name="tess", souls=("rolf",))
+    async with door(empty_house) as url:
+        session = await AskedSession.begun(empty_house, tmp_path, url)
+        await empty_house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
+        ts = str((await empty_house.reply("D0ADA", MAY))["ts"])
+        await empty_house.idle()
+        name = (await empty_house.one("SELECT id FROM approvals WHERE soul = 'rolf'"))["id"]
+        assert await forged(empty_house, "Ben", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
+        assert await states(empty_house) == ["held"]
+        assert await press(empty_house, "Ada", "D0ADA", ts) == "accepted"
+        await empty_house.reply("general", "It is allowed")
+        assert WORDS in (await session.ends_turn()).context
+        await session.goes_on("0042.")
+        assert (await empty_house.reply("general", "0042."))["username"] == "Rolf"
+
+
+async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said(house: House, session: AskedSession) -> None:
     assert await asks(house) == ASKED
     ts = await question(house)
     name = (await house.one("SELECT id FROM approvals"))["id"]
@@ -91,34 +106,25 @@ async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said_in_the_t
     assert (await states(house), await house.replies("general")) == (["refused"], [ASKED, REFUSED])
 
 
-async def test_a_question_that_no_one_decides_expires_and_a_late_click_changes_nothing(
-    house: House, session: AskedSession
-) -> None:
-    await asks(house)
-    ts = await question(house)
-    name = (await house.one("SELECT id FROM approvals"))["id"]
-    house.clock.turn(OVER_MS / 1000)
-    assert "not allowed in time" in said(await house.reply("general", "not allowed"))
-    await house.idle()
-    assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
-    assert await states(house) == ["expired"]
-    assert (await session.ends_turn()).context == ""
-
-
-async def test_a_task_of_another_and_a_session_that_asks_no_permission_need_a_click_each_time(
-    house: House, session: AskedSession
-) -> None:
+async def test_what_no_one_decides_expires_and_a_late_click_is_void(house: House, session: AskedSession) -> None:
+    """So it is with a task, and with a session that asks no permission, which need a click each time."""
     await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions")
     for _ in range(2):
         assert await asks(house, how="hand", words="clean up") == ASKED
     await house.reply("D0ADA", "May I hand a task to your session `ada-api`?", count=2)
-    await house.reply("D0ADA", "asks no permission for what it does", count=2)
+    asked = await house.reply("D0ADA", "asks no permission for what it does", count=2)
+    await house.idle()
     assert await states(house) == ["held", "held"]
+    name = (await house.one("SELECT id FROM approvals ORDER BY created_ms DESC"))["id"]
+    house.clock.turn(OVER_MS / 1000)
+    assert "not allowed in time" in said(await house.reply("general", "not allowed", count=2))
+    await house.idle()
+    assert await forged(house, "Ada", "D0ADA", ts=asked["ts"], value=f"approve:{name}") != "accepted"
+    assert await states(house) == ["expired", "expired"]
+    assert (await session.ends_turn()).context == ""
 
 
-async def test_no_answer_is_said_once_after_five_minutes_and_over_after_a_day(
-    house: House, session: AskedSession
-) -> None:
+async def test_no_answer_is_said_once_and_the_question_ends_after_a_day(house: House, session: AskedSession) -> None:
     await asks(house)
     await allowed(house)
     house.clock.turn(LATE_MS / 1000 + 1)
@@ -137,35 +143,42 @@ async def test_no_answer_is_said_once_after_five_minutes_and_over_after_a_day(
     assert (len(replies), await states(house)) == (4, ["expired"])
 
 
-async def test_a_session_that_is_killed_after_the_click_is_said_once_and_answers_when_it_is_back(
+async def test_a_session_that_is_killed_is_said_once_and_what_it_had_read_or_not_is_answered_when_it_is_back(
     house: House, session: AskedSession, program: subprocess.Popen[bytes]
 ) -> None:
     session.client.env["CLAUDE_PID"] = str(program.pid)
     await session.client.report("SessionStart", source="resume")
     await asks(house)
     await allowed(house)
+    assert WORDS in (await session.ends_turn()).context
+    await asks(house, "Ada", "dm", "and its index?")
     program.kill()
     program.wait()
     house.clock.turn(3)
-    assert "`ada-api` is gone and has not answered." in said(await house.reply("general", "is gone"))
+    assert "If it comes back within a day" in said(await house.reply("general", "is gone"))
+    assert "`ada-api` is gone and has not answered." in said(await house.reply("D0ADA", "is gone"))
     house.clock.turn(LATE_MS / 1000)
     await house.idle()
     assert len(await house.replies("general")) == 3
     del session.client.env["CLAUDE_PID"]
     await session.client.report("SessionStart", source="resume")
-    assert WORDS in (await session.ends_turn()).context
-    await session.goes_on("0042.")
+    assert WORDS in (await session.ends_turn("p3")).context
+    await session.goes_on("0042.", "p3")
     assert said(await house.reply("general", "0042.")) == f"{HEAD}\n\n0042."
+    assert "and its index?" in (await session.ends_turn("p4")).context
+    assert await states(house) == ["answered", "delivered"]
 
 
-async def test_clear_takes_the_question_along_to_the_next_session(house: House, session: AskedSession) -> None:
-    await asks(house)
-    await allowed(house)
+async def test_clear_takes_questions_along_also_one_that_was_read(house: House, session: AskedSession) -> None:
+    await asks(house, "Ada", "dm", "the first?")
+    assert "the first?" in (await session.ends_turn()).context
+    await asks(house, "Ada", "dm", "the second?")
     await session.client.run({"session_id": "s2", "hook_event_name": "SessionStart", "source": "clear"})
-    ran = await session.client.run(
-        {"session_id": "s2", "hook_event_name": "Stop", "prompt_id": "q", "stop_hook_active": False}
-    )
-    assert WORDS in ran.context
+    stop = {"session_id": "s2", "hook_event_name": "Stop", "stop_hook_active": False}
+    assert "the first?" in (await session.client.run(stop | {"prompt_id": "q1"})).context
+    answer = {"stop_hook_active": True, "last_assistant_message": "Yes."}
+    await session.client.run(stop | {"prompt_id": "q1"} | answer)
+    assert "the second?" in (await session.client.run(stop | {"prompt_id": "q2"})).context
 
 
 async def test_hostile_answers_are_inert_redacted_cut_and_in_order(house: House, session: AskedSession) -> None:
@@ -189,13 +202,20 @@ async def test_hostile_answers_are_inert_redacted_cut_and_in_order(house: House,
         assert wrong not in str(posts[-len(parts) :]), wrong
 
 
-async def test_the_tool_answers_once_and_then_the_turn_says_nothing_more(house: House, session: AskedSession) -> None:
+async def test_a_poll_ends_with_a_note_which_its_own_key_answers_once(house: House, session: AskedSession) -> None:
+    poll = asyncio.create_task(session.ask("GET", "/api/sessions/s1/notes?wait=25"))
     await asks(house)
     await allowed(house)
-    await session.ends_turn()
-    (note,) = (await session.ask("GET", "/api/sessions/s1/notes")).json
+    (note,) = (await poll).json
     assert (note["kind"], note["sender"]) == ("question", "Ben")
+    assert WORDS in note["text"]
+    assert (await session.ends_turn()).context == "", "it was fetched already"
+    assert tuple(await house.one("SELECT how, state FROM shared_messages")) == ("fetch", "delivered")
     path = f"/api/sessions/s1/notes/{note['id']}/answer"
+    for key in (await new_key(house, "U0BEN"), await new_key(house), await new_key(house, "")):
+        assert (await session.ask("GET", "/api/sessions/s1/notes", key)).status == 404
+        assert (await session.ask("POST", path, key, json={"text": "stolen"})).status == 404
+    assert (await session.ask("GET", "/api/sessions/s1/notes?wait=26")).status == 422
     got = await asyncio.gather(*(session.ask("POST", path, json={"text": f"0042 ({n})"}) for n in range(4)))
     assert sorted(one.status for one in got) == [204, 409, 409, 409]
     await session.goes_on("0043")
@@ -207,31 +227,14 @@ async def test_the_tool_answers_once_and_then_the_turn_says_nothing_more(house: 
         assert (await session.ask("POST", path, json={"text": bad})).status == 422
 
 
-async def test_a_poll_ends_when_a_note_comes_and_another_key_finds_no_session(
-    house: House, session: AskedSession
-) -> None:
-    poll = asyncio.create_task(session.ask("GET", "/api/sessions/s1/notes?wait=25"))
-    await asks(house, "Ada", "dm")
-    (note,) = (await poll).json
-    assert WORDS in note["text"]
-    assert (await session.ends_turn()).context == "", "it was fetched already"
-    row = await house.one("SELECT how, state FROM shared_messages")
-    assert tuple(row) == ("fetch", "delivered")
-    for key in (await new_key(house, "U0BEN"), await new_key(house), await new_key(house, "")):
-        path = f"/api/sessions/s1/notes/{note['id']}/answer"
-        assert (await session.ask("GET", "/api/sessions/s1/notes", key)).status == 404
-        assert (await session.ask("POST", path, key, json={"text": "stolen"})).status == 404
-    assert (await session.ask("GET", "/api/sessions/s1/notes?wait=26")).status == 422
-    assert await states(house) == ["delivered"]
-
-
-async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless_sessions_are_not_there(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_wrong_name_gets_the_nearest_and_hidden_ones_are_not_there(house: House, session: AskedSession) -> None:
     assert await house.answered("Ben", "general", f"@soul ask ada-apy: {WORDS}") == (
         "I know of no session `ada-apy` that could be asked. Did you mean `ada-api`?"
     )
+    assert "Did you mean `ada-api`?" in await house.answered("Ben", "general", "@soul ask ada-web: which one?")
     assert house.prompts == []
+    words = "ask Anne-Marie: what do you think?"
+    assert await house.answered("Ben", "general", f"@soul {words}") == f"Echo: {words}"
     session.client.env["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     await session.client.report("UserPromptSubmit")
     thought = f"Echo: ask ada-api: {WORDS}"
@@ -245,94 +248,21 @@ async def test_a_wrong_name_is_answered_with_the_nearest_and_hidden_and_headless
     assert await house.rows("SELECT * FROM shared_messages") == []
 
 
-async def test_a_name_with_a_hyphen_that_no_session_bears_is_a_word_like_any_other(
-    house: House, session: AskedSession
-) -> None:
-    words = "ask Anne-Marie: what do you think?"
-    assert await house.answered("Ben", "general", f"@soul {words}") == f"Echo: {words}"
-    assert "Did you mean `ada-api`?" in await house.answered("Ben", "general", "@soul ask ada-web: which one?")
-    assert await states(house) == []
-
-
-async def test_where_a_guest_reads_no_session_is_asked(house: House, session: AskedSession) -> None:
-    await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
-    assert "no one but full members" in await asks(house)
-    assert (session.client.kept, await states(house)) == ([], [])
-
-
-async def test_where_a_guest_reads_by_now_the_answer_is_not_shown(house: House, session: AskedSession) -> None:
+async def test_where_a_guest_reads_by_now_no_answer_is_shown_or_asked_for(house: House, session: AskedSession) -> None:
     await asks(house)
     await allowed(house)
     await session.ends_turn()
-    await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.guest()
     await session.goes_on("SECRET")
     await house.reply("general", "others read here by now")
     await house.idle()
     assert "SECRET" not in str(await house.posting_calls())
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%SECRET%'") == []
+    assert "no one but full members" in await asks(house)
+    assert len(await states(house)) == 1
 
 
-async def test_a_session_takes_ten_open_questions_and_no_more(house: House, session: AskedSession) -> None:
-    for number in range(MOST_WAITING):
-        assert "reads it as soon as" in await asks(house, "Ada", "dm", f"number {number}?")
-    assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
-    assert len(await states(house)) == MOST_WAITING
-    assert "number 0?" in (await session.ends_turn()).context
-
-
-async def _cut_once(house: House, sql: str) -> None:
-    """Cut the daemon off as soon as a step has been taken, and start another."""
-
-    async def taken() -> bool:
-        return bool(await house.rows(sql))
-
-    await house.when(taken)
-    assert house.daemon is not None
-    await house.daemon.cut()
-    await house.start(lease=LEASE)
-    house.clock.turn(LEASE + 1)  # the post that it was about to send is free then
-
-
-async def test_a_daemon_cut_off_after_each_step_loses_and_doubles_nothing(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await house.start(lease=LEASE)
-    async with door(house) as url:
-        session = await AskedSession.begun(house, tmp_path, url)
-    await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
-    await _cut_once(house, "SELECT * FROM shared_messages")
-    await _cut_once(house, "SELECT * FROM outbox WHERE approval IS NOT NULL AND platform_ts IS NOT NULL")
-    async with door(house) as url:
-        session.moves(url)
-        without_consent = [(await session.ends_turn("p0")).context]
-    assert await press(house, "Ada", "D0ADA", await question(house)) == "accepted"
-    await _cut_once(house, "SELECT * FROM approvals WHERE state <> 'waiting'")
-    await _cut_once(house, "SELECT * FROM shared_messages WHERE state = 'waiting'")
-    async with door(house) as url:
-        session.moves(url)
-        assert WORDS in (await session.ends_turn()).context
-    await _cut_once(house, "SELECT * FROM shared_messages WHERE state = 'delivered'")
-    await session.goes_on("0042.")  # to an address at which no daemon listens
-    assert len(session.client.kept) == 1
-    async with door(house) as url:
-        session.moves(url)
-        await session.client.report("UserPromptSubmit", prompt_id="p2")
-    await _cut_once(house, "SELECT * FROM shared_messages WHERE kind = 'answer'")
-    await _cut_once(house, "SELECT * FROM inbox WHERE params LIKE '%answer%' AND state <> 'new'")
-    await house.reply("general", "0042.")
-    await house.idle()
-    replies = await house.replies("general")
-    answers = [one for one in replies if "0042." in one]
-    asked = sum(map(bool, without_consent))
-    print(f"answered_twice={len(answers) - 1} lost_silently={1 - len(answers)} without_consent={asked}")
-    assert (replies, without_consent) == ([ASKED, ALLOWED, f"{HEAD}\n\n0042."], [""])
-    assert await states(house) == ["answered"]
-
-
-async def test_a_hand_out_that_never_reached_the_session_is_made_again(house: House, session: AskedSession) -> None:
+async def test_a_lost_hand_out_is_made_again_and_ten_are_the_most(house: House, session: AskedSession) -> None:
     await asks(house, "Ada", "dm")
     now = house.clock.now_ms()
     hook = {"session_id": "s1", "hook_event_name": "Stop", "prompt_id": "p1"}
@@ -341,6 +271,10 @@ async def test_a_hand_out_that_never_reached_the_session_is_made_again(house: Ho
     assert (await session.ask("POST", "/api/sessions/events", json=body | {"now_ms": now + 900})).json["note"] is None
     assert await states(house) == ["waiting"]
     assert WORDS in (await session.ends_turn("p2")).context
+    for number in range(1, MOST_WAITING):
+        assert "reads it as soon as" in await asks(house, "Ada", "dm", f"number {number}?")
+    assert "can be asked no more for now" in await asks(house, "Ada", "dm", "one more?")
+    assert len(await states(house)) == MOST_WAITING
 
 
 async def test_forgetting_leaves_no_word_of_the_question_or_of_the_answer(house: House, session: AskedSession) -> None:
@@ -350,11 +284,13 @@ async def test_forgetting_leaves_no_word_of_the_question_or_of_the_answer(house:
     await session.goes_on("ADAS-ANSWER")
     await house.reply("general", "ADAS-ANSWER")
     await house.idle()
-    await forgotten(house, "Ben", "Ada")
-    left = [
-        tuple(row)
-        for table in ("shared_messages", "outbox", "inbox", "turns", "approvals")
-        for row in await house.rows(f"SELECT * FROM {table}")
-    ]
-    assert "BENS-WORDS" not in str(left)
-    assert "ADAS-ANSWER" not in str(left)
+
+    async def left() -> str:
+        tables = ("shared_messages", "outbox", "inbox", "turns", "approvals")
+        return str([tuple(row) for table in tables for row in await house.rows(f"SELECT * FROM {table}")])
+
+    await forgotten(house, "Ada")
+    assert "ADAS-ANSWER" not in await left()
+    assert "BENS-WORDS" in await left(), "what Ben asked is Ben's"
+    await forgotten(house, "Ben")
+    assert "BENS-WORDS" not in await left()

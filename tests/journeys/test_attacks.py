@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.given import shown, tagged, wanting
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
@@ -30,23 +32,6 @@ async def test_many_reminders_due_at_once_are_all_posted(house: House) -> None:
     assert replies[1:] == [f"Brought up {number}." for number in range(7)]
 
 
-async def test_a_reminder_asked_for_in_a_burst_is_really_set(house: House) -> None:
-    flow = house.flow()
-    await house.say("Ada", "dm", "hi")
-    await flow.asked.wait()
-    await house.say("Ada", "dm", "Remind me of the build in 20 minutes")
-    await house.say("Ada", "dm", "thanks!")
-    await house.acknowledged()
-    house.model.steps["intend"].append(_wish("in 20m", "the build"))
-    house.model.steps["respond"] += [wanting("reminder"), tagged("Noted.")]
-    flow.end(tagged("Hello."))
-    await house.reply("D0ADA", "Noted.")
-    await house.idle()
-    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
-    assert [row["content"] for row in waiting] == ["the build"]
-    assert "thanks!" in shown(next(prompt for prompt in house.prompts if prompt.step == "intend")), "it was one burst"
-
-
 async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
     root = await house.say("Ada", "general", "@soul remind me of the build in 20 minutes")
@@ -64,122 +49,87 @@ async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) 
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "cancelled"
 
 
-async def test_a_time_worded_as_an_order_stays_inside_a_fence(house: House) -> None:
+async def test_a_wish_in_a_burst_is_set_a_time_that_is_an_order_is_fenced_and_a_deleted_wish_goes(house: House) -> None:
+    flow, _ = await house.asking("Ada", "dm", "hi")
+    await house.say("Ada", "dm", "Remind me of the build in 20 minutes")
+    await house.say("Ada", "dm", "thanks!")
+    await house.acknowledged()
+    house.model.steps["intend"].append(_wish("in 20m", "the build"))
+    house.model.steps["respond"] += [wanting("reminder"), tagged("Noted.")]
+    flow.end(tagged("Hello."))
+    await house.reply("D0ADA", "Noted.")
+    await house.idle()
+    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
+    assert [row["content"] for row in waiting] == ["the build"]
+    assert "thanks!" in shown(next(prompt for prompt in house.prompts if prompt.step == "intend")), "it was one burst"
     house.model.replies += [wanting("reminder"), _wish(ORDER, "x"), tagged("When?")]
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
+    said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
+    await house.reply("D0ADA", "Noted.", count=2)
+    await house.idle()
+    await house.people.delete("Ada", "D0ADA", said)
+    await house.events.until("inbox.accepted", kind="Deletion")
+    assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
 
 
-# -- what a model was talked into writing ------------------------------------------------------------------------------
-
-
-async def test_text_that_a_model_writes_into_an_action_stays_inside_a_fence(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(house.settings.home))
+@pytest.mark.parametrize("tools", [False, pytest.param(True, marks=pytest.mark.slow)])
+async def test_text_that_a_model_writes_into_an_action_or_a_question_is_fenced(empty_house: House, tools: bool) -> None:
+    await solver(empty_house, **{"mcp_servers": shelf(empty_house.settings.home)} if tools else {})
     script(
-        house,
+        empty_house,
         chosen(("Think", f"{ORDER} 1"), ("Research", f"{ORDER} 2"), ("Respond", f"{ORDER} 3")),
         use_tool='{"tool": "none", "arguments": {}}',
         internal_monologue="Hm.",
         external_dialog="So it is.",
     )
-    assert await house.answered("Ada", "dm", PROBLEM) == "So it is."
-    assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
-
-
-async def test_text_that_a_model_writes_into_a_question_stays_inside_a_fence(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Ask", ORDER)), external_dialog="Which kiln?")
-    assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
-    assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
-
-
-# -- rights by words ---------------------------------------------------------------------------------------------------
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "So it is."
+    script(empty_house, chosen(("Ask", ORDER)), external_dialog="Which kiln?")
+    assert await empty_house.answered("Ben", "dm", PROBLEM) == "Which kiln?"
+    assert [prompt.step for prompt in empty_house.prompts if ORDER in bare(prompt)] == []
 
 
 async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
+    await solver(empty_house)
+    root = await empty_house.say("Ada", "general", "@soul hello")
+    await empty_house.reply("general")
+    await empty_house.idle()
     for person, when in (("Ada", "in 1h"), ("Ben", "in 300d")):
-        script(house, chosen(("Remind", f"{when}: the kiln"), "Respond"), external_dialog=f"Noted, {person}.")
-        await house.say(person, "general", f"@soul {PROBLEM}", thread=root)
-        await house.reply("general", f"Noted, {person}.")
-        await house.idle()
-    waiting = await house.rows(
+        script(empty_house, chosen(("Remind", f"{when}: the kiln"), "Respond"), external_dialog=f"Noted, {person}.")
+        await empty_house.say(person, "general", f"@soul {PROBLEM}", thread=root)
+        await empty_house.reply("general", f"Noted, {person}.")
+        await empty_house.idle()
+    waiting = await empty_house.rows(
         "SELECT behalf FROM intentions WHERE state = 'waiting' AND slot <> 'idle' ORDER BY due_ms"
     )
     assert [row["behalf"] for row in waiting] == ["U0ADA", "U0BEN"]
 
 
-# -- words taken back --------------------------------------------------------------------------------------------------
-
-
-async def test_the_path_of_states_holds_the_wish_and_no_words_of_the_message(empty_house: House) -> None:
+async def test_a_reminder_beside_a_poem_is_set_and_the_path_of_states_holds_no_words(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
-    house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["respond"].append(tagged("Sea.", calls_for="poem"))
-    await house.say("Ada", "dm", "write me about my secret divorce a poem")
-    await house.reply("D0ADA", "Sea.")
-    await house.idle()
+    house.model.steps["intend"].append(_wish("in 20m", "the build"))
+    house.model.steps["respond"] += [wanting("reminder"), wanting("poem"), tagged("Sea.", calls_for="poem")]
+    await house.answered("Ada", "dm", "Write me a poem about my divorce, and remind me of the build in 20 minutes")
+    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
+    assert [row["content"] for row in waiting] == ["the build"]
     steps = await house.rows("SELECT reason, params FROM transitions")
     assert any("poem" in row["reason"] for row in steps)
     assert not [row["reason"] for row in steps if "divorce" in row["reason"] + row["params"]]
 
 
-# -- who belongs to the workspace --------------------------------------------------------------------------------------
-
-
-async def test_a_guest_gets_no_words_from_channels_that_guests_can_not_read(empty_house: House) -> None:
+async def test_guests_and_others_get_no_words_from_channels_that_they_can_not_read(empty_house: House) -> None:
     house = empty_house
-    await solver(house, allow_guests=True)
+    await solver(house, allow_guests=True, allow_shared_channels=True)
     await house.people.add_channel("kilns", members=["U0ADA"])
+    await house.people.add_channel("partners", members=["U0ADA", "U0BEN"], shared=True)
     await house.say("Ada", "kilns", "@soul the kiln cracks because of the cobalt glaze")
     await house.reply("kilns")
     await house.idle()
-    script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
-    await house.answered("Gus", "dm", PROBLEM)
-    assert not [prompt.step for prompt in house.prompts[-2:] if "because of the cobalt" in shown(prompt)]
-
-
-async def test_another_organisation_gets_no_words_from_our_channels(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, allow_shared_channels=True)
-    await house.people.add_channel("partners", members=["U0ADA", "U0BEN"], shared=True)
-    await house.say("Ada", "general", "@soul the kiln cracks because of the cobalt glaze")
-    await house.reply("general")
-    await house.idle()
-    script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
-    await house.say("Ben", "partners", f"@soul {PROBLEM}")
-    await house.reply("partners", "I don't know.")
-    assert not [prompt.step for prompt in house.prompts[-2:] if "because of the cobalt" in shown(prompt)]
-
-
-# -- honesty -----------------------------------------------------------------------------------------------------------
-
-
-async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
-    await house.start(name="tess")
-    house.model.steps["intend"].append(_wish("in 20m", "the build"))
-    house.model.steps["respond"] += [wanting("reminder"), wanting("poem")]
-    house.model.steps["respond"].append(tagged("Sea.", calls_for="poem"))
-    await house.answered("Ada", "dm", "Write me a poem, and remind me of the build in 20 minutes")
-    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
-    assert [row["content"] for row in waiting] == ["the build"]
-
-
-async def test_deleting_the_message_that_asked_for_a_reminder_drops_the_reminder(house: House) -> None:
-    house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
-    said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
-    await house.reply("D0ADA", "Noted.")
-    await house.idle()
-    await house.people.delete("Ada", "D0ADA", said)
-    await house.events.until("inbox.accepted", kind="Deletion")
-    assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
+    for person, room in (("Gus", "dm"), ("Ben", "partners")):
+        script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
+        await house.answered(person, room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
+        read = [shown(prompt) for prompt in house.prompts[-2:]]
+        assert not any("because of the cobalt" in one for one in read), room

@@ -2,25 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from daemon.core.alarms import DISK
-from daemon.core.ports.models import Prompt
-from daemon.llm.placeholder import placeholder_answer
-from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
 from tests.journeys.house import House
+from tests.journeys.sensing import inside
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
-from tests.journeys.ticking import ALONE
-from tests.models import Reply
+from tests.journeys.ticking import ALONE, after, counted, spoken_to
 from tests.models import after as until
 
-HOUR, DAY = 3_600, 86_400
-
+HOUR = 3_600
 ROOM = "SELECT * FROM conversations WHERE channel = 'inner'"
 THOUGHTS = "SELECT * FROM thoughts WHERE conversation GLOB '*/inner/' ORDER BY seq"
 READINGS = "SELECT sense, words, n, state FROM readings WHERE conversation GLOB '*/inner/' ORDER BY seq"
@@ -34,33 +29,10 @@ def with_page(house: House, page: str = PAGE, more: str = "") -> None:
     (house.settings.home / "souls" / "tess" / "awakening.md").write_text(page, encoding="utf-8")
 
 
-async def counted(house: House) -> dict[str, int]:
-    """How many ticks were thought (''), and how many were not, by the reason."""
-    return {
-        row["reason"]: row["n"] for row in await house.rows("SELECT reason, sum(n) AS n FROM tick_counts GROUP BY 1")
-    }
-
-
-async def awoken(house: House, ticks: int = 1) -> None:
-    """Wait until so many ticks were counted."""
-
-    async def enough() -> bool:
-        return sum((await counted(house)).values()) >= ticks
-
-    await house.when(enough)
+async def awoken(house: House) -> None:
+    """Wait until its first tick was counted."""
+    await after(house, 0, 1)
     await house.idle()
-
-
-async def after(house: House, seconds: float, ticks: int) -> None:
-    """Let time pass until so many ticks were counted in all."""
-    house.clock.turn(seconds)
-    await awoken(house, ticks)
-
-
-async def spoken_to(house: House, words: str, **parts: object) -> None:
-    """Say something that the soul answers by a thought with these parts."""
-    house.model.replies.append(thought("I see.", **parts))
-    await house.answered("Ada", "dm", words)
 
 
 async def perceived(house: House) -> list[tuple[Any, ...]]:
@@ -103,124 +75,7 @@ async def test_the_first_thought_is_prompted_by_charter_values_and_page_and_says
     assert not await awake.rows("SELECT 1 FROM turns")
 
 
-async def test_it_awakens_once_over_restarts_and_reloads(awake: House) -> None:
-    await awake.restart(**ALONE)
-    with_page(awake, "Another page.")
-    awake.clock.turn(HOUR)
-    await spoken_to(awake, "hello")
-    await awake.restart(**ALONE)
-    await awake.idle()
-    assert [row["occasion"] for row in await awake.rows(THOUGHTS)] == ["awakening"]
-    assert await counted(awake) == {"": 1}
-
-
-async def test_a_second_daemon_that_starts_while_it_awakens_leaves_it_to_the_first(empty_house: House) -> None:
-    with_page(empty_house)
-    begun = asyncio.Event()
-    empty_house.model.steps["think"].append(until(begun, thought(None, inner_speech="one")))
-    await empty_house.start(**ALONE)
-    await empty_house.start(**ALONE)
-    begun.set()
-    await awoken(empty_house)
-    assert len(empty_house.prompts) == len(await empty_house.rows(THOUGHTS)) == 1
-    assert len(await empty_house.rows(ROOM)) == 1
-
-
-async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_the_next_one(empty_house: House) -> None:
-    with_page(empty_house)
-    empty_house.model.steps["think"].append(until(asyncio.Event(), thought(None)))
-    daemon = await empty_house.start(**ALONE)
-
-    async def asked() -> bool:
-        return len(empty_house.prompts) == 1
-
-    await empty_house.when(asked)
-    await daemon.cut()
-    assert not await empty_house.rows(THOUGHTS)
-    empty_house.model.replies.append(thought(None, inner_speech="here I am"))
-    await empty_house.start(**ALONE)
-    await awoken(empty_house)
-    (one,) = await empty_house.rows(THOUGHTS)
-    assert json.loads(one["output"])["inner_speech"] == "here I am"
-    assert await counted(empty_house) == {"": 1}
-
-
-async def test_the_admin_reads_the_first_thought_and_gives_it_a_goal_there(awake: House) -> None:
-    room, env = (await awake.one(ROOM))["id"], {"SOUL_NAME": "tess"}
-    (shown_,) = json.loads(await awake.command("thoughts", "--conversation", room, "--words", "--json", env=env))
-    assert (shown_["occasion"], shown_["output"]["inner_speech"]) == ("awakening", "so this is it")
-    await awake.command("goals", "add", room, "find out what a loom is", env=env)
-    assert (await awake.one("SELECT audience, behalf FROM goals"))["audience"].startswith("workspace:")
-
-
-async def test_no_post_can_be_queued_in_an_inner_room_whoever_wants_to(awake: House) -> None:
-    room = (await awake.one(ROOM))["id"]
-    await awake.change(
-        """
-        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
-                            audience, state, created_ms, note)
-        SELECT id || '!note:1', id, soul, workspace, 0, 1, 'It failed.', '', '', '0', audience, 'pending', 1, 1
-        FROM conversations
-        """
-    )
-    assert not await awake.rows("SELECT 1 FROM outbox WHERE conversation = ?", room)
-
-
-@pytest.mark.parametrize(
-    ("more", "page", "enabled"),
-    [("", PAGE, False), ("\n[cycle]\nenabled = false\n", PAGE, True), ("", "  \n", True), ("", "", True)],
-)
-async def test_without_the_switch_or_the_page_nothing_is_thought_or_stored(
-    empty_house: House, more: str, page: str, enabled: bool
-) -> None:
-    with_page(empty_house, page, more)
-    await empty_house.start(**{**ALONE, "cycle_enabled": enabled})
-    await spoken_to(empty_house, "hello")
-    await empty_house.restart(**{**ALONE, "cycle_enabled": enabled})
-    empty_house.clock.turn(HOUR)
-    await empty_house.idle()
-    for table in ("awakenings", "ticks", "readings"):
-        assert not await empty_house.rows(f"SELECT 1 FROM {table}")
-    assert not await empty_house.rows(ROOM)
-
-
-async def test_a_page_that_comes_later_awakens_it_without_a_restart(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more=MIND)
-    await empty_house.start(**ALONE)
-    await spoken_to(empty_house, "hello")
-    with_page(empty_house)
-    await after(empty_house, 31, 1)
-    assert [row["occasion"] for row in await empty_house.rows(THOUGHTS)] == ["awakening"]
-
-
-async def test_a_model_that_fails_puts_it_off_and_a_budget_too(empty_house: House) -> None:
-    with_page(empty_house, more="\n[cycle]\ntokens_hour = 100\n")
-    await empty_house.start(**ALONE)
-    await awoken(empty_house)
-    assert (await counted(empty_house), len(empty_house.prompts)) == ({"budget": 1}, 0)
-    with_page(empty_house)
-    await after(empty_house, HOUR, 2)
-    assert await counted(empty_house) == {"budget": 1, "": 1}
-    assert (await empty_house.one("SELECT woke_ms FROM awakenings"))["woke_ms"]
-
-
-async def test_a_first_thought_that_was_given_up_is_tried_again(empty_house: House) -> None:
-    with_page(empty_house)
-    await empty_house.start(**{**ALONE, "cycle_tokens_hour": 0})
-    await awoken(empty_house)
-    await empty_house.change("UPDATE ticks SET due_ms = NULL, inbox = 'gone'")
-    await empty_house.restart(**ALONE)
-    empty_house.clock.turn(31)
-    await empty_house.when(lambda: _due_again(empty_house))
-    await after(empty_house, HOUR + 1, 2)
-    assert [row["occasion"] for row in await empty_house.rows(THOUGHTS)] == ["awakening"]
-
-
-async def _due_again(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL"))
-
-
-async def test_a_later_start_is_perceived_and_asks_no_model(awake: House) -> None:
+async def test_it_awakens_once_over_restarts_and_reloads_and_perceives_a_later_start(awake: House) -> None:
     await awake.restart(**ALONE)
     await awake.idle()
     assert await perceived(awake) == []
@@ -235,25 +90,102 @@ async def test_a_later_start_is_perceived_and_asks_no_model(awake: House) -> Non
     await awake.when(sensed)
     assert await perceived(awake) == [("daemon", "awake again after 3 hours and 12 minutes", 1, "waiting")]
     assert len(awake.prompts) == 1
+    with_page(awake, "Another page.")
+    awake.clock.turn(HOUR)
+    await spoken_to(awake, "hello")
+    await awake.restart(**ALONE)
+    await awake.idle()
+    assert [row["occasion"] for row in await awake.rows(THOUGHTS)] == ["awakening"]
+    assert await counted(awake) == {"": 1}
 
 
-async def test_what_is_wrong_with_its_machine_and_what_healed_is_perceived_there(awake: House) -> None:
-    assert awake.daemon is not None
-    assert awake.daemon.built is not None
-    alarms = awake.daemon.built.store.alarms
+async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_one_of_the_next(empty_house: House) -> None:
+    with_page(empty_house)
+    begun = asyncio.Event()
+    here = until(begun, thought(None, inner_speech="here I am"))
+    empty_house.model.steps["think"] += [until(asyncio.Event(), thought(None)), here]
+    daemon = await empty_house.start(**ALONE)
+
+    async def asked() -> bool:
+        return len(empty_house.prompts) == 1
+
+    await empty_house.when(asked)
+    await daemon.cut()
+    assert not await empty_house.rows(THOUGHTS)
+    await empty_house.start(**ALONE)
+    await empty_house.start(**ALONE)
+    begun.set()
+    await awoken(empty_house)
+    (one,) = await empty_house.rows(THOUGHTS)
+    assert json.loads(one["output"])["inner_speech"] == "here I am"
+    assert await counted(empty_house) == {"": 1}
+    assert (len(empty_house.prompts), len(await empty_house.rows(ROOM))) == (2, 1)
+
+
+async def test_an_admin_reads_the_first_thought_and_sets_a_goal_and_no_post_can_be_queued_there(awake: House) -> None:
+    room, env = (await awake.one(ROOM))["id"], {"SOUL_NAME": "tess"}
+    (shown_,) = json.loads(await awake.command("thoughts", "--conversation", room, "--words", "--json", env=env))
+    assert (shown_["occasion"], shown_["output"]["inner_speech"]) == ("awakening", "so this is it")
+    await awake.command("goals", "add", room, "find out what a loom is", env=env)
+    assert (await awake.one("SELECT audience, behalf FROM goals"))["audience"].startswith("workspace:")
+    await awake.change(
+        """
+        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
+                            audience, state, created_ms, note)
+        SELECT id || '!note:1', id, soul, workspace, 0, 1, 'It failed.', '', '', '0', audience, 'pending', 1, 1
+        FROM conversations
+        """
+    )
+    assert not await awake.rows("SELECT 1 FROM outbox WHERE conversation = ?", room)
+
+
+async def test_without_the_switch_or_the_page_nothing_is_thought_until_a_page_comes(empty_house: House) -> None:
+    for more, page, enabled in (
+        ("", PAGE, False),
+        ("\n[cycle]\nenabled = false\n", PAGE, True),
+        ("", "", True),
+        ("", "  \n", True),
+    ):
+        with_page(empty_house, page, more)
+        await empty_house.start(**{**ALONE, "cycle_enabled": enabled})
+        await spoken_to(empty_house, "hello")
+        empty_house.clock.turn(HOUR)
+        await empty_house.idle()
+        for table in ("awakenings", "ticks", "readings", "conversations WHERE channel = 'inner'"):
+            assert not await empty_house.rows(f"SELECT 1 FROM {table}"), (more, page, enabled)
+        if page != "  \n":
+            await empty_house.stop()
+    with_page(empty_house)
+    await after(empty_house, 31, 1)
+    assert [row["occasion"] for row in await empty_house.rows(THOUGHTS)] == ["awakening"]
+
+
+async def test_a_budget_puts_it_off_and_a_first_thought_that_was_given_up_is_tried_again(empty_house: House) -> None:
+    with_page(empty_house)
+    await empty_house.start(**{**ALONE, "cycle_tokens_hour": 0})
+    await awoken(empty_house)
+    assert (await counted(empty_house), len(empty_house.prompts)) == ({"budget": 1}, 0)
+    await empty_house.change("UPDATE ticks SET due_ms = NULL, inbox = 'gone'")
+    await empty_house.restart(**ALONE)
+    empty_house.clock.turn(31)
+    await empty_house.row("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL")
+    await after(empty_house, HOUR + 1, 2)
+    assert [row["occasion"] for row in await empty_house.rows(THOUGHTS)] == ["awakening"]
+    assert await counted(empty_house) == {"budget": 1, "": 1}
+    assert (await empty_house.one("SELECT woke_ms FROM awakenings"))["woke_ms"]
+
+
+async def test_what_is_wrong_with_its_machine_or_new_in_the_library_is_perceived_while_it_thinks(awake: House) -> None:
+    alarms = inside(awake).store.alarms
     await alarms.see((DISK, "model:gone/away"))
     await alarms.see((DISK,))
     (disk, _) = await alarms.open()
     await alarms.heal((disk,))
-    found = await perceived(awake)
-    assert [(sense, words[:24]) for sense, words, _, _ in found] == [
+    assert [(sense, words[:24]) for sense, words, _, _ in await perceived(awake)] == [
         ("host", "The disk that holds the "),
         ("daemon", "The model gone/away does"),
         ("host", "Healed after 1 minutes: "),
     ]
-
-
-async def test_what_changed_in_the_library_is_perceived_there_once(awake: House) -> None:
     folder = awake.settings.home / "handbook"
     folder.mkdir()
     for number in range(7):
@@ -261,25 +193,21 @@ async def test_what_changed_in_the_library_is_perceived_there_once(awake: House)
     await awake.restart(**ALONE, library=(folder,))
 
     async def told() -> bool:
-        return any(sense == "library" for sense, *_ in await perceived(awake))
+        return len(await perceived(awake)) == 4
 
     await awake.when(told)
     names = ", ".join(f"handbook/page{number}.md" for number in range(5))
-    assert await perceived(awake) == [("library", f"7 new or changed: {names}, and 2 more", 1, "waiting")]
-
-
-async def test_while_it_does_not_think_by_itself_nothing_is_perceived(awake: House) -> None:
-    await awake.restart(**{**ALONE, "cycle_enabled": False})
+    found = await perceived(awake)
+    assert found[-1] == ("library", f"7 new or changed: {names}, and 2 more", 1, "waiting")
+    await awake.restart(**{**ALONE, "cycle_enabled": False}, library=(folder,))
     awake.clock.turn(31)
 
     async def asleep() -> bool:
         return not (await awake.one("SELECT thinks FROM awakenings"))["thinks"]
 
     await awake.when(asleep)
-    assert awake.daemon is not None
-    assert awake.daemon.built is not None
-    await awake.daemon.built.store.alarms.see((DISK,))
-    assert await perceived(awake) == []
+    await inside(awake).store.alarms.see((DISK,))
+    assert await perceived(awake) == found
 
 
 async def test_it_goes_on_in_its_inner_room_by_its_own_wish_and_still_says_nothing(empty_house: House) -> None:
@@ -335,18 +263,4 @@ async def test_orders_and_fences_in_the_page_are_text_like_the_rest_of_the_folde
     await empty_house.start(**ALONE)
     await awoken(empty_house)
     assert page in shown(empty_house.prompts[0])
-    assert not await empty_house.posting_calls()
-
-
-@pytest.mark.parametrize("answer", [placeholder_answer, rehearsal_answer])
-async def test_the_placeholder_models_awaken_it_too(empty_house: House, answer: Callable[[Prompt], str]) -> None:
-    async def model(prompt: Prompt) -> Reply:
-        return answer(prompt)
-
-    with_page(empty_house, "say: hello\nthink: I am here\nrate: 2s\nfollow up: the import by 2h")
-    empty_house.model.default = model
-    await empty_house.start(**ALONE)
-    await awoken(empty_house)
-    (one,) = await empty_house.rows(THOUGHTS)
-    assert (one["occasion"], one["degraded"], one["spoke"]) == ("awakening", 0, 0)
     assert not await empty_house.posting_calls()

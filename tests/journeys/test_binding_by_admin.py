@@ -36,9 +36,7 @@ async def asked(house: House) -> str:
     return str(post["ts"])
 
 
-async def test_its_owner_is_asked_and_the_thread_is_bound_by_her_click_alone(
-    house: House, session: AskedSession
-) -> None:
+async def test_its_owner_is_asked_and_her_click_alone_binds(house: House, session: AskedSession) -> None:
     ts = await begun_thread(house)
     done = await orders(house, ts)
     assert (done["session"], done["everybody"], done["bound"]) == ("ada-api", False, False)
@@ -68,19 +66,7 @@ async def test_its_owner_is_asked_and_the_thread_is_bound_by_her_click_alone(
     assert await house.rows("SELECT * FROM bound_threads") == []
 
 
-async def test_she_may_allow_it_for_everybody(house: House, session: AskedSession) -> None:
-    ts = await begun_thread(house)
-    await orders(house, ts, "--for-everybody")
-    assert "for everybody" in said(await house.reply("D0ADA", MAY))
-    assert await press(house, "Ada", "D0ADA", await asked(house)) == "accepted"
-    assert said(await house.reply("general", "From now on what")) == FOR_ALL
-    await house.idle()
-    await put(house, "Ben", ts, "which migration?")
-    assert "which migration?" in (await session.ends_turn()).context
-
-
-async def test_what_she_refuses_or_does_not_decide_binds_nothing(house: House, session: AskedSession) -> None:
-    assert session.client.kept == []
+async def test_what_she_does_not_allow_binds_nothing_and_she_may_for_all(house: House, session: AskedSession) -> None:
     ts = await begun_thread(house)
     await orders(house, ts)
     assert await press(house, "Ada", "D0ADA", await asked(house), NO) == "accepted"
@@ -95,11 +81,19 @@ async def test_what_she_refuses_or_does_not_decide_binds_nothing(house: House, s
     assert await forged(house, "Ada", "D0ADA", ts=question, value=f"approve:{name}") != "accepted"
     assert await house.rows("SELECT * FROM bound_threads") == []
     assert len(await house.replies("general")) == 1, "nobody there asked for it"
+    await session.client.report("UserPromptSubmit")
+    await orders(house, ts, "--for-everybody")
+    post = await house.reply("D0ADA", MAY, count=3)
+    await house.idle()
+    assert "for everybody" in said(post)
+    assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"
+    assert said(await house.reply("general", "From now on what")) == FOR_ALL
+    await house.idle()
+    await put(house, "Ben", ts, "which migration?")
+    assert "which migration?" in (await session.ends_turn()).context
 
 
-async def test_the_direct_messages_of_another_are_not_bound_and_her_own_are(
-    house: House, session: AskedSession
-) -> None:
+async def test_direct_messages_of_another_are_not_bound_and_her_own_are(house: House, session: AskedSession) -> None:
     await house.answered("Ben", "dm", "hello")
     await house.answered("Ada", "dm", "hello")
     bens = await house.people.open_dm("Ben")

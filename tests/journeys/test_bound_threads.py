@@ -2,8 +2,6 @@
 
 import subprocess
 
-import pytest
-
 from daemon.core.bound_threads import KEPT_MS
 from daemon.core.questions import LATE_MS
 from tests.journeys.asking import AskedSession, states
@@ -17,9 +15,7 @@ ENDED = (
 )
 
 
-async def test_what_the_owner_says_goes_to_the_session_and_its_answer_stands_in_the_thread_once(
-    house: House, session: AskedSession
-) -> None:
+async def test_the_owners_words_go_to_the_session_until_anybody_unbinds(house: House, session: AskedSession) -> None:
     ts = await house.say("Ada", "general", "@soul bind `ada-api` here")
     assert said(await house.reply("general", "From now on")) == BOUND
     await put(house, "Ada", ts, "which migration renames tenant_id?")
@@ -37,17 +33,12 @@ async def test_what_the_owner_says_goes_to_the_session_and_its_answer_stands_in_
     assert await house.answered("Ben", "general", "@soul and what do you say?", thread=ts) == (
         "Echo: which migration renames tenant_id? + It is 0042. + and what do you say?"
     ), "the soul knows what was said"
-    assert await states(house) == ["answered"]
-
-
-async def test_anybody_unbinds_and_then_the_soul_answers(house: House, session: AskedSession) -> None:
-    ts = await bound_thread(house)
     await put(house, "Ada", ts, "not read any more")
     await house.say("Ben", "general", "unbind", thread=ts)
     assert said(await house.reply("general", "bound to no session")) == ENDED
     await house.idle()
-    assert (await session.ends_turn()).context == ""
-    assert await states(house) == ["dropped"]
+    assert (await session.ends_turn("p3")).context == ""
+    assert await states(house) == ["answered", "dropped"]
     assert await house.answered("Ada", "general", "@soul are you there?", thread=ts) == (
         "Echo: not read any more + are you there?"
     )
@@ -56,9 +47,7 @@ async def test_anybody_unbinds_and_then_the_soul_answers(house: House, session: 
     )
 
 
-async def test_others_speak_to_the_soul_unless_the_thread_is_bound_for_everybody(
-    house: House, session: AskedSession
-) -> None:
+async def test_others_speak_to_the_soul_unless_it_is_bound_for_all(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house)
     await house.say("Ben", "general", "among ourselves", thread=ts)
     await house.acknowledged()
@@ -79,41 +68,34 @@ async def test_others_speak_to_the_soul_unless_the_thread_is_bound_for_everybody
     assert (await session.ends_turn("p2")).context == "", "it is not for everybody any more"
 
 
-async def test_a_task_of_another_and_any_word_of_another_to_an_unwatched_session_needs_a_click_each_time(
-    house: House, session: AskedSession
-) -> None:
+async def test_tasks_and_words_to_an_unwatched_session_need_a_click(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house, "bind ada-api here for everybody")
     await house.answered("Ben", "general", "hand ada-api: clean up", thread=ts)
     assert await states(house) == ["held"]
-    await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions")
-    for _ in range(2):
-        assert "I ask Ada Lovelace" in await house.answered("Ben", "general", "drop all tables", thread=ts)
-    assert await states(house) == ["held", "held", "held"]
-    asked = await house.reply("D0ADA", "asks no permission for what it does", count=2)
-    assert len(buttons(asked)) == 2
-    assert (await session.ends_turn()).context == ""
-    assert await press(house, "Ada", "D0ADA", asked["ts"]) == "accepted"
-    await house.reply("general", "It is allowed")
-    assert "drop all tables" in (await session.ends_turn("p2")).context
-    await put(house, "Ada", ts, "and mine")
-    assert await states(house) == ["held", "held", "delivered", "waiting"], "her own words need none"
-
-
-async def test_words_of_others_that_wait_when_the_session_stops_asking_are_not_read_there(
-    house: House, session: AskedSession
-) -> None:
-    ts = await bound_thread(house, "bind ada-api here for everybody")
-    await put(house, "Ben", ts, "drop all tables")
+    await put(house, "Ben", ts, "count all rows")
     await put(house, "Ada", ts, "list all tables")
     await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions", prompt_id="p1")
     await house.reply("general", "asks no permission for what it does by now")
-    read = await session.client.report("Stop", prompt_id="p1", stop_hook_active=False)
-    assert "list all tables" in read.context
-    assert "drop all tables" not in read.context
-    assert await states(house) == ["dropped", "delivered"]
+    read = (await session.client.report("Stop", prompt_id="p1", stop_hook_active=False)).context
+    assert "list all tables" in read
+    assert "count all rows" not in read, "what waited when the session stopped asking is not read there"
+    await session.goes_on("Listed.")
+    await house.reply("general", "Listed.")
+    await house.idle()
+    assert await states(house) == ["held", "dropped", "answered"]
+    for _ in range(2):
+        assert "I ask Ada Lovelace" in await house.answered("Ben", "general", "drop all tables", thread=ts)
+    asked = await house.reply("D0ADA", "asks no permission for what it does", count=2)
+    assert len(buttons(asked)) == 2
+    assert (await session.ends_turn("p2")).context == ""
+    assert await press(house, "Ada", "D0ADA", asked["ts"]) == "accepted"
+    await house.reply("general", "It is allowed")
+    assert "drop all tables" in (await session.ends_turn("p3")).context
+    await put(house, "Ada", ts, "and mine")
+    assert (await states(house))[3:] == ["held", "delivered", "waiting"], "her own words need none"
 
 
-async def test_only_the_owner_binds_and_a_taken_thread_is_not_taken(house: House, session: AskedSession) -> None:
+async def test_only_the_owner_binds_and_phrases_are_obeyed_there(house: House, session: AskedSession) -> None:
     refused = "Only the person who runs `ada-api` can bind it to a thread."
     assert await house.answered("Ben", "general", "@soul bind ada-api here for everybody") == refused
     assert await house.answered("Ada", "general", "@soul bind ada-apy here") == (
@@ -121,6 +103,10 @@ async def test_only_the_owner_binds_and_a_taken_thread_is_not_taken(house: House
     )
     assert await house.answered("Ada", "general", "@soul bind key-map here") == "Echo: bind key-map here"
     ts = await bound_thread(house)
+    assert "ada-api" in await house.answered("Ada", "general", "sessions", thread=ts)
+    await put(house, "Ada", ts, "why")
+    assert "why" in (await session.ends_turn()).context, "what asks about who speaks goes to the session"
+    assert await states(house) == ["delivered"]
     await session.client.run({"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"})
     assert await house.answered("Ada", "general", "bind ada-session here", thread=ts) == (
         "This thread is bound to another session. Say *unbind* first."
@@ -128,8 +114,17 @@ async def test_only_the_owner_binds_and_a_taken_thread_is_not_taken(house: House
     assert len(await house.rows("SELECT * FROM bound_threads")) == 1
 
 
-async def test_a_session_that_is_bound_elsewhere_leaves_the_first_thread(house: House, session: AskedSession) -> None:
+async def test_waiting_words_are_read_as_they_are_unless_bound_elsewhere(house: House, session: AskedSession) -> None:
     first = await bound_thread(house)
+    edited, deleted = await put(house, "Ada", first, "the frist"), await put(house, "Ada", first, "the second")
+    await house.people.edit("Ada", "general", edited, "the first")
+    await house.people.delete("Ada", "general", deleted)
+    await house.acknowledged()
+    assert "the first" in (await session.ends_turn()).context
+    await session.goes_on("Read.")
+    await house.reply("general", "Read.")
+    assert (await session.ends_turn("p2")).context == ""
+    assert await states(house) == ["answered", "dropped"]
     await put(house, "Ada", first, "for the first")
     second = await house.say("Ada", "general", "@soul bind ada-api here")
     moved = await house.reply("general", "belongs to another thread now")
@@ -137,25 +132,15 @@ async def test_a_session_that_is_bound_elsewhere_leaves_the_first_thread(house: 
     await house.reply("general", "From now on what", count=2)
     await house.idle()
     await put(house, "Ada", second, "for the second")
-    read = (await session.ends_turn()).context
+    read = (await session.ends_turn("p3")).context
     assert "for the second" in read
     assert "for the first" not in read
     assert await house.answered("Ada", "general", "@soul and here?", thread=first) == (
-        "Echo: for the first + and here?"
+        "Echo: the first + Read. + for the first + and here?"
     )
 
 
-async def test_phrases_of_the_house_are_obeyed_and_what_asks_who_speaks_goes_to_the_session(
-    house: House, session: AskedSession
-) -> None:
-    ts = await bound_thread(house)
-    assert "ada-api" in await house.answered("Ada", "general", "sessions", thread=ts)
-    await put(house, "Ada", ts, "why")
-    assert "why" in (await session.ends_turn()).context
-    assert await states(house) == ["delivered"]
-
-
-async def test_a_session_that_dies_is_told_once_and_what_is_said_waits_for_its_resume(
+async def test_a_session_that_dies_is_told_once_and_what_is_said_waits_a_day_for_its_resume(
     house: House, session: AskedSession, program: subprocess.Popen[bytes]
 ) -> None:
     session.client.env["CLAUDE_PID"] = str(program.pid)
@@ -176,12 +161,9 @@ async def test_a_session_that_dies_is_told_once_and_what_is_said_waits_for_its_r
     assert said(await house.reply("general", "Yes.")) == f"{HEAD}\n\nYes."
 
 
-@pytest.mark.parametrize("reason", ["logout", "other"])
-async def test_one_that_does_not_come_back_within_a_day_leaves_the_thread_to_the_soul(
-    house: House, session: AskedSession, reason: str
-) -> None:
+async def test_one_not_back_within_a_day_leaves_the_thread_to_the_soul(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house)
-    await session.client.report("SessionEnd", reason=reason)
+    await session.client.report("SessionEnd", reason="logout")
     house.clock.turn(3)
     await house.reply("general", "is gone. What you say to it here waits for a day")
     await put(house, "Ada", ts, "are you back?")
@@ -189,7 +171,7 @@ async def test_one_that_does_not_come_back_within_a_day_leaves_the_thread_to_the
     await house.reply("general", "did not come back within a day")
     await house.idle()
     assert await states(house) == ["dropped"]
-    assert await house.answered("Ada", "general", "@soul then you", thread=ts) == ("Echo: are you back? + then you")
+    assert await house.answered("Ada", "general", "@soul then you", thread=ts) == "Echo: are you back? + then you"
     await session.client.report("SessionStart", source="resume")
     assert (await session.ends_turn()).context == "", "it is revived without the thread"
     assert await house.rows("SELECT * FROM bound_threads") == []
@@ -214,16 +196,3 @@ async def test_clear_takes_the_thread_along_and_a_fork_starts_without(house: Hou
     assert "after the clear" in (await session.client.run(stop | {"prompt_id": "q2"})).context
     await house.idle()
     assert await house.replies("general") == [BOUND, f"{HEAD}\n\nYes."], "no one hears that it was gone"
-
-
-async def test_words_that_wait_are_read_as_they_stand_and_deleted_ones_not(house: House, session: AskedSession) -> None:
-    ts = await bound_thread(house)
-    edited, deleted = await put(house, "Ada", ts, "the frist"), await put(house, "Ada", ts, "the second")
-    await house.people.edit("Ada", "general", edited, "the first")
-    await house.people.delete("Ada", "general", deleted)
-    await house.acknowledged()
-    assert "the first" in (await session.ends_turn()).context
-    await session.goes_on("Read.")
-    await house.reply("general", "Read.")
-    assert (await session.ends_turn("p2")).context == ""
-    assert await states(house) == ["answered", "dropped"]

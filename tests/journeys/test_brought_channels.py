@@ -76,31 +76,22 @@ async def test_a_line_is_answered_once_and_the_talk_goes_on_after_a_restart(empt
     await folder.taken(file)
     await house.stop()
     await folder.say("ada", "what is she called?")
-    await house.start(name=soul)
-    assert await folder.replies("ada", 2) == ["Echo: my cat is called Minos", "Echo: what is she called?"]
-    assert "Echo: my cat is called Minos" in house.last_prompt()
-    rows = await house.rows("SELECT DISTINCT workspace, author, audience, place FROM inbox")
-    (row,) = (tuple(row) for row in rows)
-    assert row == (WORKSPACE, f"{WORKSPACE}.ada", f"dm:{WORKSPACE}.ada", "terminal")
-    assert {one.stat().st_mode & 0o777 for one in (folder.path, folder.path / "out" / "ada")} == {0o700}
-
-
-async def test_a_line_that_was_stored_but_not_taken_away_is_heard_once(empty_house: House, extras: Path) -> None:
-    house, folder = empty_house, Folder(empty_house)
-    soul = named(house, "lines")
-    file = await folder.say("ada", "good morning")
     when = file.stat().st_mtime_ns
     await house.start(name=soul)
-    assert await folder.replies("ada") == ["Echo: good morning"]
+    both = ["Echo: my cat is called Minos", "Echo: what is she called?"]
+    assert await folder.replies("ada", 2) == both
+    assert "Echo: my cat is called Minos" in house.last_prompt()
     await folder.taken(file)
     await house.stop()
-    await folder.say("ada", "good morning")
+    await folder.say("ada", "what is she called?")  # as if it was stored, and not taken away
     await asyncio.to_thread(os.utime, file, ns=(when, when))
     await house.change("DELETE FROM deliveries")  # the ids of events are kept for a while alone
     await house.start(name=soul)
     await folder.taken(file)
-    assert await folder.replies("ada") == ["Echo: good morning"]
-    assert len(await house.rows("SELECT id FROM inbox")) == 1
+    assert await folder.replies("ada") == both
+    rows = await house.rows("SELECT workspace, author, audience, place FROM inbox")
+    assert [tuple(row) for row in rows] == [(WORKSPACE, f"{WORKSPACE}.ada", f"dm:{WORKSPACE}.ada", "terminal")] * 2
+    assert {one.stat().st_mode & 0o777 for one in (folder.path, folder.path / "out" / "ada")} == {0o700}
 
 
 async def test_two_daemons_answer_each_line_once(empty_house: House, extras: Path) -> None:
@@ -124,11 +115,13 @@ async def test_two_daemons_answer_each_line_once(empty_house: House, extras: Pat
 
 
 async def test_nothing_of_slack_or_of_others_reaches_a_stranger_and_nothing_of_theirs_gets_out(
-    empty_house: House, extras: Path
+    empty_house: House, extras: Path, tmp_path: Path
 ) -> None:
-    house, folder = empty_house, Folder(empty_house)
+    house, folder, handbook = empty_house, Folder(empty_house), tmp_path / "handbook"
+    handbook.mkdir()
+    (handbook / "leave.md").write_text("Leave is thirty days.")
     ada = await house.person("Ada")
-    await house.start(name=named(house, "lines"))
+    await house.start(name=named(house, "lines"), library=(handbook,))
     await house.answered("Ada", "general", "@soul the harbour gate opens with the word Labrys")
     await house.answered("Ada", "dm", "the harbour gate has a second word, Saffron")
     await folder.say("ben", "the harbour gate squeaks, says Octopus")
@@ -145,56 +138,19 @@ async def test_nothing_of_slack_or_of_others_reaches_a_stranger_and_nothing_of_t
         await house.answered("Ada", room, "@soul what of the harbour gate?")
         assert "Octopus" not in str(house.prompts[seen:])
     assert "Octopus" not in str(await house.replies("general"))
-
-
-async def test_a_stranger_gets_no_tools_and_only_what_all_may_read(
-    empty_house: House, extras: Path, tmp_path: Path
-) -> None:
-    house, folder, handbook = empty_house, Folder(empty_house), tmp_path / "handbook"
-    handbook.mkdir()
-    (handbook / "leave.md").write_text("Leave is thirty days.")
-    await house.start(name=named(house, "lines"), library=(handbook,))
     await folder.say("ada", "help")
     (line,) = await folder.replies("ada")
     assert "I use no tools and only what all may read" in line
     assert "handbook" not in line
     assert "I use no tools" not in await house.answered("Ada", "dm", "help")
+    for number, words in enumerate(("forget me", "yes, forget me"), 2):
+        await folder.say("ben", words, str(number))
+        await folder.replies("ben", number)
+    await house.no_row("SELECT 1 FROM turns WHERE body LIKE '%Octopus%'")
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Labrys%'"), "who is forgotten there is one there"
 
 
-async def test_who_is_forgotten_there_is_remembered_in_slack(empty_house: House, extras: Path) -> None:
-    house, folder = empty_house, Folder(empty_house)
-    await house.start(name=named(house, "lines"))
-    await house.answered("Ada", "dm", "the harbour gate opens with Labrys")
-    await folder.say("ada", "the harbour gate squeaks, says Octopus", "1")
-    await folder.replies("ada")
-    await folder.say("ada", "forget me", "2")
-    await folder.replies("ada", 2)
-    await folder.say("ada", "yes, forget me", "3")
-    await folder.replies("ada", 3)
-
-    async def forgotten() -> bool:
-        return not await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Octopus%'")
-
-    await house.when(forgotten)
-    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%Labrys%'")
-
-
-async def test_a_reminder_comes_on_the_channel_on_which_it_was_set(empty_house: House, extras: Path) -> None:
-    house, folder = empty_house, Folder(empty_house)
-    await house.start(name=named(house, "lines"))
-    wish = json.dumps({"when": "in 20m", "what": "the looms", "drop": []})
-    house.model.replies += [wanting("reminder"), wish, tagged("Noted."), tagged("You wanted to look at the looms.")]
-    await folder.say("ada", "Remind me of the looms in 20 minutes")
-    assert await folder.replies("ada") == ["Noted."]
-    house.clock.turn(20 * 60 + 1)
-    await house.events.until("schedule.due")
-    assert await folder.replies("ada", 2) == ["Noted.", "You wanted to look at the looms."]
-    assert not await house.posting_calls()
-
-
-async def test_two_souls_have_each_a_channel_of_that_name_and_people_of_their_own(
-    empty_house: House, extras: Path
-) -> None:
+async def test_two_souls_have_each_a_channel_and_people_of_their_own(empty_house: House, extras: Path) -> None:
     house = empty_house
     souls = [named(house, "lines", soul=name) for name in ("tess", "ida")]
     folders = [Folder(house, soul) for soul in souls]
@@ -205,9 +161,19 @@ async def test_two_souls_have_each_a_channel_of_that_name_and_people_of_their_ow
     assert "Labrys" not in house.last_prompt()
     authors = {row["author"] for row in await house.rows("SELECT author FROM inbox")}
     assert authors == {"extension.tess.lines.ada", "extension.ida.lines.ada"}
+    wish = json.dumps({"when": "in 20m", "what": "the looms", "drop": []})
+    house.model.replies += [wanting("reminder"), wish, tagged("Noted."), tagged("You wanted to look at the looms.")]
+    await folders[0].say("ada", "Remind me of the looms in 20 minutes")
+    assert (await folders[0].replies("ada", 2))[1:] == ["Noted."]
+    house.clock.turn(20 * 60 + 1)
+    await house.events.until("schedule.due")
+    assert (await folders[0].replies("ada", 3))[2:] == ["You wanted to look at the looms."]
+    assert len(await folders[1].replies("ada")) == 1
+    assert not await house.posting_calls()
 
 
-async def test_what_can_not_be_heard_stays_aside_and_stops_no_one(empty_house: House, extras: Path) -> None:
+async def test_a_folder_that_others_may_open_is_named_until_it_is_closed(empty_house: House, extras: Path) -> None:
+    """And what can not be heard then stays aside, and stops no one."""
     house, folder = empty_house, Folder(empty_house)
     soul, secret = named(house, "lines"), house.settings.home / "secret"
     await asyncio.to_thread(secret.write_text, "Labrys")
@@ -222,18 +188,6 @@ async def test_what_can_not_be_heard_stays_aside_and_stops_no_one(empty_house: H
     link = folder.path / "in" / "ada" / "link.txt"
     await asyncio.to_thread(link.symlink_to, secret)
     await asyncio.to_thread(os.mkfifo, folder.path / "in" / "ada" / "pipe.txt")
-    await house.start(name=soul)
-    await folder.say("ada", "after them all\x1b[2J", "a name with spaces")
-    assert await folder.replies("ada") == ["Echo: after them all␛[2J"]
-    await folder.taken(*bad, link, link.with_name("pipe.txt"))
-    assert {one.with_suffix(".refused").exists() for one in bad} == {True}
-    assert len(await house.rows("SELECT id FROM inbox")) == 1
-
-
-async def test_a_folder_that_others_may_open_is_named_until_it_is_closed(empty_house: House, extras: Path) -> None:
-    house, folder = empty_house, Folder(empty_house)
-    soul = named(house, "lines")
-    await folder.say("ada", "hello")
     await asyncio.to_thread(folder.path.chmod, 0o755)
     await house.start(name=soul)
     failure = await house.events.until("loop.failed", loop="tess on channel lines")
@@ -248,37 +202,38 @@ async def test_a_folder_that_others_may_open_is_named_until_it_is_closed(empty_h
     said = await house.command("doctor", "--offline", env={"SOUL_NAME": soul})
     assert re.search(r"tess on channel lines failed .* the channel 'lines' failed: other accounts may open", said)
     await asyncio.to_thread(folder.path.chmod, 0o700)
-    assert await folder.replies("ada") == ["Echo: hello"]
+    await folder.say("ada", "after them all\x1b[2J", "a name with spaces")
+    assert await folder.replies("ada") == ["Echo: after them all␛[2J"]
+    await folder.taken(*bad, link, link.with_name("pipe.txt"))
+    assert {one.with_suffix(".refused").exists() for one in bad} == {True}
+    assert len(await house.rows("SELECT id FROM inbox")) == 1
 
 
 _FAILS = "from daemon.channels.extended import ChannelExtension\nIT = ChannelExtension(lambda _: {})"
 
 
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        (None, "no installed package brings 'odd' in soul_daemon.channels"),
-        ("1 / 0", "can't be imported: ZeroDivisionError"),
-        ("import sys\nsys.exit(3)", "can't be imported: SystemExit"),
-        ("IT = 3", "'odd' is a int, no ChannelExtension"),
-        (_FAILS.format("1 / 0"), "the channel 'odd' failed: ZeroDivisionError"),
-        (_FAILS.format("exit(3)"), "the channel 'odd' failed: it tried to end the daemon"),
-        (_FAILS.format("None"), "the channel 'odd' failed: AttributeError"),
-    ],
-)
-async def test_a_broken_package_is_named_and_all_else_goes_on(
-    empty_house: House, extras: Path, code: str | None, why: str
-) -> None:
+async def test_broken_packages_are_named_and_all_else_goes_on(empty_house: House, extras: Path) -> None:
     house, folder = empty_house, Folder(empty_house)
-    if code is not None:
-        brings(extras, code, "channels")
-    await house.start(name=named(house, "odd", "lines"))
+    broken = {
+        "none": (None, "no installed package brings 'none' in soul_daemon.channels"),
+        "wrong": ("1 / 0", "can't be imported: ZeroDivisionError"),
+        "ends": ("import sys\nsys.exit(3)", "can't be imported: SystemExit"),
+        "three": ("IT = 3", "'three' is a int, no ChannelExtension"),
+        "fails": (_FAILS.format("1 / 0"), "the channel 'fails' failed: ZeroDivisionError"),
+        "exits": (_FAILS.format("exit(3)"), "the channel 'exits' failed: it tried to end the daemon"),
+        "nothing": (_FAILS.format("None"), "the channel 'nothing' failed: AttributeError"),
+    }
+    for name, (code, _) in broken.items():
+        if code is not None:
+            brings(extras, code, "channels", name, f"brought_{name}")
+    await house.start(name=named(house, *broken, "lines"))
 
-    def reasons() -> list[str]:
+    def unnamed() -> list[str]:
         failures = (*house.events.named("channel.unusable"), *house.events.named("loop.failed"))
-        return [str(one["reason"]) for one in failures]
+        reasons = [str(one["reason"]) for one in failures]
+        return [why for _, why in broken.values() if not any(why in one for one in reasons)]
 
-    await house.events.when(lambda: any(why in one for one in reasons()))
+    await house.events.when(lambda: not unnamed())
     assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
     await folder.say("ada", "hello to you")
     assert await folder.replies("ada") == ["Echo: hello to you"]
@@ -317,17 +272,14 @@ IT = ChannelExtension(lambda around: Odd())
 """
 
 
-async def test_a_channel_that_fails_or_ends_is_opened_anew_and_what_is_in_doubt_is_looked_up(
-    empty_house: House, extras: Path
-) -> None:
-    house = empty_house
+async def test_a_channel_that_fails_is_opened_anew_and_doubts_looked_up(empty_house: House, extras: Path) -> None:
     brings(extras, _ODD, "channels")
-    await house.start(name=named(house, "odd"))
+    await empty_house.start(name=named(empty_house, "odd"))
     for times in range(1, 5):
-        await house.events.until("loop.failed", times)
-        house.clock.turn(10)  # longer than the pause, which doubles
-    await house.events.until("outbox.found")
-    failed = [one["reason"] for one in house.events.named("loop.failed")]
+        await empty_house.events.until("loop.failed", times)
+        empty_house.clock.turn(10)  # longer than the pause, which doubles
+    await empty_house.events.until("outbox.found")
+    failed = [one["reason"] for one in empty_house.events.named("loop.failed")]
     assert failed == [
         "the channel 'odd' failed: I am set wrongly",
         "the channel 'odd' failed: of a database of mine",
@@ -336,55 +288,43 @@ async def test_a_channel_that_fails_or_ends_is_opened_anew_and_what_is_in_doubt_
     ]
     (said,) = sys.modules["brought"].Odd.said
     assert (said.person, said.words) == ("ada", "Echo: fifth time")
-    assert (await house.one("SELECT name FROM turns WHERE speaker = 'person'"))["name"] == "Ada <b>"
-    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert (await empty_house.one("SELECT name FROM turns WHERE speaker = 'person'"))["name"] == "Ada <b>"
+    assert await empty_house.answered("Ada", "dm", "hello") == "Echo: hello"
 
 
-async def test_what_belongs_to_a_channel_that_is_not_here_waits_until_it_is(empty_house: House, extras: Path) -> None:
+async def test_what_waits_for_a_channel_is_answered_when_it_is_back_or_late(empty_house: House, extras: Path) -> None:
     house, folder = empty_house, Folder(empty_house)
-    named(house, "lines")
     flow = house.flow()
-    await house.start(name="tess")
+    await house.start(name=named(house, "lines"))
     await folder.say("ada", "are you there?")
-    await house.events.until("inbox.accepted")
     await flow.asked.wait()
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.start(name=named(house, "lost"))
     await house.say("Ada", "general", "@soul hello")
     await house.reply("general", "Echo: hello")
     assert not (folder.path / "out").exists()
+    flow = house.flow()
     await house.restart(name=named(house, "lines"))
-    assert await folder.replies("ada") == ["Echo: are you there?"]
-
-
-async def test_what_waited_there_for_too_long_gets_one_line(empty_house: House, extras: Path) -> None:
-    house, folder = empty_house, Folder(empty_house)
-    soul, flow = named(house, "lines"), empty_house.flow()
-    await house.start(name=soul, stale_after=1_800.0)
-    await folder.say("ada", "are you there?")
     await flow.asked.wait()
-    assert house.daemon is not None
-    await house.daemon.cut()
+    flow.end(tagged("I am."))
+    assert await folder.replies("ada") == ["I am."]
+    flow = house.flow()
+    await folder.say("ada", "and now?", "2")
+    await flow.asked.wait()
+    await house.cut()
     house.clock.turn(1_900)
-    await house.start(name=soul, stale_after=1_800.0)
-    (line,) = await folder.replies("ada")
-    assert line.startswith("I was away")
-    assert not await house.posting_calls()
+    posted = len(await house.posting_calls())
+    await house.start(name="tess", stale_after=1_800.0)
+    assert (await folder.replies("ada", 2))[1].startswith("I was away")
+    assert len(await house.posting_calls()) == posted
 
 
-async def test_the_doctor_names_each_channel_with_its_package_and_the_broken_one(
-    empty_house: House, extras: Path
-) -> None:
+async def test_the_doctor_names_each_channel_and_wrong_names_stop_the_start(empty_house: House, extras: Path) -> None:
     env = {"SOUL_NAME": named(empty_house, "lines", "lost")}
     said = await empty_house.command("doctor", "--offline", env=env, fails=True)
     assert "strangers reach Tess on the channel lines (soul-extras 1.1.0)" in said
     why = "no installed package brings 'lost' in soul_daemon.channels"
     assert f"the channel 'lost' of tess can't be used: {why}" in said
-
-
-@pytest.mark.parametrize("name", ["Lines", "a.b", "../x", "x" * 65, "-"])
-async def test_a_name_that_can_not_be_one_stops_the_start_with_its_field(empty_house: House, name: str) -> None:
-    soul = named(empty_house, name)
-    with pytest.raises(SoulError, match=r"soul\.toml:\d+ extensions\.channels"):
-        await empty_house.start(name=soul)
+    for name in ("Lines", "a.b", "../x", "x" * 65, "-"):
+        with pytest.raises(SoulError, match=r"soul\.toml:\d+ extensions\.channels"):
+            await empty_house.start(name=named(empty_house, name))

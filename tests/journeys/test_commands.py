@@ -3,12 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from daemon.core.working_memory import estimate_tokens
 from daemon.local_slack.model import Json
 from tests.given import tagged
-from tests.journeys.house import House, said
+from tests.journeys.house import House
 from tests.journeys.problems import shelf
 from tests.journeys.surfaces import COMMAND, shown, typed
 
@@ -22,29 +20,31 @@ def by_hand(house: House, command: str, text: str) -> Json:
     return {"command": command, "text": text, "trigger_id": "1.2", "response_url": where, **people}
 
 
-async def test_help_is_generated_from_what_holds_for_the_person_here_and_now(house: House, tmp_path: Path) -> None:
+async def test_help_and_the_prompt_say_what_holds_for_the_person_here_and_now(house: House, tmp_path: Path) -> None:
     plain = await house.answered("Ada", "dm", "What can you do?")
     assert plain.startswith("This is what I can do for you here and now:\n\n- Talk and think with you")
     assert "Remind you" in plain
     assert "Look things up" not in plain
     assert "`/minoan` works everywhere" in plain
-    handbook = tmp_path / "handbook"
-    handbook.mkdir()
-    (handbook / "leave.md").write_text("Leave is thirty days.")
-    await house.restart(library=(handbook,), mcp_servers=shelf(tmp_path), ism_enabled=True)
+    assert house.prompts == []
+    await house.answered("Ada", "dm", "hello")
+    assert "For them, here: remember what they say" in house.last_prompt()
+    folders = (tmp_path / "handbook", *(tmp_path / f"{'handbook' * 6}-{number}" for number in range(8)))
+    for folder in folders:
+        folder.mkdir()
+        (folder / "leave.md").write_text("Leave is thirty days.")
+    await house.restart(library=folders, mcp_servers=shelf(tmp_path), ism_enabled=True, allow_guests=True)
+    await house.answered("Ada", "dm", "hello again")
+    [region] = re.findall(r"## What you can do\n\n([^\n]+)\n", house.last_prompt())
+    assert "handbook" in region
+    assert "shelf/write_down" in region
+    assert estimate_tokens(region) <= 150
     await house.answered("Ada", "dm", "pause remembering")
     more = await house.answered("Ada", "dm", "help")
     assert "Look things up in `handbook`" in more
     assert "`shelf/write_down`, which change something, after a click" in more
     assert "Not remember: you have paused it." in more
-    assert house.prompts == []
-
-
-async def test_before_others_than_members_help_offers_no_tools(house: House, tmp_path: Path) -> None:
-    await house.restart(mcp_servers=shelf(tmp_path), ism_enabled=True, allow_guests=True)
-    await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.guest()
     answer = await house.answered("Ada", "general", "@soul what can you do here?")
     assert "Not everybody here is a full member" in answer
     assert "shelf" not in answer
@@ -70,45 +70,40 @@ async def test_each_word_of_the_command_is_answered_to_who_typed_it_alone(house:
     assert await house.people.ephemerals("Ben", "general") == []
 
 
-async def test_forget_asks_by_buttons_in_the_direct_messages(house: House) -> None:
+async def test_forget_asks_in_the_direct_messages_and_where_they_can_not_be_opened_it_is_said(house: House) -> None:
     await house.answered("Ada", "general", "@soul remember me?")
     assert await typed(house, "Ada", "general", "forget") == POINTER
     question = await house.reply("D0ADA", "Do you want me to forget everything of you")
     assert [one["type"] for one in question["blocks"]] == ["markdown", "actions"]
     assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    await house.people.fault("conversations.open", body={"ok": False, "error": "internal_error"}, times=1)
+    refused = "I can't look that up just now. Please try again in a moment."
+    assert await typed(house, "Ben", "general", "help") == refused
+    await house.people.clear_faults()
+    assert (await typed(house, "Ben", "general", "help", 2)).startswith("This is what I can do")
 
 
-async def test_it_works_where_the_soul_is_not_and_before_any_word_was_said_to_it(house: House) -> None:
+async def test_it_works_where_the_soul_is_not_and_guests_and_strangers_get_one_sentence(house: House) -> None:
     await house.people.add_channel("attic", app=False, members=["Ben"])
     assert (await typed(house, "Ben", "attic", "help")).startswith("This is what I can do")
-
-
-@pytest.mark.parametrize(
-    ("standing", "sentence"), [("guest", "I only talk with full members"), ("stranger", "may not answer you here")]
-)
-async def test_guests_and_strangers_get_one_sentence_and_nothing_is_stored(
-    house: House, standing: str, sentence: str
-) -> None:
-    await house.people.add_person("Nora", standing=standing)
-    await house.people.join("Nora", "general")
-    await house.acknowledged()
-    assert sentence in await typed(house, "Nora", "general", "me")
-    assert await house.rows("SELECT * FROM inbox WHERE author = ?", await house.person("Nora")) == []
-    assert len(await house.people.ephemerals("Nora", "general")) == 1
-
-
-async def test_a_command_that_another_soul_had_is_answered_in_one_sentence(house: House) -> None:
+    refusals = {"guest": "I only talk with full members", "stranger": "may not answer you here"}
+    for standing, sentence in refusals.items():
+        name = f"Nora the {standing}"
+        await house.people.add_person(name, standing=standing)
+        await house.people.join(name, "general")
+        await house.acknowledged()
+        assert sentence in await typed(house, name, "general", "me")
+        assert await house.rows("SELECT * FROM inbox WHERE author = ?", await house.person(name)) == [], standing
+        assert len(await house.people.ephemerals(name, "general")) == 1, standing
     payload = by_hand(house, "/kothar", "help")
     await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "e1", "payload": payload})
     assert await shown(house, "Ada", "general") == "No soul with this command answers here now."
 
 
-async def test_a_question_for_the_status_does_not_count_itself_among_what_waits(house: House) -> None:
-    assert "Your messages that wait for an answer: 0; your reminders: 0." in await house.answered("Ada", "dm", "status")
-
-
 async def test_the_same_words_in_direct_messages_and_with_a_mark_in_threads(house: House) -> None:
-    assert (await house.answered("Ada", "dm", "status")).startswith("I am here and answer.")
+    status = await house.answered("Ada", "dm", "status")
+    assert status.startswith("I am here and answer.")
+    assert "Your messages that wait for an answer: 0; your reminders: 0." in status, "it does not count itself"
     assert await house.answered("Ada", "dm", "Reminders") == "You have no reminders with me."
     house.model.replies.append(tagged("Green."))
     root = await house.say("Ada", "general", "@soul what is the colour?")
@@ -123,21 +118,7 @@ async def test_the_same_words_in_direct_messages_and_with_a_mark_in_threads(hous
     assert await house.answered("Ada", "general", "status", thread=root) == "As I said.", "talk in a thread stays talk"
 
 
-async def test_a_command_that_a_dead_daemon_left_is_answered_in_direct_messages(house: House) -> None:
-    """The address at which Slack takes the answer is in no file, so that the next daemon has none."""
-    assert (await typed(house, "Ada", "general", "status")).startswith("I am here and answer.")
-    assert house.daemon is not None
-    await house.daemon.cut()
-    await house.change("UPDATE inbox SET state = 'new', answered_by = '' WHERE modality = 'decision'")
-    await house.start()
-    assert said(await house.reply("D0ADA")).startswith("I am here and answer.")
-    await house.idle()
-    assert len(await house.replies("D0ADA")) == 1
-    kept = [str(tuple(row)) for table in ("inbox", "deliveries") for row in await house.rows(f"SELECT * FROM {table}")]
-    assert "/response/" not in str(kept)
-
-
-async def test_a_payload_that_comes_twice_is_one_command(house: House) -> None:
+async def test_a_payload_that_comes_twice_is_one_command_and_an_odd_trigger_is_answered(house: House) -> None:
     payload = by_hand(house, COMMAND, "pause")
     for number in range(2):
         await house.people.emit_envelope({"type": "slash_commands", "envelope_id": f"e{number}", "payload": payload})
@@ -145,33 +126,6 @@ async def test_a_payload_that_comes_twice_is_one_command(house: House) -> None:
     assert (await shown(house, "Ada", "general")).startswith("Paused:")
     await house.idle()
     assert len(await house.people.ephemerals("Ada", "general")) == 1
-
-
-async def test_a_command_whose_trigger_no_utf_8_can_hold_is_answered(house: House) -> None:
-    payload = by_hand(house, COMMAND, "pause") | {"trigger_id": "\ud800"}
-    await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "e1", "payload": payload})
-    assert (await shown(house, "Ada", "general")).startswith("Paused:")
-
-
-async def test_where_slack_refuses_to_open_direct_messages_it_is_said_at_once(house: House) -> None:
-    await house.people.fault("conversations.open", body={"ok": False, "error": "internal_error"}, times=1)
-    assert (
-        await typed(house, "Ada", "general", "help") == "I can't look that up just now. Please try again in a moment."
-    )
-    await house.people.clear_faults()
-    assert (await typed(house, "Ada", "general", "help", 2)).startswith("This is what I can do")
-
-
-async def test_the_model_reads_what_it_can_do_here_for_this_person_in_few_tokens(house: House, tmp_path: Path) -> None:
-    await house.answered("Ada", "dm", "hello")
-    assert "For them, here: remember what they say" in house.last_prompt()
-    folders = tuple(tmp_path / f"{'handbook' * 6}-{number}" for number in range(9))
-    for folder in folders:
-        folder.mkdir()
-        (folder / "leave.md").write_text("Leave is thirty days.")
-    await house.restart(library=folders, mcp_servers=shelf(tmp_path), ism_enabled=True)
-    await house.answered("Ada", "dm", "hello again")
-    [region] = re.findall(r"## What you can do\n\n([^\n]+)\n", house.last_prompt())
-    assert "handbook" in region
-    assert "shelf/write_down" in region
-    assert estimate_tokens(region) <= 150
+    odd = by_hand(house, COMMAND, "resume remembering") | {"trigger_id": "\ud800"}  # no UTF-8 can hold it
+    await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "odd", "payload": odd})
+    assert (await shown(house, "Ada", "general", 2)).startswith("I remember again")

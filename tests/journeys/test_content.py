@@ -2,13 +2,11 @@
 
 import re
 
-import pytest
-
-from daemon.channels.slack.api.manifest import SHARE_SCOPE, manifest
+from daemon.channels.slack.api.manifest import SHARE_SCOPE
 from tests.given import tagged
-from tests.journeys.house import House, said
+from tests.journeys.house import House
+from tests.journeys.reacting import SCOPES
 
-ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 _CODE = "```python\n" + "".join(f"print({number})  # line of code\n" for number in range(400)) + "```\n"
 
 
@@ -18,45 +16,28 @@ def _long_reply() -> str:
     return "\n\n".join([prose, _CODE, prose, _CODE]).strip()
 
 
-async def _without_files(house: House) -> None:
-    """The app may send no files, so that long code stays in the messages."""
-    await house.people.scopes(*(one for one in ALL_SCOPES if one != SHARE_SCOPE))
-    await house.restart()
-
-
-async def test_a_reply_of_thirty_thousand_characters_arrives_whole_in_order_with_its_code_closed(house: House) -> None:
+async def test_thirty_thousand_characters_arrive_whole_in_order_also_where_a_part_fails(house: House) -> None:
     reply = _long_reply()
     assert len(reply) > 29_000
-    await _without_files(house)
-    house.model.replies.append(tagged(reply))
-    await house.say("Ada", "dm", "everything, please")
-    await house.reply("D0ADA")
-    await house.idle()
-    parts = await house.replies("D0ADA")
-    assert 3 <= len(parts) <= 4
-    assert all(len(part) <= 12_000 for part in parts)
-    assert all(part.count("```") % 2 == 0 for part in parts)
-    whole = "".join(parts)
-    for pattern in (r"number (\d{4})", r"print\((\d+)\)"):
-        assert re.findall(pattern, whole) == re.findall(pattern, reply)
-    posts = await house.people.posts_by_bot("D0ADA")
-    buttons = [any(block["type"] == "context_actions" for block in post["blocks"]) for post in posts]
-    assert buttons == [False] * (len(posts) - 1) + [True]
-    keys = [post["metadata"]["event_payload"]["part"] for post in posts]
-    assert keys == list(range(len(posts)))
-
-
-async def test_a_part_that_fails_on_the_way_is_sent_once_and_in_its_place(house: House) -> None:
-    await _without_files(house)
-    house.model.replies.append(tagged(_long_reply()))
-    for mode in ("answer", "accept_then_drop", "reset_before"):
-        await house.people.fault("chat.postMessage", mode=mode)
-    await house.say("Ada", "dm", "everything, please")
-    await house.reply("D0ADA")
-    await house.idle()
-    posts = await house.people.posts_by_bot("D0ADA")
-    assert [post["metadata"]["event_payload"]["part"] for post in posts] == list(range(len(posts)))
-    assert re.findall(r"number (\d{4})", "".join(map(said, posts))) == re.findall(r"number (\d{4})", _long_reply())
+    await house.people.scopes(*(one for one in SCOPES if one != SHARE_SCOPE))  # so that code stays in the messages
+    await house.restart()
+    for room, person in (("D0ADA", "Ada"), ("D0BEN", "Ben")):
+        house.model.replies.append(tagged(reply))
+        await house.say(person, "dm", "everything, please")
+        await house.reply(room)
+        await house.idle()
+        parts = await house.replies(room)
+        assert 3 <= len(parts) <= 4
+        assert all(len(part) <= 12_000 for part in parts)
+        assert all(part.count("```") % 2 == 0 for part in parts), "code is closed"
+        for pattern in (r"number (\d{4})", r"print\((\d+)\)"):
+            assert re.findall(pattern, "".join(parts)) == re.findall(pattern, reply)
+        posts = await house.people.posts_by_bot(room)
+        buttons = [any(block["type"] == "context_actions" for block in post["blocks"]) for post in posts]
+        assert buttons == [False] * (len(posts) - 1) + [True]
+        assert [post["metadata"]["event_payload"]["part"] for post in posts] == list(range(len(posts)))
+        for mode in ("answer", "accept_then_drop", "reset_before"):
+            await house.people.fault("chat.postMessage", mode=mode)
 
 
 async def test_a_message_of_forty_thousand_characters_is_stored_whole_and_shown_cut_in_the_middle(house: House) -> None:
@@ -69,6 +50,8 @@ async def test_a_message_of_forty_thousand_characters_is_stored_whole_and_shown_
     assert "the end" in shown
     assert "characters left out here" in shown
     assert len(shown) < 20_000
+    words = await house.answered("Ada", "dm", "see https://docs.example/page?x=1&y=2 please")
+    assert "https://docs.example/page?x=1&y=2" in words, "a reader's own link is kept"
 
 
 NASTY = {
@@ -86,18 +69,12 @@ NASTY = {
 }
 
 
-@pytest.mark.parametrize("kind", NASTY)
-async def test_every_kind_of_writing_comes_in_and_goes_out(house: House, kind: str) -> None:
-    text = NASTY[kind]
-    house.model.replies.append(tagged(f"You wrote {text}!"))
-    words = await house.answered("Ada", "dm", text)
-    assert words.startswith("You wrote ")
-    assert words.endswith("!")
-    assert len(await house.rows("SELECT body FROM turns")) == 2
-    assert await house.answered("Ada", "dm", "still well?") == "Echo: still well?"
-
-
-async def test_half_a_surrogate_pair_breaks_nothing(house: House) -> None:
+async def test_every_kind_of_writing_comes_in_and_goes_out(house: House) -> None:
+    for number, (kind, text) in enumerate(NASTY.items(), 1):
+        house.model.replies.append(tagged(f"You wrote {text}!"))
+        words = await house.answered("Ada", "dm", text)
+        assert (words[:10], words[-1]) == ("You wrote ", "!"), kind
+        assert len(await house.rows("SELECT body FROM turns")) == 2 * number, kind
     house.model.replies.append(tagged("half \ud83d pair"))
     assert "half" in await house.answered("Ada", "dm", "hello")
     event = {"type": "message", "user": "U0ADA", "text": "half \ud83d", "channel": "D0ADA", "channel_type": "im"}
@@ -125,24 +102,17 @@ ATTACKS = (
 _WAKING = re.compile(r"<!(?:channel|here|everyone|subteam)|<@U0CHLOE>")
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("streamed", [False, True], ids=["posted", "streamed"])
-async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(
-    house: House, attack: str, streamed: bool
-) -> None:
-    text = f"Well then. {attack} And that is all, at some length, so that it may be shown at once. {attack}"
-    if streamed:
-        flow = house.flow()
-        await house.say("Ada", "general", "@soul do it")
-        await flow.asked.wait()
-        flow.say('<external_dialogue verb="said">', *text)
-        await house.until(lambda: _started(house))
-        flow.end("</external_dialogue>")
-        await house.reply("general")
-        await house.idle()
-    else:
-        house.model.replies.append(tagged(text))
-        await house.answered("Ada", "general", "@soul do it")
+async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(house: House) -> None:
+    """Posted, and while it grows; any mixture of such marks is tried without a workspace."""
+    text = "Well then.\n\n" + "\n\n".join(ATTACKS) + "\n\nAnd that is all, at some length, so that it is shown at once."
+    house.model.replies.append(tagged(text))
+    await house.answered("Ada", "general", "@soul do it")
+    flow, _ = await house.asking("Ada", "general", "@soul do it")
+    flow.say('<external_dialogue verb="said">', *text)
+    await house.until(lambda: house.people.calls("chat.startStream"))
+    flow.end("</external_dialogue>")
+    await house.reply("general", count=2)
+    await house.idle()
     for call in await house.posting_calls():
         words = [call["args"].get("text", ""), call["args"].get("markdown_text", "")]
         words += [block.get("text", "") for block in call["args"].get("blocks") or []]
@@ -151,12 +121,3 @@ async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(
         if call["method"] == "chat.postMessage":
             assert call["args"]["unfurl_links"] is False
             assert call["args"]["unfurl_media"] is False
-
-
-async def _started(house: House) -> bool:
-    return bool(await house.people.calls("chat.startStream"))
-
-
-async def test_a_reader_s_own_link_is_kept(house: House) -> None:
-    words = await house.answered("Ada", "dm", "see https://docs.example/page?x=1&y=2 please")
-    assert "https://docs.example/page?x=1&y=2" in words

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, indexed, script, solver
-from tests.journeys.souls import write_soul
 from tests.tools.documents import made
 from tests.unit.ism_parts import chosen
 
@@ -43,53 +40,8 @@ async def test_a_reply_cites_page_sheet_and_rows_of_documents(empty_house: House
     ]
     [(_, reported)] = [(event, fields) for event, fields in house.events.emitted if event == "library.file_refused"]
     assert reported["path"] == "docs/locked.pdf"
-
-
-async def test_in_ordinary_talk_the_page_that_answers_is_read_and_cited(empty_house: House, tmp_path: Path) -> None:
-    house, docs = empty_house, tmp_path / "docs"
-    docs.mkdir()
-    (docs / "report.pdf").write_bytes(made.REPORT)
-    write_soul(house.settings.home, more="subprocesses = []")
-    await house.start(name="tess", library=(docs,))
-    await indexed(house, 1)
     house.model.default = tagged("It cools too fast [m1].")
-    answer = await house.answered("Ada", "dm", "Why does the blue kiln crack?")
-    read = shown(next(prompt for prompt in house.prompts if prompt.step == "respond"))
-    assert "docs/report.pdf, page 2" in read
+    answer = await house.answered("Ben", "dm", "Why does the blue kiln crack?")
+    read = shown([prompt for prompt in house.prompts if prompt.step == "respond"][-1])
     assert "cracks when it cools faster than 60 degrees an hour" in read
-    assert answer == "It cools too fast [m1].\n\n[m1] `docs/report.pdf, page 2`"
-
-
-@pytest.mark.slow
-async def test_documents_that_mean_harm_are_reported_in_the_log_and_an_answer_comes_all_the_same(
-    empty_house: House, tmp_path: Path
-) -> None:
-    house, docs = empty_house, tmp_path / "docs"
-    docs.mkdir()
-    bomb = made.with_declared_size(made.word("kiln cracks"), "word/document.xml", 4_000_000_000)
-    (docs / "bomb.docx").write_bytes(bomb)
-    (docs / "broken.pdf").write_bytes(made.REPORT[:2_000])
-    (docs / "long.pdf").write_bytes(made.pdf(*(f"page {number} of a long report" for number in range(1, 5_001))))
-    (docs / "locked.docx").write_bytes(made.protected_office())
-    (docs / "locked.pdf").write_bytes(made.protected_pdf("AES-256"))
-    (docs / "report.pdf").write_bytes(made.REPORT)
-    await solver(house, library=(docs,))
-    await indexed(house, 6)
-    script(house, chosen(("Research", "kiln cracks")), RESPOND, external_dialog="It cools too fast [1].")
-    assert (await house.answered("Ada", "dm", PROBLEM)).endswith("[1] `docs/report.pdf, page 2`")
-    reported = {
-        str(fields["path"]): (event, str(fields["reason"]))
-        for event, fields in house.events.emitted
-        if event.startswith("library.file_")
-    }
-    assert reported.keys() == {
-        f"docs/{name}" for name in ("bomb.docx", "broken.pdf", "locked.docx", "locked.pdf", "long.pdf")
-    }
-    assert reported["docs/bomb.docx"][1].startswith("unpacked it would take 3,815 MB; 256 MB are the most")
-    for locked in ("docs/locked.docx", "docs/locked.pdf"):
-        assert reported[locked] == (
-            "library.file_refused",
-            "it is protected by a password (save a copy of it without a password)",
-        )
-    assert reported["docs/broken.pdf"][1].startswith("it is damaged")
-    assert reported["docs/long.pdf"] == ("library.file_shortened", "of its 5,000 pages the first 1,000 are read")
+    assert answer == "It cools too fast [m1].\n\n[m1] `docs/report.pdf, page 2`", "in ordinary talk it is cited, too"

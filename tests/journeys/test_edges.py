@@ -29,52 +29,41 @@ async def test_a_message_is_given_back_by_a_daemon_that_is_cut_off_while_it_asks
     await house.people.fault("users.info", delay=60)
     await house.say("Ada", "dm", "hello")
     await house.when(lambda: house.people.met("users.info"))
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     row = await house.one("SELECT state, reason, attempts FROM inbox")
     assert tuple(row) == ("new", "stopped", 0)
     await house.start()
     await house.reply("D0ADA", "hello")
 
 
-async def test_a_message_edited_while_its_apology_is_due_is_answered_anew(house: House) -> None:
-    flow = house.flow()
-    ts = await house.say("Ada", "dm", "what is 2 + 2?")
-    await flow.asked.wait()
-    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
-    await house.acknowledged()
-    flow.end(ModelUnavailable("the line went dead"))
-    await house.reply("D0ADA")
-    await house.idle()
-    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
-
-
-async def test_no_apology_is_posted_for_a_claim_that_another_worker_holds_by_now(house: House) -> None:
-    flow = house.flow()
-    await house.say("Ada", "dm", "hello")
-    await flow.asked.wait()
+async def test_no_apology_is_posted_for_what_another_worker_holds_or_was_edited_meanwhile(house: House) -> None:
+    flow, _ = await house.asking("Ben", "dm", "hello")
     await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
     flow.end(ModelUnavailable("the line went dead"))
     await house.events.until("cycle.failed")
     await house.events.until("cycle.lost")
     assert await house.posting_calls() == []
+    flow, ts = await house.asking("Ada", "dm", "what is 2 + 2?")
+    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    await house.acknowledged()
+    flow.end(ModelUnavailable("the line went dead"))
+    await house.reply("D0ADA", "3 + 3")
+    await house.final_state(ts)
+    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
 
 
 async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(empty_house: House) -> None:
-    house = empty_house
-    await house.start(lease=60.0)
-    flow = house.flow()
-    await house.say("Ada", "dm", "think long")
-    await flow.asked.wait()
-    async with house.locked():
+    await empty_house.start(lease=60.0)
+    flow, _ = await empty_house.asking("Ada", "dm", "think long")
+    async with empty_house.locked():
         async with asyncio.timeout(TIMEOUT):
-            while not house.events.named("cycle.lease_not_renewed"):
-                house.clock.turn(1)
+            while not empty_house.events.named("cycle.lease_not_renewed"):
+                empty_house.clock.turn(1)
                 await asyncio.sleep(0.02)
     flow.end(tagged("Done."))
-    await house.reply("D0ADA", "Done.")
-    await house.idle()
-    assert len(await house.replies("D0ADA")) == 1
+    await empty_house.reply("D0ADA", "Done.")
+    await empty_house.idle()
+    assert len(await empty_house.replies("D0ADA")) == 1
 
 
 async def test_a_message_to_others_is_left_out_while_slack_can_not_say_who_its_author_is(house: House) -> None:
@@ -90,7 +79,6 @@ async def test_a_message_to_others_is_left_out_while_slack_can_not_say_who_its_a
 
 
 async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_anew(empty_house: House) -> None:
-    house = empty_house
     asked, go = asyncio.Event(), asyncio.Event()
 
     async def slow(prompt: Prompt) -> Reply:
@@ -99,20 +87,20 @@ async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_a
             await go.wait()
         return await facts(prompt)
 
-    await brief_soul(house, slow)
+    await brief_soul(empty_house, slow)
     first = ""
     for number in range(8):
-        ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
-        await house.final_state(ts)
+        ts = await empty_house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
+        await empty_house.final_state(ts)
         first = first or ts
     await asyncio.wait_for(asked.wait(), TIMEOUT)
-    await house.people.delete("Ada", "dm", first)
-    await house.acknowledged()
+    await empty_house.people.delete("Ada", "dm", first)
+    await empty_house.acknowledged()
     go.set()
-    await house.events.until("job.done")
-    before = len(house.prompts)
-    await house.answered("Ada", "dm", "and now?")
-    assert not any("factNumber0" in shown(prompt) for prompt in house.prompts[before:])
-    kept = await house.one("SELECT summary FROM working_memory")
+    await empty_house.events.until("job.done")
+    before = len(empty_house.prompts)
+    await empty_house.answered("Ada", "dm", "and now?")
+    assert not any("factNumber0" in shown(prompt) for prompt in empty_house.prompts[before:])
+    kept = await empty_house.one("SELECT summary FROM working_memory")
     assert "factNumber1" in kept["summary"]
     assert "factNumber0" not in kept["summary"]

@@ -1,7 +1,6 @@
 """What a soul expects is scored once, by what comes or when its time is over, and the next thought learns of it."""
 
 import json
-from random import Random
 from typing import Any
 
 import pytest
@@ -69,7 +68,7 @@ async def test_when_the_time_is_over_a_rule_scores_without_a_call_and_a_surprise
     await asked(thinker, "let us see", *held)
     calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
     thinker.clock.turn(3 * HOUR)
-    await thinker.when(lambda: _none_open(thinker))
+    await thinker.no_row("SELECT id FROM predictions WHERE state = 'open'")
     assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
     assert [row[:3] for row in await scores(thinker)] == [
         ("P1", "miss", "rule"),
@@ -102,15 +101,6 @@ async def test_open_ones_stand_in_the_prompt_over_a_restart_and_a_repeated_one_i
     assert await scores(thinker) == [("P1", "miss", "rule", pytest.approx(0.8))]
 
 
-async def test_two_daemons_score_each_once(thinker: House) -> None:
-    await asked(thinker, "hello", *[expecting(f"thing {n}", 0.5, "in 1h", kind="tool", name=f"t{n}") for n in range(3)])
-    await thinker.start(**ALONE)
-    thinker.clock.turn(2 * HOUR)
-    await thinker.when(lambda: _none_open(thinker))
-    sums = await thinker.one("SELECT scored, hits, squared FROM prediction_sums")
-    assert tuple(sums) == (3, 0, pytest.approx(0.75))
-
-
 async def test_a_person_says_what_became_of_what_no_rule_decides(thinker: House) -> None:
     held = (
         expecting("Ada likes the plan", 0.9, "in 2h"),
@@ -135,52 +125,3 @@ async def test_a_person_says_what_became_of_what_no_rule_decides(thinker: House)
     prompt = await asked(thinker, "so?")
     assert "P1: you were 90% sure, and it did not come true" in prompt
     assert "P2: you were 30% sure, and it came true" in prompt
-
-
-async def test_commands_show_what_was_expected(thinker: House) -> None:
-    await asked(thinker, "hello", expecting("Ada writes back", 0.9, "in 1h", kind="reply"))
-    await asked(thinker, "here I am")
-    (found,) = json.loads(await thinker.command("predictions", "--soul", "tess", "--json"))
-    assert (found["id"], found["state"], found["what"]) == ("P1", "hit", "")
-    figures = json.loads(await thinker.command("calibration", "--soul", "tess", "--json"))
-    assert (figures["scored"], figures["hits"], figures["brier"]) == (1, 1, pytest.approx(0.01))
-
-
-async def test_in_a_world_of_known_odds_the_figures_are_those_of_another_and_who_is_too_sure_is_told(
-    thinker: House,
-) -> None:
-    dice, said, expected = Random(13), "", list[tuple[float, bool]]()  # no secret
-    for day in range(10):
-        sure = [dice.choice((0.3, 0.7, 0.75, 0.95, 1.0)) for _ in range(3)]
-        words = [f"zq{day}{number}" for number in range(3)]
-        both = zip(words, sure, strict=True)
-        held = [expecting(f"Ada says {word}", one, "in 2h", kind="mention", words=[word]) for word, one in both]
-        prompt = await asked(thinker, said or "hello", *held)
-        assert ("You are too sure: be less so." in prompt) == (len(expected) >= 20), len(expected)
-        comes = [dice.random() < one / 2 for one in sure]
-        expected += zip(sure, comes, strict=True)
-        said = " ".join(word for word, came in zip(words, comes, strict=True) if came) or "none of it"
-        await asked(thinker, said)
-        thinker.clock.turn(3 * HOUR)
-        await thinker.when(lambda: _none_open(thinker))
-    found = json.loads(await thinker.command("calibration", "--soul", "tess", "--json"))
-    rate = sum(came for _, came in expected) / len(expected)
-    brier = sum((one - came) ** 2 for one, came in expected) / len(expected)
-    base = sum((rate - came) ** 2 for _, came in expected) / len(expected)
-    assert (found["scored"], found["hits"], found["unresolved"], found["open"]) == (
-        30,
-        sum(c for _, c in expected),
-        0,
-        0,
-    )
-    computed = {"brier": brier, "base_rate": rate, "brier_base": base, "skill": 1 - brier / base}
-    assert {name: found[name] for name in computed} == pytest.approx(computed, abs=1e-9)
-    for number, of_bin in enumerate(found["bins"]):
-        inside = [(one, came) for one, came in expected if number == min(9, int(one * 10 + 1e-9))]
-        assert (of_bin["n"], of_bin["hits"] or 0) == (len(inside), sum(came for _, came in inside))
-        mean = sum(one for one, _ in inside) / len(inside) if inside else None
-        assert of_bin["confidence"] == (pytest.approx(mean, abs=1e-9) if inside else None)
-
-
-async def _none_open(house: House) -> bool:
-    return not await house.rows("SELECT id FROM predictions WHERE state = 'open'")

@@ -68,14 +68,10 @@ async def complain(house: House, person: str, room: str, ts: str) -> None:
 
     asked = await house.until(dialog)
     await house.people.submit(person, asked["id"], **{COMPLAINT: "It is the clay."})
-
-    async def kept() -> bool:
-        return bool(await house.rows("SELECT 1 FROM feedback WHERE why <> ''"))
-
-    await house.when(kept)
+    await house.row("SELECT 1 FROM feedback WHERE why <> ''")
 
 
-async def test_a_thumb_up_weighs_a_memory_up_until_it_is_taken_back(guild: House) -> None:
+async def test_a_thumb_up_weighs_up_until_it_is_taken_back_and_one_down_only_with_a_reason(guild: House) -> None:
     house, post = guild, await answer(guild)
     before = await score(house)
     await thumb(house, "Ada", "general", post["ts"], "+1")
@@ -85,71 +81,18 @@ async def test_a_thumb_up_weighs_a_memory_up_until_it_is_taken_back(guild: House
     await thumb(house, "Ada", "general", post["ts"], "+1", remove=True)
     assert await score(house) == before
     assert await house.rows(JUDGED) == []
-
-
-async def test_only_a_thumb_down_with_a_reason_weighs_a_memory_down(guild: House) -> None:
-    house, post = guild, await answer(guild)
-    before = await score(house)
     await thumb(house, "Ben", "general", post["ts"], "-1")
     assert await score(house) == before
     await complain(house, "Ada", "general", post["ts"])
     assert before * 0.89 <= await score(house) < before
     await house.people.click("Ada", "general", post["ts"], "soul_feedback", "good")
-    await house.when(lambda: _is_good(house))
+    await house.row("SELECT 1 FROM feedback WHERE author = 'U0ADA' AND value = 'good'")
     assert await score(house) > before
 
 
-async def _is_good(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM feedback WHERE author = 'U0ADA' AND value = 'good'"))
-
-
-async def test_one_voice_a_person_and_no_more_than_a_tenth_for_all(guild: House) -> None:
+async def test_one_voice_a_person_over_a_restart_and_no_more_than_a_tenth_for_all(guild: House) -> None:
     house, post = guild, await answer(guild)
     before = await score(house)
-    await thumb(house, "Ada", "general", post["ts"], "+1")
-    again = await answer(house, "Ada", count=2)
-    once = await score(house)
-    await thumb(house, "Ada", "general", again["ts"], "+1")
-    assert await score(house) == once
-    await thumb(house, "Ben", "general", post["ts"], "+1")
-    twice = await score(house)
-    assert twice > once
-    await thumb(house, "Chloe", "general", post["ts"], "+1")
-    assert await score(house) == twice
-    assert before < twice <= before * 1.15
-
-
-async def test_a_word_in_direct_messages_counts_there_alone(guild: House) -> None:
-    house = guild
-    post = await answer(house, "Ada", "dm")
-    open_, own = await score(house), await score(house, IN_DM, "D0ADA")
-    await thumb(house, "Ada", "dm", post["ts"], "+1")
-    assert await score(house) == open_
-    assert await score(house, IN_DM, "D0ADA") > own
-
-
-async def test_it_is_seen_in_why_and_in_the_list_of_feedback(guild: House) -> None:
-    house, post = guild, await answer(guild, "Ada", "dm")
-    await thumb(house, "Ada", "dm", post["ts"], "+1")
-    assert "(People on answers that had this: good 1, bad 0.)" in await house.answered("Ada", "dm", "why")
-    [found] = json.loads(await house.command("feedback", "--json"))
-    assert found["memories"] == [row["id"] for row in await house.rows(JUDGED)]
-    assert "good 1, bad 0" in await house.command("memory", "why", post["ts"])
-
-
-async def test_it_goes_with_the_person_who_gave_it(guild: House) -> None:
-    house, post = guild, await answer(guild)
-    before = await score(house)
-    await thumb(house, "Chloe", "general", post["ts"], "+1")
-    await house.answered("Chloe", "dm", "forget me")
-    await house.answered("Chloe", "dm", "yes, forget me")
-    await house.idle()
-    assert await house.rows(JUDGED) == []
-    assert await score(house) == before
-
-
-async def test_two_events_of_one_thumb_and_a_restart_count_once(guild: House) -> None:
-    house, post = guild, await answer(guild)
     await thumb(house, "Ada", "general", post["ts"], "+1")
     once = await score(house)
     event = {
@@ -165,3 +108,34 @@ async def test_two_events_of_one_thumb_and_a_restart_count_once(guild: House) ->
     await house.restart()
     assert await score(house) == once
     assert len(await house.rows(JUDGED)) == 1
+    again = await answer(house, "Ada", count=2)
+    once = await score(house)
+    await thumb(house, "Ada", "general", again["ts"], "+1")
+    assert await score(house) == once
+    await thumb(house, "Ben", "general", post["ts"], "+1")
+    twice = await score(house)
+    assert twice > once
+    await thumb(house, "Chloe", "general", post["ts"], "+1")
+    assert await score(house) == twice
+    assert before < twice <= before * 1.15
+
+
+async def test_a_word_in_direct_messages_counts_there_alone_and_goes_with_its_person(guild: House) -> None:
+    house, post = guild, await answer(guild, "Ada", "dm")
+    open_, own = await score(house), await score(house, IN_DM, "D0ADA")
+    await thumb(house, "Ada", "dm", post["ts"], "+1")
+    assert await score(house) == open_
+    assert await score(house, IN_DM, "D0ADA") > own
+    assert "(People on answers that had this: good 1, bad 0.)" in await house.answered("Ada", "dm", "why")
+    [found] = json.loads(await house.command("feedback", "--json"))
+    assert found["memories"] == [row["id"] for row in await house.rows(JUDGED)]
+    assert "good 1, bad 0" in await house.command("memory", "why", post["ts"])
+    public = await answer(house)
+    before = await score(house)
+    await thumb(house, "Chloe", "general", public["ts"], "+1")
+    assert await score(house) > before
+    await house.answered("Chloe", "dm", "forget me")
+    await house.answered("Chloe", "dm", "yes, forget me")
+    await house.idle()
+    assert {row["author"] for row in await house.rows(JUDGED)} == {"U0ADA"}
+    assert await score(house) == before

@@ -11,7 +11,7 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.own_memory import content_of, shared_files
 from tests.journeys.presses import offered
-from tests.journeys.promising import promised
+from tests.journeys.problems import forged
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.journeys.ticking import NEVER_QUIET
@@ -20,12 +20,16 @@ from tests.models import after as until
 HOUR, DAY = 3_600, 86_400
 
 
+async def thinking(house: House, **settings: Any) -> House:  # noqa: ANN401  # any setting
+    """Start a daemon whose soul thinks whole thoughts, also by itself."""
+    write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await house.start(**NEVER_QUIET | settings)
+    return house
+
+
 @pytest.fixture
 async def thinker(empty_house: House) -> House:
-    """A daemon whose soul thinks whole thoughts, also by itself."""
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET)
-    return empty_house
+    return await thinking(empty_house)
 
 
 async def planned(house: House, *goals: str, person: str = "Ada", room: str = "dm") -> None:
@@ -51,75 +55,43 @@ def done(goal: str) -> dict[str, object]:
     return {"action": "complete", "goal_id": goal, "why": "it ran"}
 
 
-async def test_an_invited_soul_writes_in_the_direct_messages_and_once_until_it_is_answered(thinker: House) -> None:
+async def test_an_invited_soul_writes_once_until_it_is_answered_and_twice_a_day_at_most(thinker: House) -> None:
+    assert "*follow up on*, *follow up off*, *follow up status*" in await thinker.answered("Ada", "dm", "help")
+    assert "`follow up on` invites me" in await thinker.answered("Ada", "dm", "follow up status")
     assert "twice a day at most" in await thinker.answered("Ada", "dm", "follow up on")
+    assert "You invited me" in await thinker.answered("Ada", "dm", "follow up status")
     assert not thinker.prompts
     await planned(thinker, "the import", "the report")
-    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    thinker.model.replies.append(thought("Word 1.", goal_updates=[done("G1")]))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.reply("D0ADA", "The import ran.")
+    await thinker.reply("D0ADA", "Word 1.")
     assert "They invited you to write to them unasked" in shown(thinker.prompts[-1])
-    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
+    thinker.model.replies.append(thought("Word, though nobody answered.", goal_updates=[done("G2")]))
     await turned(thinker, 2 * HOUR, 2)
-    row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert row["refused"] == '[["external_speech", "rate"]]'
-    assert not any("The report" in one for one in await thinker.replies("D0ADA"))
-
-
-async def test_two_a_day_are_the_most(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    for number in (1, 2, 3):
+    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+    for number in (3, 4):
         await planned(thinker, f"matter {number}")
         thinker.model.replies.append(thought(f"Word {number}.", goal_updates=[done(f"G{number}")]))
         await turned(thinker, 2 * HOUR + 1, number)
     said = [one for one in await thinker.replies("D0ADA") if one.startswith("Word")]
-    assert said == ["Word 1.", "Word 2."]
+    assert said == ["Word 1.", "Word 3."]
 
 
-@pytest.mark.parametrize("last", ["follow up off", "forget me", ""])
-async def test_uninvited_it_says_nothing(thinker: House, last: str) -> None:
-    if last:
-        await thinker.answered("Ada", "dm", "follow up on")
-        await thinker.answered("Ada", "dm", last)
-    if last == "forget me":
-        await thinker.answered("Ada", "dm", "yes, forget me")
-    await planned(thinker, "the import")
-    thinker.model.replies.append(thought("The import ran."))
-    await turned(thinker, 2 * HOUR + 1, 1)
-    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
-    assert [len(thinker.events.named(name)) for name in ("cycle.silent", "cycle.silent_unasked")] == [0, 1]
-
-
-async def test_an_invitation_holds_for_direct_messages_alone(thinker: House) -> None:
+async def test_uninvited_it_says_nothing_and_an_invitation_holds_for_direct_messages_alone(thinker: House) -> None:
+    said_last = {"Ada": (), "Ben": ("follow up off",), "Chloe": ("forget me", "yes, forget me")}
+    for number, (person, last) in enumerate(said_last.items(), 1):
+        for words in ("follow up on", *last) if last else ():
+            await thinker.answered(person, "dm", words)
+        await planned(thinker, "the import", person=person)
+        thinker.model.replies.append(thought("The import ran.", goal_updates=[done(f"G{number}")]))
+        await turned(thinker, 2 * HOUR + 1, number)
+        assert [len(thinker.events.named(name)) for name in ("cycle.silent", "cycle.silent_unasked")] == [0, number]
     assert "direct messages" in await thinker.answered("Ada", "general", "@soul follow up on")
     thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
     await thinker.answered("Ada", "general", "@soul the import")
     thinker.model.replies.append(thought("The import ran."))
-    await turned(thinker, 2 * HOUR + 1, 1)
+    await turned(thinker, 2 * HOUR + 1, 4)
     assert not any("import ran" in str(call["args"]) for call in await thinker.posting_calls())
-
-
-async def test_in_quiet_hours_it_waits_without_a_call(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
-    empty_house.clock.turn(DAY - empty_house.clock.now_ms() / 1_000 % DAY + 19 * HOUR)
-    await empty_house.answered("Ada", "dm", "follow up on")
-    await planned(empty_house, "the import")
-    await turned(empty_house, 3 * HOUR, 1)
-    assert (len(empty_house.prompts), (await empty_house.one("SELECT reason FROM tick_counts"))["reason"]) == (
-        1,
-        "quiet",
-    )
-    empty_house.model.replies.append(thought("The import ran."))
-    empty_house.clock.turn(12 * HOUR)
-    await empty_house.reply("D0ADA", "The import ran.")
-
-
-async def test_it_says_how_it_stands(thinker: House) -> None:
-    assert "*follow up on*, *follow up off*, *follow up status*" in await thinker.answered("Ada", "dm", "help")
-    assert "`follow up on` invites me" in await thinker.answered("Ada", "dm", "follow up status")
-    await thinker.answered("Ada", "dm", "follow up on")
-    assert "You invited me" in await thinker.answered("Ada", "dm", "follow up status")
 
 
 async def spoken(house: House, number: int = 1, *, words: str = "Word") -> dict[str, Any]:
@@ -140,16 +112,16 @@ async def invitation(house: House) -> tuple[object, ...]:
     return tuple(await house.one("SELECT state, how, granted_by, pause_ms FROM invitations WHERE who = 'U0ADA'"))
 
 
-async def judged(house: House, value: str = "bad") -> None:
-    """Wait until somebody's judgement is kept."""
+async def judged(house: House, value: str = "bad", count: int = 1) -> None:
+    """Wait until so many judgements are kept."""
 
     async def kept() -> bool:
-        return bool(await house.rows("SELECT 1 FROM feedback WHERE value = ?", value))
+        return len(await house.rows("SELECT 1 FROM feedback WHERE value = ?", value)) == count
 
     await house.when(kept)
 
 
-async def test_not_now_pauses_without_a_call_and_drops_the_matter(thinker: House) -> None:
+async def test_not_now_pauses_without_a_call_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
     await spoken(thinker)
     calls = len(thinker.prompts)
@@ -162,25 +134,10 @@ async def test_not_now_pauses_without_a_call_and_drops_the_matter(thinker: House
     assert len(thinker.prompts) == calls, "its goal is open, but the matter is dropped"
     thinker.model.replies.append(thought("Talk."))
     assert await thinker.answered("Ada", "dm", "not now") == "Talk."
-
-
-async def test_not_now_to_a_promise_and_to_what_was_said_unasked_is_taken_in_once(thinker: House) -> None:
-    await promised(thinker, "import", "9h")
-    await thinker.answered("Ada", "dm", "follow up on")
-    await spoken(thinker)
-    said = await thinker.answered("Ada", "dm", "not now")
-    assert said.splitlines()[0] == "All right, I won't come back to “import”."
-    assert said.splitlines()[1].startswith("By myself I won't write anything of this kind before ")
-
-
-async def test_in_a_pause_it_thinks_and_says_nothing_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    await spoken(thinker)
-    await thinker.answered("Ada", "dm", "not now")
     await planned(thinker, "matter 2")
     thinker.model.replies.append(thought("Word 2.", goal_updates=[done("G2")]))
     await turned(thinker, 2 * HOUR + 1, 2)
-    assert await refusals(thinker) == '[["external_speech", "not_now"]]'
+    assert await refusals(thinker) == '[["external_speech", "not_now"]]', "in a pause it thinks and says nothing"
     thinker.clock.turn(DAY)
     await thinker.idle()
     await spoken(thinker, 3)
@@ -190,32 +147,25 @@ async def test_in_a_pause_it_thinks_and_says_nothing_and_the_next_pause_is_twice
     assert (await invitation(thinker))[3] == 0, "who invites it again begins anew"
 
 
-@pytest.mark.parametrize("by", ["button", "reaction"])
-async def test_a_bad_mark_pauses_once(thinker: House, by: str) -> None:
+async def test_a_bad_mark_pauses_once_and_not_at_an_answer_that_was_asked_for(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
-    post = await spoken(thinker)
-    await thinker.idle()
-    if by == "button":
-        await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
-    else:
-        await thinker.people.react("Ada", "dm", post["ts"], "thumbsdown")
+    await planned(thinker, "matter 1")
+    post = await thinker.reply("D0ADA", "I see.")
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
     await judged(thinker)
+    assert (await invitation(thinker))[3] == 0
+    thinker.model.replies.append(thought("Word 1."))
+    thinker.clock.turn(2 * HOUR + 1)
+    post = await thinker.reply("D0ADA", "Word 1.")
+    await thinker.idle()
+    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await judged(thinker, count=2)
     assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
     await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "good")
     await judged(thinker, "good")
     await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
-    await judged(thinker)
+    await judged(thinker, count=2)
     assert (await invitation(thinker))[3] == DAY * 1_000
-
-
-async def test_a_bad_mark_at_an_answer_that_was_asked_for_pauses_nothing(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    await planned(thinker, "matter 1")
-    post = await thinker.reply("D0ADA", "I see.")
-    await thinker.idle()
-    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
-    await judged(thinker)
-    assert (await invitation(thinker))[3] == 0
 
 
 async def test_a_bad_mark_at_a_kept_promise_counts_as_well(thinker: House) -> None:
@@ -225,12 +175,13 @@ async def test_a_bad_mark_at_a_kept_promise_counts_as_well(thinker: House) -> No
     thinker.clock.turn(2 * HOUR + 1)
     post = await thinker.reply("D0ADA", "The import ran.")
     await thinker.idle()
-    await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
+    await thinker.people.react("Ada", "dm", post["ts"], "thumbsdown")
     await judged(thinker)
     assert await invitation(thinker) == ("unasked", "", "", DAY * 1_000)
 
 
-async def test_what_nobody_answers_twice_in_a_row_pauses(thinker: House) -> None:
+async def in_vain(thinker: House) -> None:
+    """What nobody answers twice in a row pauses what it says by itself."""
     await thinker.answered("Ada", "dm", "follow up on")
     promised = adding("the report", due="in 3h", follow_up=True)
     thinker.model.replies.append(
@@ -258,109 +209,63 @@ async def visited(house: House, times: int) -> str:
     return reply
 
 
-VISITS: dict[str, Any] = NEVER_QUIET | {"visit_silence": DAY}
-
-
 @pytest.mark.parametrize("answer", ["yes", "no"])
-async def test_after_three_visits_it_asks_once_and_a_click_decides(empty_house: House, answer: str) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**VISITS)
-    assert "May I write to you here by myself" not in await visited(empty_house, 3)
-    assert "May I write to you here by myself" in await visited(empty_house, 1)
-    post = await empty_house.reply("D0ADA", "May I write")
+async def test_after_three_visits_it_asks_once_and_their_click_decides(empty_house: House, answer: str) -> None:
+    house = await thinking(empty_house, visit_silence=DAY)
+    assert "May I write to you here by myself" not in await visited(house, 3)
+    assert "May I write to you here by myself" in await visited(house, 1)
+    post = await house.reply("D0ADA", "May I write")
     assert offered(post) == ["Yes", "No"]
-    await empty_house.idle()
-    calls = len(empty_house.prompts)
-    await empty_house.people.click("Ada", "dm", post["ts"], f"soul_invite_{answer}")
-    await empty_house.reply("D0ADA", "I'll write to you here" if answer == "yes" else "I won't write to you by myself")
-    asked = await empty_house.reply("D0ADA", "May I write")
+    await house.idle()
+    name, calls = (await house.one("SELECT id FROM approvals"))["id"], len(house.prompts)
+    forgery = {"value": f"invite_yes:{name}", "action": "soul_invite_yes"}
+    assert await forged(house, "Ben", "D0ADA", ts=post["ts"], **forgery) != "accepted"
+    assert (await invitation(house))[0] == "unasked"
+    await house.people.click("Ada", "dm", post["ts"], f"soul_invite_{answer}")
+    await house.reply("D0ADA", "I'll write to you here" if answer == "yes" else "I won't write to you by myself")
+    asked = await house.reply("D0ADA", "May I write")
     assert asked["text"].endswith("\n\n_Allowed._" if answer == "yes" else "\n\n_Answered: no._")
-    assert len(empty_house.prompts) == calls
-    assert await invitation(empty_house) == ("invited" if answer == "yes" else "declined", "click", "U0ADA", 0)
-    assert "May I write" not in await visited(empty_house, 3)
-
-
-async def test_a_forged_click_of_another_person_decides_nothing(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**VISITS)
-    await visited(empty_house, 4)
-    post = await empty_house.reply("D0ADA", "May I write")
-    await empty_house.idle()
-    row = await empty_house.one("SELECT id FROM approvals")
-    payload = {
-        "type": "block_actions",
-        "user": {"id": await empty_house.person("Ben"), "team_id": "T0LOCAL"},
-        "team": {"id": "T0LOCAL"},
-        "channel": {"id": "D0ADA"},
-        "container": {"type": "message", "message_ts": post["ts"], "channel_id": "D0ADA"},
-        "actions": [
-            {
-                "type": "button",
-                "action_id": "soul_invite_yes",
-                "value": f"invite_yes:{row['id']}",
-                "action_ts": empty_house.ts(),
-            }
-        ],
-    }
-    await empty_house.people.emit_envelope({"type": "interactive", "envelope_id": "forged", "payload": payload})
-
-    async def recorded() -> bool:
-        return bool(await empty_house.rows("SELECT 1 FROM audit WHERE act = 'approval.ignored'"))
-
-    await empty_house.when(recorded)
-    assert (await invitation(empty_house))[0] == "unasked"
+    assert len(house.prompts) == calls
+    assert await invitation(house) == ("invited" if answer == "yes" else "declined", "click", "U0ADA", 0)
+    assert "May I write" not in await visited(house, 1)
 
 
 async def test_it_asks_nobody_who_has_decided_or_where_it_does_not_think_by_itself(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**VISITS)
-    await empty_house.answered("Ada", "dm", "follow up off")
-    assert "May I write" not in await visited(empty_house, 4)
-    await empty_house.change("DELETE FROM invitations")
-    await empty_house.restart(**VISITS | {"cycle_enabled": False})
-    assert "May I write" not in await visited(empty_house, 2)
+    house = await thinking(empty_house, visit_silence=DAY)
+    await house.answered("Ada", "dm", "follow up off")
+    assert "May I write" not in await visited(house, 4)
+    await house.change("DELETE FROM invitations")
+    await house.restart(**NEVER_QUIET | {"visit_silence": DAY, "cycle_enabled": False})
+    assert "May I write" not in await visited(house, 2)
 
 
-async def test_in_an_allowed_channel_it_speaks_once_a_day_in_a_thread_that_it_takes_part_in(thinker: House) -> None:
-    thinker.model.replies.append(
-        thought("I see.", goal_updates=[adding("the import", due="in 2h"), adding("the report", due="in 4h")])
-    )
+async def test_in_an_allowed_channel_it_speaks_once_a_day_in_its_thread_until_told_not_now(thinker: House) -> None:
+    due = [adding(f"matter {hours}", due=f"in {hours}h") for hours in (2, 4, 6, 31)]
+    thinker.model.replies.append(thought("I see.", goal_updates=due))
     ts = await thinker.say("Ada", "general", "@soul please look at it")
     await thinker.reply("general", "I see.")
     await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
-    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
-    thinker.clock.turn(2 * HOUR + 1)
+    await thinker.command("initiative", "deny", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("Never said.", goal_updates=[done("G1")]))
+    await turned(thinker, 2 * HOUR + 1, 1)
+    assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
+    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
+    thinker.model.replies.append(thought("The import ran.", goal_updates=[done("G2")]))
+    thinker.clock.turn(2 * HOUR)
     await thinker.reply("general", "The import ran.")
     assert "You may write in this thread unasked" in shown(thinker.prompts[-1])
     thinker.model.replies.append(thought("Well."))
     await thinker.say("Ben", "general", "@soul thanks", thread=ts)
     await thinker.reply("general", "Well.")
-    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G2")]))
-    await turned(thinker, 2 * HOUR, 2)
+    thinker.model.replies.append(thought("The report is there.", goal_updates=[done("G3")]))
+    await turned(thinker, 2 * HOUR, 3)
     assert await refusals(thinker) == '[["external_speech", "rate"]]'
     said = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
     assert {one.get("thread_ts") for one in said} == {ts}
     assert (await thinker.one("SELECT who, promised FROM initiatives"))["who"] == "C0GENERAL"
-
-
-async def test_in_a_channel_that_is_denied_again_it_says_nothing(thinker: House) -> None:
-    thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
-    await thinker.answered("Ada", "general", "@soul please look at it")
-    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
-    await thinker.command("initiative", "deny", "C0GENERAL", "--soul", "tess")
-    thinker.model.replies.append(thought("The import ran."))
-    await turned(thinker, 2 * HOUR + 1, 1)
-    assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
-
-
-async def test_not_now_in_a_thread_pauses_its_channel(thinker: House) -> None:
-    thinker.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
-    ts = await thinker.say("Ada", "general", "@soul please look at it")
-    await thinker.reply("general", "I see.")
-    await thinker.command("initiative", "allow", "C0GENERAL", "--soul", "tess")
-    thinker.model.replies.append(thought("The import ran."))
-    thinker.clock.turn(2 * HOUR + 1)
-    await thinker.reply("general", "The import ran.")
+    thinker.model.replies.append(thought("The docs are there."))
+    thinker.clock.turn(25 * HOUR)
+    await thinker.reply("general", "The docs are there.")
     calls = len(thinker.prompts)
     await thinker.say("Ben", "general", "@soul not now", thread=ts)
     await thinker.reply("general", "By myself I won't write")
@@ -374,105 +279,77 @@ def wait_until(house: House, local: str) -> None:
     house.clock.turn((when(local, house.clock.now_ms(), "Europe/Athens") - house.clock.now_ms()) / 1_000)
 
 
-async def begun(house: House, reply: str) -> asyncio.Event:
+async def begun(house: House, reply: str, *, promised: bool = False) -> asyncio.Event:
     """Let an unasked thought begin, whose answer comes when the event is set."""
-    await planned(house, "the import")
+    goal = adding("the import", due="in 2h", follow_up=promised)
+    house.model.replies.append(thought("I see.", goal_updates=[goal]))
+    await house.answered("Ada", "dm", "please look at it")
     may = asyncio.Event()
     house.model.steps["think"].append(until(may, reply))
     calls = len(house.prompts)
     house.clock.turn(2 * HOUR + 1)
 
-    async def thinking() -> bool:
+    async def asked() -> bool:
         return len(house.prompts) > calls
 
-    await house.when(thinking)
+    await house.when(asked)
     return may
 
 
-async def counted(house: House, ticks: int) -> None:
-    """Wait until so many unasked thoughts were counted in all."""
-    await turned(house, 0, ticks)
-
-
-async def test_what_is_not_wanted_any_more_when_the_thought_is_ready_is_not_posted(thinker: House) -> None:
+async def test_what_is_unwanted_or_too_much_when_the_thought_is_ready_is_not_posted(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
-    may = await begun(thinker, thought("The import ran."))
+    may = await begun(thinker, thought("The import ran.", goal_updates=[done("G1")]))
     await thinker.change("UPDATE invitations SET state = 'declined'")
     may.set()
-    await counted(thinker, 1)
+    await turned(thinker, 0, 1)
     assert await refusals(thinker) == '[["external_speech", "not_invited"]]'
     row = await thinker.one("SELECT spoke, output FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert (row["spoke"], "import ran" in row["output"]) == (0, False)
-    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
     assert not await thinker.rows("SELECT 1 FROM initiatives")
-
-
-async def test_what_another_conversation_said_meanwhile_counts_for_the_day(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
     may = await begun(thinker, thought("The import ran."))
-    now = thinker.clock.now_ms()
     await thinker.change(
         "INSERT INTO initiatives (soul, workspace, conversation, who, person, at_ms)"
         " VALUES ('tess', 'T0LOCAL', 'tess/T0LOCAL/D0ADA/', 'U0ADA', 'U0ADA', ?)",
-        now,
+        thinker.clock.now_ms(),
     )
     may.set()
-    await counted(thinker, 1)
-    assert await refusals(thinker) == '[["external_speech", "rate"]]'
+    await turned(thinker, 0, 2)
+    assert await refusals(thinker) == '[["external_speech", "rate"]]', "what another conversation said counts"
+    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
 
 
-async def test_a_thought_that_a_daemon_left_unfinished_is_not_said_in_quiet_hours_but_after_them(
-    empty_house: House,
-) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    at_night = NEVER_QUIET | {"quiet_hours": "20:00-08:00"}
-    await empty_house.start(**at_night)
-    wait_until(empty_house, "17:59")
-    await empty_house.answered("Ada", "dm", "follow up on")
-    await begun(empty_house, thought("never"))
-    await empty_house.stop()
-    empty_house.clock.turn(120)
-    calls = len(empty_house.prompts)
-    await empty_house.start(**at_night)
-
-    async def put_off() -> bool:
-        return bool(await empty_house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
-
-    await empty_house.when(put_off)
-    assert len(empty_house.prompts) == calls, "no model is asked for it"
-    empty_house.model.replies.append(thought("The import ran."))
-    empty_house.clock.turn(12 * HOUR)
-    await empty_house.reply("D0ADA", "The import ran.")
+AT_NIGHT = {"quiet_hours": "20:00-08:00"}
 
 
-async def test_a_promise_that_a_daemon_left_unfinished_is_kept_after_quiet_hours(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    at_night = NEVER_QUIET | {"quiet_hours": "20:00-08:00"}
-    await empty_house.start(**at_night)
-    wait_until(empty_house, "17:59")
-    promise = adding("the import", due="in 2h", follow_up=True)
-    empty_house.model.replies.append(thought("I will.", goal_updates=[promise]))
-    await empty_house.answered("Ada", "dm", "the import, please")
-    may = asyncio.Event()
-    empty_house.model.steps["think"].append(until(may, thought("The import ran at night.")))
-    empty_house.clock.turn(2 * HOUR + 1)
+async def test_an_unfinished_thought_is_said_after_quiet_hours_and_not_in_them(empty_house: House) -> None:
+    house = await thinking(empty_house, **AT_NIGHT)
+    wait_until(house, "17:59")
+    await house.answered("Ada", "dm", "follow up on")
+    await begun(house, thought("never"))
+    await house.stop()
+    house.clock.turn(120)
+    calls = len(house.prompts)
+    await house.start(**NEVER_QUIET | AT_NIGHT)
+    await house.row("SELECT 1 FROM tick_counts WHERE reason = 'quiet'")
+    assert len(house.prompts) == calls, "no model is asked for it"
+    house.model.replies.append(thought("The import ran."))
+    house.clock.turn(12 * HOUR)
+    await house.reply("D0ADA", "The import ran.")
 
-    async def thinking() -> bool:
-        return len(empty_house.prompts) == 2
 
-    await empty_house.when(thinking)
-    empty_house.clock.turn(60)
+async def test_a_promise_whose_thought_is_ready_in_quiet_hours_is_kept_after_them(empty_house: House) -> None:
+    house = await thinking(empty_house, **AT_NIGHT)
+    wait_until(house, "17:59")
+    may = await begun(house, thought("The import ran at night."), promised=True)
+    house.clock.turn(60)
     may.set()
-
-    async def put_off() -> bool:
-        return bool(await empty_house.rows("SELECT 1 FROM tick_counts WHERE reason = 'quiet'"))
-
-    await empty_house.when(put_off)
-    assert await refusals(empty_house) == '[["external_speech", "quiet"]]'
-    empty_house.model.replies.append(thought("The import ran."))
-    empty_house.clock.turn(12 * HOUR)
-    await empty_house.reply("D0ADA", "The import ran.")
-    assert not any("at night" in one for one in await empty_house.replies("D0ADA"))
+    await house.row("SELECT 1 FROM tick_counts WHERE reason = 'quiet'")
+    assert await refusals(house) == '[["external_speech", "quiet"]]'
+    house.model.replies.append(thought("The import ran."))
+    house.clock.turn(12 * HOUR)
+    await house.reply("D0ADA", "The import ran.")
+    assert not any("at night" in one for one in await house.replies("D0ADA"))
 
 
 async def test_the_export_says_how_it_stands_and_when_it_wrote_and_forget_me_takes_all(thinker: House) -> None:
@@ -492,67 +369,30 @@ async def test_the_export_says_how_it_stands_and_when_it_wrote_and_forget_me_tak
 
 @pytest.mark.parametrize("promised", [False, True])
 async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house: House, *, promised: bool) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
-    wait_until(empty_house, "17:59")
+    house = await thinking(empty_house, **AT_NIGHT)
+    wait_until(house, "17:59")
     if not promised:
-        await empty_house.answered("Ada", "dm", "follow up on")
+        await house.answered("Ada", "dm", "follow up on")
     goal = adding("the import", due="in 2h", follow_up=promised)
-    empty_house.model.replies.append(thought("I see.", goal_updates=[goal]))
-    await empty_house.answered("Ada", "dm", "the import, please")
-    await empty_house.people.fault("chat.postMessage", status=429, retry_after=120, times=1)
-    empty_house.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
-    empty_house.clock.turn(2 * HOUR + 1)
-
-    async def postponed() -> bool:
-        return bool(await empty_house.rows("SELECT 1 FROM outbox WHERE state = 'pending' AND not_before > 0"))
-
-    await empty_house.when(postponed)
-    empty_house.clock.turn(150)
-
-    async def waits() -> bool:
-        return any(event == "outbox.quiet" for event, _ in empty_house.events.emitted)
-
-    await empty_house.when(waits)
-    empty_house.clock.turn(12 * HOUR + 60)
+    house.model.replies.append(thought("I see.", goal_updates=[goal]))
+    await house.answered("Ada", "dm", "the import, please")
+    await house.people.fault("chat.postMessage", status=429, retry_after=120, times=1)
+    house.model.replies.append(thought("The import ran.", goal_updates=[done("G1")]))
+    house.clock.turn(2 * HOUR + 1)
+    await house.row("SELECT 1 FROM outbox WHERE state = 'pending' AND not_before > 0")
+    house.clock.turn(150)
+    await house.events.until("outbox.quiet")
+    house.clock.turn(12 * HOUR + 60)
     if promised:
-        await empty_house.reply("D0ADA", "The import ran.")
-    await empty_house.idle()
-    said = [one for one in await empty_house.replies("D0ADA") if "import ran" in one]
+        await house.reply("D0ADA", "The import ran.")
+    await house.idle()
+    said = [one for one in await house.replies("D0ADA") if "import ran" in one]
     assert len(said) == promised
 
 
-async def test_below_level_two_it_says_nothing_of_its_own_accord_and_does_not_ask(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    await planned(thinker, "the import")
-    await thinker.command("mind", "authority", "set", "initiative", "1", "--why", "too chatty", "--soul", "tess")
-    thinker.model.replies.append(thought("The import ran."))
-    await turned(thinker, 2 * HOUR + 1, 1)
-    assert await refusals(thinker) == '[["external_speech", "authority"]]'
-    assert not any("import ran" in one for one in await thinker.replies("D0ADA"))
-
-
-async def test_the_one_invitation_is_found_by_two_daemons_and_used_once(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    await planned(thinker, "the import")
-    await thinker.stop()
-    thinker.clock.turn(2 * HOUR + 1)
-    thinker.model.replies += [thought("The import ran.", goal_updates=[done("G1")])] * 2
-    await thinker.start(**NEVER_QUIET)
-    await thinker.start(**NEVER_QUIET)
-    await thinker.reply("D0ADA", "import ran")
-    thinker.clock.turn(10)
-    await thinker.idle()
-    assert sum("import ran" in one for one in await thinker.replies("D0ADA")) == 1
-    assert len(await thinker.rows("SELECT 1 FROM initiatives")) == 1
-
-
-@pytest.mark.parametrize("hours", [12, 30])
-@pytest.mark.parametrize("how", ["bad mark", "not now"])
-async def test_who_says_that_it_is_unwanted_is_left_alone_though_it_had_been_in_vain_before(
-    thinker: House, how: str, hours: int
-) -> None:
-    await test_what_nobody_answers_twice_in_a_row_pauses(thinker)
+@pytest.mark.parametrize(("how", "hours"), [("not now", 12), pytest.param("bad mark", 30, marks=pytest.mark.slow)])
+async def test_in_vain_it_pauses_and_who_finds_it_unwanted_is_left_alone(thinker: House, how: str, hours: int) -> None:
+    await in_vain(thinker)
     thinker.clock.turn(hours * HOUR)
     await thinker.idle()
     if how == "not now":

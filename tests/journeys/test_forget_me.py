@@ -58,34 +58,23 @@ async def test_after_forget_me_no_file_holds_a_word_of_it_and_others_stay(house:
     assert await house.rows("SELECT * FROM records WHERE person = 'U0ADA'") == []
     assert await house.rows("SELECT * FROM intentions WHERE behalf = 'U0ADA' AND slot LIKE 'reminder%'") == []
     assert "I have noted nothing about you." in await house.answered("Ada", "dm", KNOWN)
-
-
-async def test_a_forgotten_person_is_a_stranger_afterwards(house: House) -> None:
-    await _talk(house)
-    await _forget(house)
     await house.answered("Ada", "dm", "hello, do you know my bees?")
     assert all(one not in house.last_prompt() for one in ("quincunx", "quaggaherd"))
     assert await house.rows("SELECT * FROM user_models WHERE person = 'U0ADA' AND visits > 1") == []
 
 
-async def test_it_is_asked_once_more_and_only_the_person_can_confirm_within_an_hour(house: House) -> None:
+async def test_it_is_asked_once_more_and_only_the_person_can_confirm_within_an_hour_or_refuse(house: House) -> None:
     await _talk(house)
     assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Do you want me to forget")
     house.clock.turn(3601)
     assert (await house.answered("Ada", "dm", "Ja, vergiss mich!")).startswith("Do you want me to forget")
     assert (await house.answered("Ben", "dm", "yes, forget me")).startswith("Do you want me to forget")
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%quincunx%'") != []
-    assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
-
-
-async def test_the_button_confirms_and_refuses(house: House) -> None:
-    await _talk(house)
-    await house.answered("Ada", "dm", "forget me")
-    asked = await house.reply("D0ADA", "Do you want me to forget")
+    asked = await house.reply("D0ADA", "Do you want me to forget", count=2)
     await house.people.click("Ada", "D0ADA", asked["ts"], "soul_approval_no")
     await house.reply("D0ADA", "Nothing is forgotten.")
     await house.answered("Ada", "dm", "forget me")
-    asked = await house.reply("D0ADA", "Do you want me to forget", count=2)
+    asked = await house.reply("D0ADA", "Do you want me to forget", count=3)
     await house.people.click("Ada", "D0ADA", asked["ts"], "soul_approval_yes")
     await house.reply("D0ADA", "Forgotten: everything")
     await house.idle()

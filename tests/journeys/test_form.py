@@ -33,9 +33,6 @@ async def calls(house: House) -> list[str]:
     return [row["step"] for row in await house.rows("SELECT step FROM llm_calls ORDER BY seq")]
 
 
-# -- the length --------------------------------------------------------------------------------------------------------
-
-
 async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: House) -> None:
     long = "".join(f"Line {number} of the module.\n" for number in range(300))
     house.model.replies.append([f"{OPENING}Here it is.\n\n```python\n{long}def last(): <b", CUT])
@@ -57,9 +54,12 @@ async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: Hou
     assert "go on exactly there" not in house.last_prompt(), "only the newest turn is to be gone on with"
 
 
-async def test_a_cut_poem_says_so_too(house: House) -> None:
+async def test_earlier_turns_stand_in_the_form_that_is_asked_for_and_a_cut_poem_says_so_too(house: House) -> None:
     house.model.replies.append(tagged("Hello."))
     await house.answered("Ada", "dm", "hi")
+    await house.answered("Ada", "dm", "and?")
+    own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
+    assert own == ['<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Hello.</external_dialogue>']
     house.model.steps["respond"].append(wanting("poem"))
     house.model.steps["respond"].append([tagged("Bronze remembers").partition("</external_dialogue>")[0], CUT])
     assert (await house.answered("Ada", "dm", "write me a poem, please")).endswith("say *go on*.)_")
@@ -78,9 +78,6 @@ async def test_an_apology_says_which_it_was_and_is_not_shown_to_the_model_as_its
     assert house.last_prompt().count("You could not answer this") == 2
     kinds = await house.rows("SELECT kind FROM turns WHERE speaker = 'soul' ORDER BY seq")
     assert [row["kind"] for row in kinds] == ["apology", "apology", "reply"]
-
-
-# -- the form ----------------------------------------------------------------------------------------------------------
 
 
 async def prose(prompt: Prompt) -> Reply:
@@ -106,46 +103,34 @@ async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(ho
     assert (await calls(house))[-1] == "respond"
 
 
-async def test_earlier_turns_stand_in_the_form_that_is_asked_for(house: House) -> None:
-    house.model.replies.append(tagged("Hello."))
-    await house.answered("Ada", "dm", "hi")
-    await house.answered("Ada", "dm", "and?")
-    own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
-    assert own == ['<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Hello.</external_dialogue>']
-
-
-# -- the side doors ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("door", ["split", "loop", "poem"])
+@pytest.mark.parametrize(
+    "door", ["split", pytest.param("loop", marks=pytest.mark.slow), pytest.param("poem", marks=pytest.mark.slow)]
+)
 async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str) -> None:
-    house = empty_house
     if door == "loop":
-        await solver(house)
+        await solver(empty_house)
     else:
         more = 'pipeline = "split"\nsubprocesses = []\n'
-        write_soul(house.settings.home, more=more, modes={"poetic": ""})
-        await house.start(name="tess")
+        write_soul(empty_house.settings.home, more=more, modes={"poetic": ""})
+        await empty_house.start(name="tess")
     for number, answer in enumerate(ALOUD):
         words = {"loop": PROBLEM, "poem": "write me a poem, please", "split": "hello"}[door]
         if door == "loop":
-            script(house, chosen("Respond"), external_dialog=answer)
+            script(empty_house, chosen("Respond"), external_dialog=answer)
         if door == "poem":
-            house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
-            house.model.steps["decision"].append('{"choice": "a new piece"}')
-        house.model.steps["poetic_composition" if door == "poem" else "external_dialog"].append(list(answer))
-        root = await house.say("Ada", "general", f"@soul {words}")
-        reply = await house.reply("general", count=number + 1)
-        await house.idle()
+            empty_house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
+            empty_house.model.steps["decision"].append('{"choice": "a new piece"}')
+        empty_house.model.steps["poetic_composition" if door == "poem" else "external_dialog"].append(list(answer))
+        root = await empty_house.say("Ada", "general", f"@soul {words}")
+        reply = await empty_house.reply("general", count=number + 1)
+        await empty_house.idle()
         assert reply["thread_ts"] == root
-        assert CANARY not in str(await house.posting_calls()), answer
-        house.model.steps.clear()
-    assert {one.strip() for one in await house.replies("general")} <= {"Hello."}
+        assert CANARY not in str(await empty_house.posting_calls()), answer
+        empty_house.model.steps.clear()
+    assert {one.strip() for one in await empty_house.replies("general")} <= {"Hello."}
 
 
-# -- three poor models -------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_poor_model_is_neither_mute_nor_indiscreet(
     empty_house: House, kind: str, capsys: pytest.CaptureFixture[str]
