@@ -42,7 +42,7 @@ async def gone(house: House) -> bool:
     return not await held(house) and bool(await house.rows("SELECT 1 FROM thoughts WHERE emptied"))
 
 
-@pytest.mark.parametrize("act", ["edit", "delete"])
+@pytest.mark.parametrize("act", ["edit", pytest.param("delete", marks=pytest.mark.slow)])
 async def test_a_linked_message_that_changes_takes_what_was_thought_of_it(thinker: House, act: str) -> None:
     ts = await thinker.say("Ben", "general", f"the {CANARY} deal")
     await thought_of(thinker, "Ada", "dm", f"what does {address(thinker, ts)} say?")
@@ -57,7 +57,7 @@ async def test_a_linked_message_that_changes_takes_what_was_thought_of_it(thinke
     assert CANARY not in thinker.last_prompt()
 
 
-@pytest.mark.parametrize("act", ["edit", "delete"])
+@pytest.mark.parametrize("act", ["delete", pytest.param("edit", marks=pytest.mark.slow)])
 async def test_a_thread_from_before_the_soul_was_asked_in_takes_what_was_thought_of_it(
     thinker: House, act: str
 ) -> None:
