@@ -1,5 +1,6 @@
 """The home tab: each person's own, made anew when it is opened and after each act, and nothing for those of others."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ async def test_admins_see_how_the_house_is(house: House) -> None:
     assert "For admins" not in words(await open_home(house, "Ben", "How I am"))
 
 
+@pytest.mark.slow
 async def test_of_two_daemons_one_shows_the_page_and_does_an_act_once(house: House) -> None:
     await bees(house)
     first = house.daemon
@@ -129,6 +131,7 @@ ODD = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["type", "user", "team", "view", "actions", "container", "event", "trigger_id"]),
     ODD | st.dictionaries(st.sampled_from(["id", "type", "value", "action_id", "state", "tab", "user"]), ODD),

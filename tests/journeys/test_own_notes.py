@@ -66,22 +66,17 @@ async def test_a_person_sees_and_has_exported_what_a_thought_noted_in_their_dire
     assert await thinker.rows("SELECT * FROM facts") == []
 
 
-async def test_in_a_channel_it_is_listed_in_private_and_forgotten_from_there(thinker: House) -> None:
-    await _noted(thinker)
-    await thinker.answered("Ada", "general", f"@soul {KNOWN}")
-    assert BEES in json.dumps(await thinker.reply("D0ADA", "This is what I know about you:"))
-    await thinker.answered("Ada", "general", "@soul forget 1")
-    await thinker.reply("D0ADA", f"Forgotten: {BEES}")
-    assert await thinker.rows("SELECT * FROM facts") == []
-
-
-async def test_what_a_thought_noted_elsewhere_or_of_another_is_in_no_list(thinker: House) -> None:
+async def test_what_a_thought_noted_is_in_no_list_of_others_and_none_that_others_read(thinker: House) -> None:
     await _noted(thinker, "general")
     await thinker.answered("Ben", "dm", "hello")
     assert "bees" not in await thinker.answered("Ada", "dm", KNOWN)
     assert "bees" not in await thinker.answered("Ben", "dm", KNOWN)
     await _noted(thinker)
     assert "bees" not in await thinker.answered("Ben", "dm", KNOWN)
+    await thinker.answered("Ada", "general", f"@soul {KNOWN}")
+    assert BEES in json.dumps(await thinker.reply("D0ADA", "This is what I know about you:"))
+    await thinker.answered("Ada", "general", "@soul forget 1")
+    await thinker.reply("D0ADA", f"Forgotten: {BEES}")
 
 
 async def test_what_is_said_of_another_in_a_channel_is_in_the_list_of_who_had_it_noted_alone(house: House) -> None:
