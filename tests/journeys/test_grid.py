@@ -93,10 +93,10 @@ async def test_before_a_colleague_nothing_of_the_workspace_is_recalled(empty_hou
     await house.answered("Ada", "dm", "why does the kiln crack?")
     assert "heliotrope" in house.last_prompt()
     members = ["Ada", "Ben", "U0SOUL"]
-    room = await house.people.post("channel", name="all", kind="channel", members=members, org_shared=True)
+    made = await house.people.post("channel", name="all", kind="channel", members=members, org_shared=True)
     await house.answered("Ada", "all", "@soul why does the kiln crack?")
     assert "heliotrope" not in house.last_prompt()
     rows = await house.rows(
-        "SELECT DISTINCT audience FROM turns WHERE conversation LIKE ?", f"%/{room['channel']['id']}/%"
+        "SELECT DISTINCT audience FROM turns WHERE conversation LIKE ?", f"%/{made['channel']['id']}/%"
     )
-    assert [row["audience"] for row in rows] == [f"channel:{room['channel']['id']}"]
+    assert [row["audience"] for row in rows] == [f"channel:{made['channel']['id']}"]

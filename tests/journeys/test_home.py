@@ -122,7 +122,8 @@ async def test_buttons_of_others_facts_change_nothing(house: House) -> None:
 
 def test_what_others_press_is_nothing() -> None:
     assert pressed(press_payload("pause"), READER) is not None
-    for changes in ({"user": {"id": "U1", "team_id": "T9"}}, {"view": {"type": "modal"}}, {"actions": []}):
+    others: tuple[Json, ...] = ({"user": {"id": "U1", "team_id": "T9"}}, {"view": {"type": "modal"}}, {"actions": []})
+    for changes in others:
         assert pressed(press_payload("pause") | changes, READER) is None, changes
 
 

@@ -158,7 +158,6 @@ async def test_a_nod_that_a_daemon_was_cut_off_in_is_given_once_by_the_next(nodd
     assert nodder.daemon is not None
     await nodder.daemon.cut()
     await nodder.people.clear_faults()
-    nodder.clock.turn(61)  # what it was about to do is held for so long
     await nodder.start(name="tess")
     await nodded(nodder, "D0ADA", ts)
     assert [prompt.step for prompt in nodder.prompts] == ["think"], "it is not thought about again"

@@ -29,10 +29,10 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     assert "your messages (2)" in said[-2]
     assert "Europe/Athens" in said[-2]
     assert len(house.prompts) == calls
-    said = await house.answered("Ada", "dm", "why 2?")
-    assert said.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
-    assert "> keep bees on the roof" in said
-    assert ", here)" in said
+    told = await house.answered("Ada", "dm", "why 2?")
+    assert told.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
+    assert "> keep bees on the roof" in told
+    assert ", here)" in told
     assert await house.answered("Ada", "dm", "warum 9") == (
         "There is no 9 in the list that I showed you last. *what do you know about me* shows it."
     )
@@ -54,8 +54,8 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     assert await house.answered("Ada", "dm", "forget that") == "Forgotten: weaves at the north loom"
     await house.answered("Ada", "dm", KNOWN)
     await house.answered("Ada", "dm", "my key is under the mat")
-    said = await house.answered("Ada", "dm", "Vergiss das.")
-    assert said.startswith("Forgotten: your last message here")
+    told = await house.answered("Ada", "dm", "Vergiss das.")
+    assert told.startswith("Forgotten: your last message here")
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%under the mat%'") == []
     assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%under the mat%'") == []
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%under the mat%'") == []
