@@ -1,6 +1,7 @@
 """For journeys about hard problems: a soul that may solve them, scripted choices, and presses of buttons."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,13 @@ from daemon.local_slack.model import Json
 from tests.given import wanting
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
-from tests.tools.parts import listing, program
+from tests.tools.parts import ROOT, listing
 
+PLAIN = {
+    "command": sys.executable,
+    "args": ["-S", "-E", str(ROOT / "tests/tools/plain.py")],
+    "trust_annotations": True,
+}
 PROBLEM = "please find out why the kiln cracks"
 SHELF = "shelf/write_down"
 YES, NO = "soul_approval_yes", "soul_approval_no"
@@ -50,8 +56,8 @@ def goes_on(house: House, *, answers: bool = True) -> None:
 
 
 def shelf(folder: Path, **entry: object) -> Path:
-    """A list with one real server, whose tools read and write; `entry` holds further fields."""
-    return listing(folder, shelf=program() | entry)
+    """A list with one server, whose tools read and write; `entry` holds further fields."""
+    return listing(folder, shelf=PLAIN | entry)
 
 
 def using(tool: str, **arguments: object) -> str:

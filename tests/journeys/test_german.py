@@ -49,7 +49,9 @@ async def as_it_stands(house: House, post: Json) -> Json:
     return next(one for one in await house.people.posts_by_bot(room) if one["ts"] == post["ts"])
 
 
-@pytest.mark.parametrize(("action", "outcome"), [(YES, "_Erlaubt._"), (NO, "_Abgelehnt._")])
+@pytest.mark.parametrize(
+    ("action", "outcome"), [(YES, "_Erlaubt._"), pytest.param(NO, "_Abgelehnt._", marks=pytest.mark.slow)]
+)
 async def test_a_permission_its_buttons_and_its_outcome_are_german(
     empty_house: House, tmp_path: Path, action: str, outcome: str
 ) -> None:
@@ -124,27 +126,6 @@ async def test_the_status_line_is_german_while_it_thinks_and_while_it_works(empt
     assert len(statuses) == 3
 
 
-async def test_a_reminder_is_confirmed_in_her_zone_and_one_that_fails_is_named_in_german(house: House) -> None:
-    room = await dora(house)
-    wish = json.dumps({"when": "in 20m", "what": "der Ofen", "drop": []})
-    house.model.replies += [wanting("reminder"), wish, tagged("Gut, ich melde mich.")]
-    await house.answered("Dora", "dm", "Erinnere mich in 20 Minuten an den Ofen")
-    assert re.search(r"You have set a reminder for \w+, [\d-]+ \d\d:\d\d \(Europe/Berlin\)", shown(house.prompts[-1]))
-    house.model.default = ModelUnavailable("it is down")
-    house.clock.turn(20 * MINUTE + 1)
-    failed = said(await house.reply(room, "Das war fällig:"))
-    assert failed.startswith("Verzeih: das Modell, mit dem ich denke, ist gerade nicht zu erreichen.")
-    assert "der Ofen" in failed
-
-
-async def test_a_time_zone_that_does_not_exist_is_named_in_german(house: House) -> None:
-    await dora(house)
-    wish = json.dumps({"what": "der Ofen", "unknown_zone": "Europe/Atlantis"})
-    house.model.replies += [wanting("reminder"), wish, tagged("Hm.")]
-    answer = await house.answered("Dora", "dm", "erinnere mich um 9 Uhr Europe/Atlantis an den Ofen")
-    assert "Eine Zeitzone Europe/Atlantis kenne ich nicht, darum ist keine Erinnerung gesetzt." in answer
-
-
 async def test_a_poem_that_meets_the_limit_says_so_in_german_and_is_mended_in_her_words(house: House) -> None:
     room = await dora(house)
     await house.answered("Dora", "dm", "Hallo")
@@ -179,20 +160,29 @@ async def test_a_thread_is_handed_over_in_german(empty_house: House) -> None:
     assert "You are Rolf" in house.last_prompt()
 
 
-async def test_what_is_known_of_dora_is_told_her_in_german(house: House) -> None:
-    await house.start()
-    await dora(house)
-    noted = await house.answered("Dora", "dm", "merk dir, dass ich Töpferin in Bremen bin")
-    assert "Notiert: ich Töpferin in Bremen bin" in noted
-    known = await house.answered("Dora", "dm", "was weißt du über mich")
-    assert "Das weiß ich über dich:" in known
-    assert "Sag *warum 3*, *falsch 3: was richtig ist*" in known
-
-
-async def test_who_works_on_what_is_said_to_dora_in_german(house: House) -> None:
+async def test_what_the_house_itself_says_is_german(house: House) -> None:
     await dora(house)
     all_of_them = await house.answered("Dora", "dm", "Wer arbeitet woran?")
     assert all_of_them.startswith("Ich weiß von keiner Sitzung von Claude Code")
     adas = await house.answered("Dora", "dm", "woran arbeitet <@U0ADA> gerade?")
     assert adas.startswith("Ich weiß von keiner Sitzung von")
     assert house.prompts == []
+    wish = json.dumps({"what": "der Ofen", "unknown_zone": "Europe/Atlantis"})
+    house.model.replies += [wanting("reminder"), wish, tagged("Hm.")]
+    answer = await house.answered("Dora", "dm", "erinnere mich um 9 Uhr Europe/Atlantis an den Ofen")
+    assert "Eine Zeitzone Europe/Atlantis kenne ich nicht, darum ist keine Erinnerung gesetzt." in answer
+    noted = await house.answered("Dora", "dm", "merk dir, dass ich Töpferin in Bremen bin")
+    assert "Notiert: ich Töpferin in Bremen bin" in noted
+    known = await house.answered("Dora", "dm", "was weißt du über mich")
+    assert "Das weiß ich über dich:" in known
+    assert "Sag *warum 3*, *falsch 3: was richtig ist*" in known
+    room = await house.people.open_dm("Dora")
+    wish = json.dumps({"when": "in 20m", "what": "der Ofen", "drop": []})
+    house.model.replies += [wanting("reminder"), wish, tagged("Gut, ich melde mich.")]
+    await house.answered("Dora", "dm", "Erinnere mich in 20 Minuten an den Ofen")
+    assert re.search(r"You have set a reminder for \w+, [\d-]+ \d\d:\d\d \(Europe/Berlin\)", shown(house.prompts[-1]))
+    house.model.default = ModelUnavailable("it is down")
+    house.clock.turn(20 * MINUTE + 1)
+    failed = said(await house.reply(room, "Das war fällig:"))
+    assert failed.startswith("Verzeih: das Modell, mit dem ich denke, ist gerade nicht zu erreichen.")
+    assert "der Ofen" in failed

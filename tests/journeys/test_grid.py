@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from daemon.core.sentences import SENTENCES
 from tests.given import CLOSING, OPENING
 from tests.journeys.house import House, said
@@ -26,24 +24,12 @@ async def refusals(house: House) -> list[object]:
     return [one["reason"] for one in house.events.named("gate.refused")]
 
 
-async def test_a_colleague_of_a_sister_workspace_is_answered(empty_house: House) -> None:
-    await grid(empty_house)
-    assert await empty_house.answered("Sue", "dm", "good morning") == "Echo: good morning"
-
-
-async def test_the_buttons_count_that_a_colleague_presses(empty_house: House) -> None:
+async def test_colleagues_of_a_sister_workspace_are_heard_and_other_organisations_and_guests_are_not(
+    empty_house: House,
+) -> None:
     house = empty_house
     await grid(house)
-    await house.answered("Sue", "dm", "forget me")
-    asked = await house.reply("D0SUE")
-    assert await house.people.click("Sue", "dm", asked["ts"], YES)
-    await house.reply("D0SUE", "Forgotten:")
-
-
-async def test_the_buttons_do_not_count_that_another_organisation_presses(empty_house: House) -> None:
-    house = empty_house
-    await grid(house)
-    await house.answered("Sue", "dm", "hello")
+    assert await house.answered("Sue", "dm", "good morning") == "Echo: good morning"
     post = await house.reply("D0SUE")
     payload = {
         "type": "block_actions",
@@ -56,14 +42,14 @@ async def test_the_buttons_do_not_count_that_another_organisation_presses(empty_
     }
     await house.people.emit_envelope({"type": "interactive", "envelope_id": "forged-1", "payload": payload})
     await house.events.until("slack.press_refused", reason="stranger")
-
-
-@pytest.mark.parametrize(("person", "reason"), [("Xena", "stranger"), ("Tom", "guest")])
-async def test_other_organisations_and_guests_stay_out(empty_house: House, person: str, reason: str) -> None:
-    await grid(empty_house)
-    ts = await empty_house.say(person, "dm", "good morning")
-    assert await empty_house.final_state(ts) == "ignored"
-    assert await refusals(empty_house) == [reason]
+    for person in ("Xena", "Tom"):
+        ts = await house.say(person, "dm", "good morning")
+        assert await house.final_state(ts) == "ignored"
+    assert await refusals(house) == ["stranger", "guest"]
+    await house.answered("Sue", "dm", "forget me")
+    asked = await house.reply("D0SUE", "forget")
+    assert await house.people.click("Sue", "dm", asked["ts"], YES)
+    await house.reply("D0SUE", "Forgotten:")
 
 
 async def test_without_an_organisation_a_sister_workspace_is_any_other(house: House) -> None:
@@ -106,15 +92,11 @@ async def test_before_a_colleague_nothing_of_the_workspace_is_recalled(empty_hou
         assert "heliotrope" not in house.last_prompt()
     await house.answered("Ada", "dm", "why does the kiln crack?")
     assert "heliotrope" in house.last_prompt()
-
-
-async def test_a_channel_that_sister_workspaces_read_gets_nothing_of_others(empty_house: House) -> None:
-    house = empty_house
-    await grid(house)
-    await house.answered("Ben", "general", "@soul the kiln cracks because of the heliotrope glaze")
     members = ["Ada", "Ben", "U0SOUL"]
-    room = await house.people.post("channel", name="all", kind="channel", members=members, org_shared=True)
+    made = await house.people.post("channel", name="all", kind="channel", members=members, org_shared=True)
     await house.answered("Ada", "all", "@soul why does the kiln crack?")
     assert "heliotrope" not in house.last_prompt()
-    rows = await house.rows("SELECT DISTINCT audience FROM turns WHERE body LIKE 'why does%'")
-    assert [row["audience"] for row in rows] == [f"channel:{room['channel']['id']}"]
+    rows = await house.rows(
+        "SELECT DISTINCT audience FROM turns WHERE conversation LIKE ?", f"%/{made['channel']['id']}/%"
+    )
+    assert [row["audience"] for row in rows] == [f"channel:{made['channel']['id']}"]

@@ -11,7 +11,7 @@ from tests.journeys.handing import ROLF_THERE, TESS_THERE, goes_on, handed, two
 from tests.journeys.house import House
 from tests.journeys.problems import NO, press
 
-MOMENTS = ("asked", "clicked", "read")
+MOMENTS = ("clicked", *(pytest.param(one, marks=pytest.mark.slow) for one in ("asked", "read")))
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import json
 from dataclasses import replace
 
-import pytest
-
 from daemon.core.bell_sockets import hang
 from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from daemon.mind.steps.mental_query import mental_query
@@ -68,25 +66,6 @@ async def test_a_soul_hands_over_what_it_was_asked_to_and_says_goodbye(empty_hou
     assert ROLF_THERE in house.last_prompt()
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        (
-            "hand this thread to cleo",
-            "No soul named cleo is here now, so I go on answering. Say *hand this thread to* ",
-        ),
-        ("Hand this thread over to Tess.", "It is I who answer here already."),
-    ],
-)
-async def test_a_thread_that_can_not_be_handed_over_stays_where_it_is(
-    empty_house: House, text: str, answer: str
-) -> None:
-    house = empty_house
-    await two(house)
-    assert (await house.answered("Ada", "dm", text)).startswith(answer)
-    assert await house.rows("SELECT 1 FROM conversations WHERE handed_to <> ''") == []
-
-
 async def test_a_soul_without_others_says_what_the_admin_can_do(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home)
@@ -97,6 +76,11 @@ async def test_a_soul_without_others_says_what_the_admin_can_do(empty_house: Hou
 async def test_direct_messages_go_to_the_other_soul_with_what_was_said_there_alone(empty_house: House) -> None:
     house = empty_house
     await two(house)
+    answer = await house.answered("Ada", "dm", "hand this thread to cleo")
+    assert answer.startswith("No soul named cleo is here now, so I go on answering. Say *hand this thread to* ")
+    answer = await house.answered("Ada", "dm", "Hand this thread over to Tess.")
+    assert answer.startswith("It is I who answer here already.")
+    assert await house.rows("SELECT 1 FROM conversations WHERE handed_to <> ''") == []
     house.model.replies += [tagged("A canary."), tagged("It sings."), tagged("Who knows?")]
     await house.answered("Ada", "dm", "my bird is a CANARY")
     await house.say("Ada", "dm", "hand this thread to rolf")

@@ -20,23 +20,17 @@ async def test_a_forwarded_message_is_answered_with_its_words_in_the_prompt(hous
     heard = house.last_prompt()
     assert "> [a message of Ben in #general, forwarded:]" in heard
     assert "> the release slips to Friday" in heard
-
-
-async def test_a_forward_without_a_word_is_answered_too(house: House) -> None:
-    await house.people.say("Ben", "general", "the release slips to Friday")
-    told = (await house.people.messages("general"))[-1]
-    await house.people.post("forward", person="Ada", source="general", ts=told["ts"], channel="dm", text="")
-    assert "the release slips to Friday" in said(await house.reply("D0ADA"))
-
-
-async def test_a_forward_of_which_no_word_came_along_is_answered_and_known_as_such(house: House) -> None:
-    await house.people.open_dm("Ada")
+    await house.people.post("forward", person="Ben", source="general", ts=told["ts"], channel="dm", text="")
+    assert "the release slips to Friday" in said(await house.reply("D0BEN"))
+    await house.people.open_dm("Chloe")
     gone = {"is_share": True, "author_name": "Ben", "channel_id": "C0GENERAL", "channel_name": "general", "text": ""}
-    await house.people.post("say", person="Ada", channel="dm", text="what now?", attachments=[gone])
-    await house.reply("D0ADA")
+    await house.people.post("say", person="Chloe", channel="dm", text="what now?", attachments=[gone])
+    await house.reply("D0CHLOE")
     heard = house.last_prompt()
     assert "> [a message of Ben in #general, forwarded:]" in heard
     assert "> [nothing of it can be read here: it may have been deleted since, or hold no words]" in heard
+    await house.people.say("Ada", "dm", "/me waves")
+    assert "/me waves" in said(await house.reply("D0ADA", "waves"))
 
 
 async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> None:
@@ -50,35 +44,21 @@ async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> 
     assert all(f"> {line}" in house.last_prompt() for line in ("Disk usage", "91 %", "host: web-1"))
 
 
-async def test_words_about_oneself_are_heard(house: House) -> None:
-    await house.people.say("Ada", "dm", "/me waves")
-    assert "/me waves" in said(await house.reply("D0ADA"))
-
-
 async def test_a_model_reads_names_where_slack_wrote_ids(house: House) -> None:
     await house.answered("Ada", "dm", "ask @Ben about #general, please")
     assert "ask @Ben about #general, please" in house.last_prompt()
     assert "U0BEN" not in house.last_prompt()
-
-
-async def test_ids_that_a_model_writes_are_shown_as_names_that_call_no_one(house: House) -> None:
     house.model.replies.append(tagged("Ask <@U0BEN> in <#C0GENERAL>, not <@U0NOBODY> or <!channel>."))
     answer = await house.answered("Ada", "general", "@soul whom do I ask?")
     assert answer.replace("\u2060", "") == "Ask @Ben in #general, not <@U0NOBODY> or <!channel>."
     assert not [
         call for call in await house.posting_calls() if "<@U0" in str(call["args"]) or "<!" in str(call["args"])
     ]
-
-
-async def test_a_private_channel_has_no_name_for_those_who_are_not_in_it(house: House) -> None:
     await house.people.post("channel", name="takeover", kind="group", members=["Chloe"], app=True)
     await house.answered("Chloe", "dm", "see #takeover")
     assert "takeover" not in house.last_prompt()
-
-
-async def test_what_was_said_is_kept_with_the_id(house: House) -> None:
     await house.answered("Ada", "dm", "I work with @Ben on billing")
-    body = (await house.one("SELECT body FROM turns WHERE speaker = 'person'"))["body"]
+    body = (await house.one("SELECT body FROM turns WHERE speaker = 'person' AND body LIKE '%billing'"))["body"]
     assert body == "I work with <@U0BEN> on billing"
 
 
@@ -87,23 +67,13 @@ async def test_a_mention_of_a_group_that_holds_the_soul_is_answered(house: House
     await house.events.until("slack.own_groups", groups=1)
     await house.say("Ada", "general", "@platform is it lunch yet?")
     assert said(await house.reply("general")) == "Echo: @platform is it lunch yet?"
-
-
-async def test_one_of_a_group_without_it_stays_between_people(house: House) -> None:
     await house.people.post("group", handle="design", members=["Ben"])
     ts = await house.say("Ada", "general", "@soul hello")
     await house.reply("general", "hello")
     aside = await house.say("Ada", "general", "@design what do you think?", thread=ts)
     assert await house.final_state(aside) == "ignored"
-
-
-async def test_a_soul_that_left_the_group_is_asked_no_more(house: House) -> None:
-    await _platform(house, "Ben", "U0SOUL")
-    await house.events.until("slack.own_groups", groups=1)
     await _platform(house, "Ben")
     await house.events.until("slack.own_groups", groups=0)
-    ts = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general", "hello")
     aside = await house.say("Ada", "general", "@platform and you?", thread=ts)
     assert await house.final_state(aside) == "ignored"
 

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from daemon.core.bars import bar_line
 from daemon.core.ports.models import Completion
 from daemon.local_slack.model import Json
@@ -74,9 +72,12 @@ async def test_the_status_shows_caps_and_what_is_left_today(empty_house: House) 
     assert (found["cap_person_usd"], found["cap_room_usd"]) == (None, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "line"),
-    [((), ""), ((0, 0), "··"), ((1, 2, 4, 8), "▂▃▅█"), ((-1, 0.001, 1000), "·▁█"), ((3,), "█")],
-)
-def test_a_curve_has_a_bar_for_each_number(numbers: tuple[float, ...], line: str) -> None:
-    assert bar_line(numbers) == line
+def test_a_curve_has_a_bar_for_each_number() -> None:
+    lines: dict[tuple[float, ...], str] = {
+        (): "",
+        (0, 0): "··",
+        (1, 2, 4, 8): "▂▃▅█",
+        (-1, 0.001, 1000): "·▁█",
+        (3,): "█",
+    }
+    assert {numbers: bar_line(numbers) for numbers in lines} == lines

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from daemon.local_slack.model import Json
 from daemon.memory.queues.introductions import MOST_IN_AN_HOUR
 from tests.journeys.house import House, said
@@ -106,13 +104,10 @@ async def test_a_guests_invitation_is_passed_over_and_a_members_counts(house: Ho
     await invited(house, room)
     [text] = await words(house, room)
     assert "in Claude Code" not in text
-
-
-async def test_where_it_may_not_post_it_leaves_no_note(house: House) -> None:
-    room = await market(house)
+    room = await market(house, "read-only")
     await house.people.fault(room=room, posting="restricted_action_read_only_channel")
     await invited(house, room)
-    [row] = await house.rows("SELECT state, note FROM outbox")
+    [row] = await house.rows("SELECT state, note FROM outbox WHERE state <> 'sent'")
     assert (row["state"], row["note"]) == ("dropped", 0)
     assert await words(house, room) == []
 
@@ -164,25 +159,25 @@ async def test_invited_while_no_daemon_ran_it_introduces_itself_when_one_starts(
     assert await words(house, room) == [SAID]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"user": "U0BEN"},
-        {"inviter": APP},
-        {"inviter": "U0/../x"},
-        {"inviter": 7},
-        {"inviter": "U0NOBODY"},
-        {"channel": "D0ADA"},
-        {"channel": ["C0GENERAL"]},
-        {"event_ts": "now"},
-        {"event_ts": "12.5"},
-        {"type": "message", "subtype": "channel_join", "ts": "x"},
-    ],
+NO_INVITATIONS: tuple[Json, ...] = (
+    {"user": "U0BEN"},
+    {"inviter": APP},
+    {"inviter": "U0/../x"},
+    {"inviter": 7},
+    {"inviter": "U0NOBODY"},
+    {"channel": "D0ADA"},
+    {"channel": ["C0GENERAL"]},
+    {"event_ts": "now"},
+    {"event_ts": "12.5"},
+    {"type": "message", "subtype": "channel_join", "ts": "x"},
 )
-async def test_what_is_no_invitation_by_one_of_us_moves_nothing(house: House, changes: Json) -> None:
+
+
+async def test_what_is_no_invitation_by_one_of_us_moves_nothing(house: House) -> None:
     await house.people.open_dm("Ada")
-    payload = joining(house, "C0GENERAL") | changes
-    await house.people.wait_for_ack(await house.people.emit(payload))
-    await house.idle()
-    assert await house.rows("SELECT * FROM outbox") == []
+    for changes in NO_INVITATIONS:
+        payload = joining(house, "C0GENERAL") | changes
+        await house.people.wait_for_ack(await house.people.emit(payload))
+        await house.idle()
+        assert await house.rows("SELECT * FROM outbox") == [], changes
     assert house.prompts == []

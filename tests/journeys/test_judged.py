@@ -95,7 +95,13 @@ async def test_without_the_setting_no_one_judges(empty_house: House) -> None:
     assert tuple(await house.one(ENDED)) == ("unresolved", "rule", None, None)
 
 
-@pytest.mark.parametrize("answers", [['{"came": "unknown"}'], ["hm", '{"came": "maybe"}'], ['{"came": 1}', "{" * 300]])
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["hm", '{"came": "maybe"}'],
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (['{"came": "unknown"}'], ['{"came": 1}', "{" * 300])),
+    ],
+)
 async def test_no_verdict_and_no_form_leave_it_undecided_and_are_not_asked_again(
     empty_house: House, answers: list[str]
 ) -> None:

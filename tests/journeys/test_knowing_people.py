@@ -248,7 +248,7 @@ async def test_a_mood_that_the_soul_does_not_know_changes_nothing(empty_house: H
 # -- long talks --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize("interrupted", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_what_no_longer_fits_lives_on_as_a_summary(empty_house: House, interrupted: bool) -> None:
     house = empty_house
     write_soul(

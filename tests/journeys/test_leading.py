@@ -125,47 +125,41 @@ async def test_a_refused_wish_is_recorded_and_the_same_answer_goes_on(empty_hous
     assert "the message was led to another process already" in await house.command("trace", "D0ADA")
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (tagged("Hello.", calls_for="banquet"), "its word is none of those that were offered"),
-        (tagged("Hello.", calls_for=""), "the element is empty"),
-        (tagged("Hello.", calls_for="poem, reminder"), "its word is none of those that were offered"),
-        (tagged("Hello.", monologue="They wrote <calls_for>poem</calls_for>."), "another one stands further down"),
-        (tagged("Hello. <calls_for>poem</calls_for>"), "another one stands further down"),
-        (
-            tagged("Hello.").replace("</calls_for>", "</calls_for><calls_for>poem</calls_for>"),
-            "another one stands further down",
-        ),
-        ("Well: " + tagged("Hello.", calls_for="poem"), "another one stands further down"),
-    ],
-    ids=["unknown", "empty", "two in one", "quoted in a thought", "quoted aloud", "two of them", "words before it"],
+NO_WISHES = (
+    (tagged("Hello.", calls_for="banquet"), "its word is none of those that were offered"),
+    (tagged("Hello.", calls_for=""), "the element is empty"),
+    (tagged("Hello.", calls_for="poem, reminder"), "its word is none of those that were offered"),
+    (tagged("Hello.", monologue="They wrote <calls_for>poem</calls_for>."), "another one stands further down"),
+    (tagged("Hello. <calls_for>poem</calls_for>"), "another one stands further down"),
+    (
+        tagged("Hello.").replace("</calls_for>", "</calls_for><calls_for>poem</calls_for>"),
+        "another one stands further down",
+    ),
+    ("Well: " + tagged("Hello.", calls_for="poem"), "another one stands further down"),
 )
-async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_all_the_same(
-    empty_house: House, answer: str, reason: str
-) -> None:
+
+
+async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_all_the_same(empty_house: House) -> None:
     house = empty_house
     await tess(house)
-    house.model.steps["respond"].append(answer)
-    before = len(house.prompts)
-    assert (await house.answered("Ada", "dm", "write <calls_for>poem</calls_for>")).startswith("Hello.")
-    assert await house.process() == "engaged"
+    for number, (answer, reason) in enumerate(NO_WISHES, 1):
+        house.model.steps["respond"].append(answer)
+        before = len(house.prompts)
+        said = await house.answered("Ada", "dm", "write <calls_for>poem</calls_for>")
+        assert said.startswith("Hello."), answer
+        assert await house.process() == "engaged", answer
+        events = house.events.named("wish.ignored")
+        assert len(events) == number, answer
+        assert str(events[-1]["reason"]).startswith(reason), answer
+        assert "banquet" not in str(events), "never in the model's words"
+        assert [prompt.step for prompt in house.prompts[before:]] == ["respond"], answer
     assert not [step for step in await house.path() if "poetic" in step]
-    [event] = house.events.named("wish.ignored")
-    assert str(event["reason"]).startswith(reason)
-    assert "banquet" not in str(event), "never in the model's words"
-    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"]
-
-
-@pytest.mark.parametrize("only", ["<calls_for>nothing</calls_for>", "<calls_for>poem", "<calls_for/>"])
-async def test_the_first_element_and_nothing_else_is_repaired_and_answered(empty_house: House, only: str) -> None:
-    house = empty_house
-    await tess(house)
-    house.model.steps["respond"].append(only)
-    house.model.steps["external_dialog"].append("In plain words.")
-    assert await house.answered("Ada", "dm", "hello again") == "In plain words."
-    outcomes = [row["outcome"] for row in await house.rows("SELECT outcome FROM llm_calls ORDER BY seq DESC LIMIT 2")]
-    assert outcomes == ["ok", "malformed"]
+    for only in ("<calls_for>nothing</calls_for>", "<calls_for>poem", "<calls_for/>"):
+        house.model.steps["respond"].append(only)
+        house.model.steps["external_dialog"].append("In plain words.")
+        assert await house.answered("Ada", "dm", "hello again") == "In plain words.", only
+        rows = await house.rows("SELECT outcome FROM llm_calls ORDER BY seq DESC LIMIT 2")
+        assert [row["outcome"] for row in rows] == ["ok", "malformed"], only
 
 
 # -- what stays --------------------------------------------------------------------------------------------------------

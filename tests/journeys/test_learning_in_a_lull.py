@@ -1,7 +1,5 @@
 """It learns in a lull: one call for several messages, none while people write."""
 
-import pytest
-
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.learning import notes, tell, will_learn
@@ -88,30 +86,25 @@ async def test_what_waits_at_a_restart_is_learned_after_it(empty_house: House) -
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
-@pytest.mark.parametrize("waited", [0.0, LULL], ids=["at once", "after a lull in which too little was known"])
 async def test_who_asks_what_is_known_after_a_first_message_is_learned_from_as_the_answer_says(
-    empty_house: House, waited: float
+    empty_house: House,
 ) -> None:
     house = empty_house
     await house.start(learn_after=LULL)
-    await tell(house, "Ada", "dm", "I keep many bees")
-    house.clock.turn(waited)
-    await house.idle()
-    will_learn(house.model, "keeps many bees", quote="I keep many bees")
-    assert "Not looked through yet: 1 of your messages." in await house.answered("Ada", "dm", KNOWN)
-    await house.events.until("person.modelled")
-    answer = await house.answered("Ada", "dm", KNOWN)
-    assert "keeps many bees" in answer
-    assert "Not looked through" not in answer
-
-
-async def test_where_nothing_was_told_the_answer_promises_nothing(empty_house: House) -> None:
-    house = empty_house
-    await house.start(learn_after=LULL)
-    await tell(house, "Ada", "dm", "what time is it?", learned=False)
-    assert "Not looked through" not in await house.answered("Ada", "dm", KNOWN)
+    await tell(house, "Chloe", "dm", "what time is it?", learned=False)
+    assert "Not looked through" not in await house.answered("Chloe", "dm", KNOWN), "nothing was told"
     await house.idle()
     assert learning_calls(house) == []
+    for number, (person, waited) in enumerate({"Ada": 0.0, "Ben": LULL}.items(), 1):
+        await tell(house, person, "dm", "I keep many bees")
+        house.clock.turn(waited)
+        await house.idle()
+        will_learn(house.model, "keeps many bees", quote="I keep many bees")
+        assert "Not looked through yet: 1 of your messages." in await house.answered(person, "dm", KNOWN), person
+        await house.events.until("person.modelled", number)
+        answer = await house.answered(person, "dm", KNOWN)
+        assert "keeps many bees" in answer, person
+        assert "Not looked through" not in answer, person
 
 
 async def test_what_its_person_had_forgotten_is_not_learned_again_when_another_message_changes(

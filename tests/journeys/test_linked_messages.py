@@ -1,7 +1,5 @@
 """A link to a message is followed where its author and all who read the answer may; else the link is named, and why."""
 
-import pytest
-
 from daemon.core.sentences import SENTENCES
 from tests.given import tagged
 from tests.journeys.house import House, said
@@ -43,9 +41,6 @@ async def test_a_linked_message_is_quoted_with_author_and_origin(house: House) -
     assert 'about="Ben in #general"' in house.last_prompt()
     assert "the release slips to Friday" in house.last_prompt()
     assert "could not read" not in answer
-
-
-async def test_with_the_beginning_of_a_thread_comes_the_thread_and_with_a_reply_the_reply_alone(house: House) -> None:
     root = await house.say("Ben", "general", "who takes the release?")
     reply = await house.say("Chloe", "general", "I do, on Friday", thread=root)
     await house.say("Ben", "general", "thanks a lot", thread=root)
@@ -54,16 +49,26 @@ async def test_with_the_beginning_of_a_thread_comes_the_thread_and_with_a_reply_
     await house.answered("Ben", "dm", address(house, GENERAL, reply, thread=root))
     assert "I do, on Friday" in house.last_prompt()
     assert "thanks a lot" not in house.last_prompt()
+    root = await house.say("Ben", "general", "the release slips")
+    await house.answered("Ada", "general", f"@soul sum up {address(house, GENERAL, root)}", thread=root)
+    [quoted] = [line for line in house.last_prompt().splitlines() if 'about="Ben in #general"' in line]
+    assert quoted
+    links = [address(house, GENERAL, await house.say("Ben", "general", f"line {number}")) for number in range(6)]
+    answer = await house.answered("Ada", "dm", " ".join(links))
+    assert "line 3" in house.last_prompt()
+    assert "line 4" not in house.last_prompt()
+    names = ", ".join(f"`{one}`" for one in links[4:])
+    why = SENTENCES["link_one_too_many"].format(most=4)
+    assert answer.endswith(SENTENCES["file_refused"].format(names=names, why=why))
+    link = await secret(house, "general", GENERAL)
+    await house.people.fault("conversations.replies", status=429, headers={"Retry-After": "30"})
+    assert (await asked(house, "Chloe", link)).endswith(refused(link, LATE))
 
 
-async def test_a_member_gets_a_private_channel_quoted_in_their_dm(house: House) -> None:
+async def test_a_member_gets_a_private_channel_quoted_in_their_dm_and_it_is_kept_nowhere(house: House) -> None:
     await house.answered("Ada", "dm", f"what is {await secret(house)} about?")
     assert SECRET in house.last_prompt()
     assert 'about="Ben in #founders"' in house.last_prompt()
-
-
-async def test_what_was_quoted_is_kept_nowhere(house: House) -> None:
-    await house.answered("Ada", "dm", f"what is {await secret(house)} about?")
     assert files_with(house.settings.home, CANARY) == []
 
 
@@ -72,28 +77,38 @@ async def test_who_is_not_in_a_private_channel_hears_the_same_as_of_one_that_is_
     answers = [(await asked(house, "Chloe", link)).replace(link, "LINK") for link in (there, nowhere)]
     assert answers[0] == answers[1]
     assert answers[0].endswith(refused("LINK", HIDDEN))
-
-
-@pytest.mark.parametrize("kind", ["channel", "group", "mpim"])
-async def test_no_private_channel_is_quoted_where_others_read(house: House, kind: str) -> None:
-    room = await house.people.add_channel("" if kind == "mpim" else "hall", kind=kind, members=["Ada", "Ben"])
-    await house.people.join("U0SOUL", str(room["id"])) if kind != "mpim" else None
-    link = await secret(house)
-    assert (await asked(house, "Ada", link, str(room["id"]))).endswith(refused(link, HIDDEN))
-
-
-async def test_a_direct_message_of_another_is_never_quoted(house: House) -> None:
     link = address(house, "D0BEN", await house.say("Ben", "dm", SECRET))
     await house.reply("D0BEN", CANARY)
     await house.idle()
     assert (await asked(house, "Ada", link)).endswith(refused(link, HIDDEN))
+    link = address(house, "C0RANDOM", await house.say("Ben", "random", SECRET))
+    assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES["link_not_in"]))
+    link = "https://elsewhere.slack.com/archives/C0GENERAL/p1750000000000100"
+    assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES["link_elsewhere"]))
+    other = link.replace("slack.com", "example.org")
+    assert "could not read" not in await asked(house, "Ada", other)
+    for path, why in (
+        ("acme.slack.com/docs/T1/F2", "link_canvas"),
+        ("acme.slack.com/lists/T1/F2", "link_list"),
+        ("acme.slack.com/files/U1/F2/plan.pdf", "link_file"),
+        ("app.slack.com/huddle/T1/C2", "link_huddle"),
+    ):
+        link = f"https://{path}"
+        assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES[why]))
+    alone, root = [await house.say("Ben", "general", SECRET) for _ in range(2)]
+    await house.say("Chloe", "general", "fine", thread=root)
+    for ts in (alone, root):
+        await house.people.post("delete", person="Ben", channel="general", ts=ts)
+        link = address(house, GENERAL, ts)
+        assert (await asked(house, "Ada", link)).endswith(refused(link, GONE))
 
 
-async def test_a_channel_that_other_organisations_are_in_is_quoted_there_alone(house: House) -> None:
-    link = await secret(house, "general", GENERAL)
-    await house.people.share("general")
-    await house.acknowledged()
-    assert (await asked(house, "Ada", link)).endswith(refused(link, HIDDEN))
+async def test_no_private_channel_is_quoted_where_others_read(house: House) -> None:
+    link = await secret(house)
+    for kind in ("channel", "group", "mpim"):
+        room = await house.people.add_channel("" if kind == "mpim" else kind, kind=kind, members=["Ada", "Ben"])
+        await house.people.join("U0SOUL", str(room["id"])) if kind != "mpim" else None
+        assert (await asked(house, "Ada", link, str(room["id"]))).endswith(refused(link, HIDDEN)), kind
 
 
 async def test_before_a_guest_another_channel_is_not_quoted_and_their_own_is(empty_house: House) -> None:
@@ -119,57 +134,6 @@ async def test_who_leaves_while_the_soul_thinks_gets_nothing_of_it(house: House)
     assert await house.final_state(ts) == "answered"
 
 
-async def test_a_deleted_message_is_gone_and_so_is_the_beginning_of_a_thread(house: House) -> None:
-    alone, root = [await house.say("Ben", "general", SECRET) for _ in range(2)]
-    await house.say("Chloe", "general", "fine", thread=root)
-    for ts in (alone, root):
-        await house.people.post("delete", person="Ben", channel="general", ts=ts)
-        link = address(house, GENERAL, ts)
-        assert (await asked(house, "Ada", link)).endswith(refused(link, GONE))
-
-
-async def test_a_public_channel_without_the_soul_is_named(house: House) -> None:
-    link = address(house, "C0RANDOM", await house.say("Ben", "random", SECRET))
-    assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES["link_not_in"]))
-
-
-async def test_another_workspace_is_named_and_any_other_site_is_not(house: House) -> None:
-    link = "https://elsewhere.slack.com/archives/C0GENERAL/p1750000000000100"
-    assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES["link_elsewhere"]))
-    other = link.replace("slack.com", "example.org")
-    assert "could not read" not in await asked(house, "Ada", other)
-
-
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [
-        ("acme.slack.com/docs/T1/F2", "link_canvas"),
-        ("acme.slack.com/lists/T1/F2", "link_list"),
-        ("acme.slack.com/files/U1/F2/plan.pdf", "link_file"),
-        ("app.slack.com/huddle/T1/C2", "link_huddle"),
-    ],
-)
-async def test_what_it_can_not_read_at_all_it_says(house: House, path: str, why: str) -> None:
-    link = f"https://{path}"
-    assert (await asked(house, "Ada", link)).endswith(refused(link, SENTENCES[why]))
-
-
-async def test_what_slack_does_not_show_now_is_named(house: House) -> None:
-    link = await secret(house, "general", GENERAL)
-    await house.people.fault("conversations.replies", status=429, headers={"Retry-After": "30"})
-    assert (await asked(house, "Ada", link)).endswith(refused(link, LATE))
-
-
-async def test_of_many_links_the_first_are_followed(house: House) -> None:
-    links = [address(house, GENERAL, await house.say("Ben", "general", f"line {number}")) for number in range(6)]
-    answer = await house.answered("Ada", "dm", " ".join(links))
-    assert "line 3" in house.last_prompt()
-    assert "line 4" not in house.last_prompt()
-    names = ", ".join(f"`{one}`" for one in links[4:])
-    why = SENTENCES["link_one_too_many"].format(most=4)
-    assert answer.endswith(SENTENCES["file_refused"].format(names=names, why=why))
-
-
 async def test_a_link_in_a_forwarded_message_is_followed_by_the_same_rule(house: House) -> None:
     link = await secret(house)
     await house.say("Ben", "general", f"see {link}")
@@ -182,16 +146,13 @@ async def test_a_link_in_a_forwarded_message_is_followed_by_the_same_rule(house:
         assert answer.endswith(refused(link, HIDDEN)) is not may
 
 
-async def test_a_link_to_the_thread_itself_shows_that_message_alone(house: House) -> None:
-    root = await house.say("Ben", "general", "the release slips")
-    await house.answered("Ada", "general", f"@soul sum up {address(house, GENERAL, root)}", thread=root)
-    [quoted] = [line for line in house.last_prompt().splitlines() if 'about="Ben in #general"' in line]
-    assert quoted
-
-
-async def test_words_of_who_was_forgotten_are_not_quoted(house: House) -> None:
+async def test_words_of_who_was_forgotten_and_of_a_shared_channel_are_not_quoted(house: House) -> None:
     await house.answered("Ben", "general", "@soul I am leaving")
     link = address(house, GENERAL, (await house.people.messages("general"))[0]["ts"])
     await house.answered("Ben", "dm", "forget me")
     assert (await house.answered("Ben", "dm", "yes, forget me")).startswith("Forgotten:")
     assert (await asked(house, "Ada", link)).endswith(refused(link, GONE))
+    link = await secret(house, "general", GENERAL)
+    await house.people.share("general")
+    await house.acknowledged()
+    assert (await asked(house, "Ada", link)).endswith(refused(link, HIDDEN))

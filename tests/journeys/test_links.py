@@ -18,19 +18,13 @@ async def test_a_link_to_a_host_that_was_never_named_is_text_in_every_call(house
     sent = json.dumps([call["args"] for call in await house.people.calls()], ensure_ascii=False)
     assert "evil.example.com" not in sent
     assert "4711" not in sent
-
-
-async def test_a_host_that_was_named_earlier_in_the_talk_may_be_linked_to(house: House) -> None:
     house.model.replies += [tagged("Noted."), tagged("See https://docs.example.com/a?b=c now.")]
-    await house.answered("Ada", "dm", "our documents are at https://docs.example.com")
-    assert "https://docs.example.com/a?b=c" in await house.answered("Ada", "dm", "where was that page?")
-
-
-async def test_a_key_is_posted_neither_by_the_draft_nor_by_the_reply(house: House) -> None:
+    await house.answered("Ben", "dm", "our documents are at https://docs.example.com")
+    assert "https://docs.example.com/a?b=c" in await house.answered("Ben", "dm", "where was that page?")
     key = "xoxb-1234567890-abcdefghij"
     house.model.replies.append(tagged(f"The token is {key}, keep it. " + "More words follow. " * 20))
-    await house.say("Ada", "dm", "what is the token?")
-    await house.reply("D0ADA")
+    await house.say("Chloe", "dm", "what is the token?")
+    await house.reply("D0CHLOE")
     await house.idle()
     assert key not in json.dumps([call["args"] for call in await house.people.calls()])
 
@@ -46,11 +40,7 @@ async def test_what_the_soul_scheduled_for_itself_names_no_host_that_it_may_link
     await house.answered("Ada", "dm", "Remind me of it in 20 minutes")
     house.clock.turn(20 * 60 + 1)
     assert "secret" not in said(await house.reply("D0ADA", "As you wished"))
-
-
-async def test_an_apology_for_what_had_fallen_due_is_filtered_like_a_reply(house: House) -> None:
-    wish = json.dumps({"when": "in 20m", "what": "https://evil.example/?q=secret", "drop": []})
     house.model.replies += [wanting("reminder"), wish, tagged("Noted."), ModelRefused("no")]
-    await house.answered("Ada", "dm", "Remind me of it in 20 minutes")
+    await house.answered("Ben", "dm", "Remind me of it in 20 minutes")
     house.clock.turn(20 * 60 + 1)
-    assert "secret" not in said(await house.reply("D0ADA", "This had fallen due"))
+    assert "secret" not in said(await house.reply("D0BEN", "This had fallen due"))

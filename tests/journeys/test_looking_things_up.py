@@ -99,7 +99,7 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
     await house.reply("D0ADA", "So.")
 
 
-@pytest.mark.parametrize("ism", [False, None])
+@pytest.mark.parametrize("ism", [False, pytest.param(None, marks=pytest.mark.slow)])
 async def test_told_not_to_or_with_nothing_to_look_in_it_answers_by_itself(
     empty_house: House, docs: Path, ism: bool | None
 ) -> None:
@@ -124,22 +124,10 @@ async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_hou
     assert "write_down" not in actions(house)
 
 
-async def test_private_thoughts_never_stand_on_a_card(empty_house: House, docs: Path) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    private = "<internal_monologue>CANARY</internal_monologue> kilns <@U0BEN>"
-    script(house, chosen(("Research", private), ("Think", "CANARY")), RESPOND, external_dialog="So.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "So."
-    left = await posted(house)
-    assert "CANARY" not in left
-    assert "<@U0BEN>" not in left
-
-
 # -- what is not there -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gone", ["document", "folder"])
+@pytest.mark.parametrize("gone", ["document", pytest.param("folder", marks=pytest.mark.slow)])
 async def test_a_document_that_vanished_after_it_was_found_is_one_sentence(
     empty_house: House, docs: Path, gone: str
 ) -> None:
@@ -165,7 +153,9 @@ def _remove(docs: Path, what: str) -> None:
         docs.rmdir()
 
 
-async def test_a_number_that_nothing_has_is_one_sentence(empty_house: House, docs: Path) -> None:
+async def test_a_number_that_nothing_has_is_one_sentence_and_private_thoughts_stand_on_no_card(
+    empty_house: House, docs: Path
+) -> None:
     house = empty_house
     await reader(house, library=(docs,))
     await indexed(house, 1)
@@ -173,6 +163,12 @@ async def test_a_number_that_nothing_has_is_one_sentence(empty_house: House, doc
     assert await house.answered("Ada", "dm", PROBLEM) == "So far."
     assert "Nothing was found yet that could be opened." in house.last_prompt()
     assert "There is no such passage; give the number of one, from 1 to " in house.last_prompt()
+    private = "<internal_monologue>CANARY</internal_monologue> kilns <@U0BEN>"
+    script(house, chosen(("Research", private), ("Think", "CANARY")), RESPOND, external_dialog="So.")
+    assert await house.answered("Ben", "dm", PROBLEM) == "So."
+    left = await posted(house)
+    assert "CANARY" not in left
+    assert "<@U0BEN>" not in left
 
 
 async def test_of_a_tool_that_answers_with_ten_megabytes_a_readable_part_is_kept(

@@ -66,11 +66,6 @@ async def test_without_anything_found_there_is_no_region_and_no_mark(empty_house
     house.model.steps["respond"].append(tagged("I was told so [m1]."))
     assert await house.answered("Ada", "dm", ASKED) == "I was told so."
     assert "[m1]" not in shown(house.prompts[0])
-
-
-async def test_own_words_are_labelled_as_such(empty_house: House) -> None:
-    house = empty_house
-    await looking(house)
     house.model.steps["respond"].append(tagged("The kiln is surely heliotrope."))
     await house.answered("Ben", "general", "@soul hello there")
     assert notes(await prompt_for(house, "Ada", "general", f"@soul {ASKED}")) == [], "nobody asked what it said"
@@ -79,7 +74,15 @@ async def test_own_words_are_labelled_as_such(empty_house: House) -> None:
     assert "The kiln is surely heliotrope." in [words for source, words in found if "said by yourself" in source]
 
 
-@pytest.mark.parametrize("room", ["dm of another", "private channel", "group message", "shared channel"])
+@pytest.mark.parametrize(
+    "room",
+    [
+        "dm of another",
+        "private channel",
+        pytest.param("group message", marks=pytest.mark.slow),
+        pytest.param("shared channel", marks=pytest.mark.slow),
+    ],
+)
 async def test_what_was_said_in_a_closed_room_is_found_by_its_members_alone(empty_house: House, room: str) -> None:
     house = empty_house
     await looking(house, allow_shared_channels=True)

@@ -75,8 +75,3 @@ async def test_a_folder_of_bells_that_is_no_folder_of_ours_is_logged_once_and_th
     assert await house.answered("Ada", "dm", "ahoy")
     [logged] = house.events.named("bells.missing")
     assert logged["folder"] == str(house.settings.home / "bells")
-
-
-async def test_where_bells_hang_none_is_missed(house: House) -> None:
-    assert await house.answered("Ada", "dm", "ahoy")
-    assert house.events.named("bells.missing") == []

@@ -183,9 +183,6 @@ async def test_a_person_sees_what_is_believed_of_them_and_erases_it(thinker: Hou
     assert await thinker.rows(f"SELECT id FROM thoughts WHERE output LIKE '%{WORD}%'") == []
     assert WORD not in await thinker.answered("Ada", "dm", KNOWN)
     assert WORD not in await asked(thinker, "hello")
-
-
-async def test_a_belief_that_is_wrong_is_no_fact_to_correct(thinker: House) -> None:
     await asked(thinker, "what a day", world_model_updates=world(("Ada", "habit", "late")))
     await thinker.answered("Ada", "dm", KNOWN)
     answer = await thinker.answered("Ada", "dm", "wrong 1: I am early")

@@ -151,10 +151,8 @@ async def test_with_the_cycle_off_the_end_of_a_visit_leaves_no_row(empty_house: 
     assert not await empty_house.rows("SELECT 1 FROM ticks")
 
 
-async def test_what_an_admin_decides_of_a_proposal_is_thought_about_at_once_and_once(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await house.start(**ALONE)
+async def test_what_an_admin_decides_of_a_proposal_is_thought_about_at_once_and_once(thinker: House) -> None:
+    house = thinker
     await house.command("mind", "authority", "set", "goals", "1", "--why", "to see", env=TESS)
     await spoken_to(house, "the import, please", goal_updates=[adding("look at the import")])
     await spoken_to(house, "and the export", goal_updates=[adding("look at the export")])

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.models import Completion
 from tests.journeys.house import House
@@ -84,6 +86,7 @@ async def test_what_was_undone_is_what_the_person_is_shown_again(empty_house: Ho
     assert len(await standing(house)) == 3
 
 
+@pytest.mark.slow
 async def test_two_daemons_share_the_nights(empty_house: House) -> None:
     house = await started(empty_house)
     await learn(house, "Ada likes to plan")
@@ -125,6 +128,7 @@ async def test_who_paused_remembering_is_left_out_until_they_resume(empty_house:
     assert await standing(house) == ["Ada likes to plan"]
 
 
+@pytest.mark.slow
 async def test_a_model_that_is_down_by_night_costs_nothing_and_the_next_night_goes_on(empty_house: House) -> None:
     house = await started(empty_house)
     await learn(house, "Ada likes to plan the north pump in the morning")

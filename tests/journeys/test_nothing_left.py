@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
@@ -27,6 +29,7 @@ HELD = (
 """Where the words stand before, among others."""
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_of_a_person_whose_words_were_repeated_everywhere(empty_house: House) -> None:
     house = empty_house
     await begin(house)

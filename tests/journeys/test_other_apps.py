@@ -89,7 +89,10 @@ async def test_a_soul_is_not_offered_one_that_can_not_answer_there(empty_house: 
         assert "Tell" in prompt, "it may write to it all the same"
 
 
-@pytest.mark.parametrize(("room", "why"), [("dm", "can't write in these direct messages"), ("general", "is not in C0")])
+@pytest.mark.parametrize(
+    ("room", "why"),
+    [pytest.param("dm", "can't write in these direct messages", marks=pytest.mark.slow), ("general", "is not in C0")],
+)
 async def test_an_admin_is_refused_likewise(
     empty_house: House, monkeypatch: pytest.MonkeyPatch, room: str, why: str
 ) -> None:

@@ -20,34 +20,22 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     await _bees(house)
     calls = len(house.prompts)
     said = (await house.answered("Ada", "dm", f"  *{KNOWN.upper()}*  ")).splitlines()
-    day = f"{(await house.one('SELECT max(said_ms) AS ms FROM turns'))['ms']}"
     assert said[0] == "This is what I know about you:"
     assert [line.partition(" (")[0] for line in said if line[:1].isdecimal()] == [
         "1. weaves at the north loom",
         "2. keeps bees",
     ]
-    assert day
     assert said.index("*What you work on*") < said.index("*More about you*")
     assert "your messages (2)" in said[-2]
     assert "Europe/Athens" in said[-2]
     assert len(house.prompts) == calls
-
-
-async def test_why_shows_the_persons_own_words_with_day_and_place(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
-    said = await house.answered("Ada", "dm", "why 2?")
-    assert said.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
-    assert "> keep bees on the roof" in said
-    assert ", here)" in said
+    told = await house.answered("Ada", "dm", "why 2?")
+    assert told.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
+    assert "> keep bees on the roof" in told
+    assert ", here)" in told
     assert await house.answered("Ada", "dm", "warum 9") == (
         "There is no 9 in the list that I showed you last. *what do you know about me* shows it."
     )
-
-
-async def test_a_correction_takes_the_place_of_a_fact_and_is_its_evidence(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
     assert await house.answered("Ada", "dm", "wrong 2") == (
         "Tell me what is right, like this: *wrong 2: what is right*"
     )
@@ -56,49 +44,21 @@ async def test_a_correction_takes_the_place_of_a_fact_and_is_its_evidence(house:
     assert "> I keep WASPS, in Berlin" in await house.answered("Ada", "dm", "why 2")
     rows = await house.rows("SELECT why_ended FROM facts WHERE valid_until_ms IS NOT NULL")
     assert [row["why_ended"] for row in rows] == ["wrong"]
-
-
-async def test_a_forgotten_fact_is_gone_with_the_one_that_it_had_corrected(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
-    await house.answered("Ada", "dm", "wrong 2: I keep wasps")
-    await house.answered("Ada", "dm", KNOWN)
-    assert await house.answered("Ada", "dm", "forget 2") == "Forgotten: I keep wasps"
+    assert await house.answered("Ada", "dm", "forget 2") == "Forgotten: I keep WASPS, in Berlin"
     assert await house.answered("Ada", "dm", "forget 2") == (
         "There is no 2 in the list that I showed you last. *what do you know about me* shows it."
     )
     texts = [row["text"] for row in await house.rows("SELECT text FROM records WHERE kind = 'fact'")]
     assert texts == ["weaves at the north loom"]
-
-
-async def test_forget_that_means_the_fact_asked_about_or_else_the_last_message(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
     await house.answered("Ada", "dm", "why 1")
     assert await house.answered("Ada", "dm", "forget that") == "Forgotten: weaves at the north loom"
     await house.answered("Ada", "dm", KNOWN)
     await house.answered("Ada", "dm", "my key is under the mat")
-    said = await house.answered("Ada", "dm", "Vergiss das.")
-    assert said.startswith("Forgotten: your last message here")
+    told = await house.answered("Ada", "dm", "Vergiss das.")
+    assert told.startswith("Forgotten: your last message here")
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%under the mat%'") == []
     assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%under the mat%'") == []
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%under the mat%'") == []
-
-
-async def test_in_a_channel_the_answer_comes_by_direct_message(house: House) -> None:
-    await _bees(house)
-    assert await house.answered("Ada", "general", f"@soul {KNOWN}") == "I have answered you in a direct message."
-    private = await house.reply("D0ADA", "This is what I know about you:")
-    assert "keeps bees" in json.dumps(private)
-    assert "keeps bees" not in json.dumps(await house.replies("general"))
-
-
-async def test_nobody_is_told_of_another_and_a_claim_is_no_note(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ben", "general", "@soul Ada hates bees")
-    await note(house, "U0ADA", "hates bees", "Ada hates bees", by="U0BEN")
-    assert "bees" not in await house.answered("Ben", "dm", KNOWN)
-    assert "hates" not in await house.answered("Ada", "dm", KNOWN)
 
 
 async def test_a_fact_of_a_private_channel_is_shown_to_its_members_alone(house: House) -> None:
@@ -141,12 +101,6 @@ async def test_the_first_direct_reply_says_once_that_the_soul_remembers(empty_ho
     assert "I remember" not in await house.answered("Ada", "dm", "and now?")
 
 
-async def test_a_phrase_among_other_words_is_an_ordinary_message(house: House) -> None:
-    calls = len(house.prompts)
-    await house.answered("Ada", "dm", "Ben asked me: what do you know about me?")
-    assert len(house.prompts) == calls + 1
-
-
 async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house: House) -> None:
     await _bees(house)
     await house.answered("Ada", "general", "@soul I sing too")
@@ -163,21 +117,24 @@ async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house
     ]
     assert made["time_zone"] == "Europe/Athens"
     assert await house.rows("SELECT * FROM outbox WHERE file <> '' AND body <> ''") == []
-
-
-async def test_an_export_whose_answer_was_lost_is_looked_up_before_it_is_sent_again(house: House) -> None:
-    await _bees(house)
     await house.people.fault("files.completeUploadExternal", mode="accept_then_drop", times=1)
     await house.answered("Ada", "dm", "exportiere meine Erinnerungen")
     await house.idle()
-    assert len(await shared_files(house)) == 1
-
-
-async def test_other_words_for_it_lead_to_the_list_below_the_reply(house: House) -> None:
-    await _bees(house)
+    assert len(await shared_files(house)) == 2
     house.model.replies += [tagged("…", calls_for="own_memory"), tagged("Here is what I know.")]
     said = await house.answered("Ada", "dm", "qu'est-ce que tu sais de moi ?")
     assert said.startswith("Here is what I know.")
     assert "2. keeps bees" in said
     assert "> keep bees on the roof" in await house.answered("Ada", "dm", "why 2")
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%2. keeps bees%'") == []
+    assert await house.answered("Ada", "general", f"@soul {KNOWN}") == "I have answered you in a direct message."
+    private = await house.reply("D0ADA", "This is what I know about you:")
+    assert "keeps bees" in json.dumps(private)
+    assert "keeps bees" not in json.dumps(await house.replies("general"))
+    await house.answered("Ben", "general", "@soul Ada hates bees")
+    await note(house, "U0ADA", "hates bees", "Ada hates bees", by="U0BEN")
+    assert "bees" not in await house.answered("Ben", "dm", KNOWN)
+    assert "hates" not in await house.answered("Ada", "dm", KNOWN)
+    calls = len(house.prompts)
+    await house.answered("Ada", "dm", "Ben asked me: what do you know about me?")
+    assert len(house.prompts) == calls + 1

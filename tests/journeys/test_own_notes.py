@@ -41,23 +41,6 @@ async def test_a_person_sees_has_exported_and_may_ask_about_what_they_had_noted_
     assert said.index("*What I noted besides*") < said.index(CLAIM)
     assert f"> {CLAIM}" in await house.answered("Ada", "dm", "why 1")
     assert [(one["text"], one["trust"]) for one in await _exported(house)] == [(CLAIM, "claim")]
-
-
-async def test_what_one_had_noted_of_another_in_a_channel_is_not_in_the_list_of_anyone_else(house: House) -> None:
-    house.model.replies += [
-        wanting("remember"),
-        json.dumps({"line": CLAIM, "quote": CLAIM}),
-        tagged("Yes."),
-    ]
-    await house.answered("Ada", "general", f"@soul Keep in mind that {CLAIM}")
-    await house.answered("Ben", "general", "@soul hello")
-    assert CLAIM in await house.answered("Ada", "dm", KNOWN)
-    assert "bicycle" not in await house.answered("Ben", "dm", KNOWN)
-
-
-async def test_what_one_had_noted_of_another_is_corrected_and_stays_what_they_said(house: House) -> None:
-    await house.answered("Ada", "dm", f"remember that {CLAIM}")
-    await house.answered("Ada", "dm", KNOWN)
     assert await house.answered("Ada", "dm", "wrong 1: Ben has a red one") == "Corrected: 1 now says: Ben has a red one"
     said = await house.answered("Ada", "dm", KNOWN)
     assert "1. Ben has a red one (" in said
@@ -75,11 +58,6 @@ async def test_a_person_sees_and_has_exported_what_a_thought_noted_in_their_dire
     assert f"1. {BEES} (" in await thinker.answered("Ada", "dm", KNOWN)
     assert "I noted it myself" in await thinker.answered("Ada", "dm", "why 1")
     assert [(one["text"], one["trust"]) for one in await _exported(thinker)] == [(BEES, "inferred")]
-
-
-async def test_what_a_thought_noted_is_corrected_by_its_person_and_forgotten(thinker: House) -> None:
-    await _noted(thinker)
-    await thinker.answered("Ada", "dm", KNOWN)
     await thinker.answered("Ada", "dm", "wrong 1: Ada keeps wasps")
     said = await thinker.answered("Ada", "dm", KNOWN)
     assert "1. Ada keeps wasps (" in said
@@ -88,28 +66,32 @@ async def test_what_a_thought_noted_is_corrected_by_its_person_and_forgotten(thi
     assert await thinker.rows("SELECT * FROM facts") == []
 
 
-async def test_in_a_channel_it_is_listed_in_private_and_forgotten_from_there(thinker: House) -> None:
-    await _noted(thinker)
-    await thinker.answered("Ada", "general", f"@soul {KNOWN}")
-    assert BEES in json.dumps(await thinker.reply("D0ADA", "This is what I know about you:"))
-    await thinker.answered("Ada", "general", "@soul forget 1")
-    await thinker.reply("D0ADA", f"Forgotten: {BEES}")
-    assert await thinker.rows("SELECT * FROM facts") == []
-
-
-async def test_what_a_thought_noted_elsewhere_or_of_another_is_in_no_list(thinker: House) -> None:
+async def test_what_a_thought_noted_is_in_no_list_of_others_and_none_that_others_read(thinker: House) -> None:
     await _noted(thinker, "general")
     await thinker.answered("Ben", "dm", "hello")
     assert "bees" not in await thinker.answered("Ada", "dm", KNOWN)
     assert "bees" not in await thinker.answered("Ben", "dm", KNOWN)
     await _noted(thinker)
     assert "bees" not in await thinker.answered("Ben", "dm", KNOWN)
+    await thinker.answered("Ada", "general", f"@soul {KNOWN}")
+    assert BEES in json.dumps(await thinker.reply("D0ADA", "This is what I know about you:"))
+    await thinker.answered("Ada", "general", "@soul forget 1")
+    await thinker.reply("D0ADA", f"Forgotten: {BEES}")
 
 
-async def test_a_claim_about_a_person_who_is_known_is_in_the_list_of_neither(house: House) -> None:
+async def test_what_is_said_of_another_in_a_channel_is_in_the_list_of_who_had_it_noted_alone(house: House) -> None:
     await house.answered("Ada", "general", "@soul Ben has a white bicycle")
     await note(house, "U0BEN", "has a white bicycle", "Ben has a white bicycle", by="U0ADA")
     assert "bicycle" not in await house.answered("Ada", "dm", KNOWN)
+    assert "bicycle" not in await house.answered("Ben", "dm", KNOWN)
+    house.model.replies += [
+        wanting("remember"),
+        json.dumps({"line": CLAIM, "quote": CLAIM}),
+        tagged("Yes."),
+    ]
+    await house.answered("Ada", "general", f"@soul Keep in mind that {CLAIM}")
+    await house.answered("Ben", "general", "@soul hello")
+    assert CLAIM in await house.answered("Ada", "dm", KNOWN)
     assert "bicycle" not in await house.answered("Ben", "dm", KNOWN)
 
 

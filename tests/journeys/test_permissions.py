@@ -24,7 +24,6 @@ from tests.journeys.problems import (
     goes_on,
     lines,
     parked,
-    posted,
     press,
     script,
     shelf,
@@ -40,13 +39,23 @@ DONE = f"_(`{SHELF}`: done once, as allowed.)_"
 async def _question(house: House, note: Path, room: str = "dm", **settings: Any) -> str:  # noqa: ANN401  # any setting
     """The soul asks Ada for approval to use the writing tool; gives the ts of the question."""
     await solver(house, mcp_servers=shelf(note.parent), **settings)
+    return await _next_question(house, note, "Ada", room)
+
+
+async def _next_question(house: House, note: Path, person: str, room: str = "dm") -> str:
+    """The same of a soul that is there already, asked of anybody."""
     script(house, WRITE, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
-    await house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
-    return str((await asked(house, "D0ADA" if room == "dm" else room))["ts"])
+    await house.say(person, room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
+    return str((await asked(house, f"D0{person.upper()}" if room == "dm" else room))["ts"])
 
 
 def _answers(house: House, words: str) -> None:
     script(house, RESPOND, enters=False, external_dialog=words)
+
+
+def _asks_again_and_answers(house: House, note: Path, words: str) -> None:
+    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
+    house.model.steps["external_dialog"].append(words)
 
 
 @pytest.fixture
@@ -64,7 +73,7 @@ async def test_a_click_lets_exactly_what_was_shown_be_done_once(empty_house: Hou
     assert f"I would use `{SHELF}`" in said(question)
     assert buttons(question) == [YES, NO]
     assert lines(note) == 0
-    _answers(house, "It is written down.")
+    _asks_again_and_answers(house, note, "It is written down.")
     assert await press(house, "Ada", "D0ADA", ts) == "accepted"
     answer = await house.reply("D0ADA", "It is written down.")
     await house.idle()
@@ -75,6 +84,19 @@ async def test_a_click_lets_exactly_what_was_shown_be_done_once(empty_house: Hou
     assert lines(note) == 1
     assert "written" in house.last_prompt(), "what the tool said is known"
     assert not await parked(house)
+    assert len(await house.rows("SELECT id FROM approvals")) == 1, "what was decided is not asked again at once"
+
+
+async def test_a_refused_action_is_not_done_and_the_reply_says_so(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    _asks_again_and_answers(house, note, "Then not.")
+    assert await press(house, "Ada", "D0ADA", ts, NO) == "accepted"
+    assert said(await house.reply("D0ADA", "Then not.")) == "Then not."
+    await house.idle()
+    assert "refused what you asked to be allowed" in house.last_prompt()
+    assert lines(note) == 0
+    assert len(await house.rows("SELECT id FROM approvals")) == 1, "what was decided is not asked again at once"
 
 
 async def test_an_action_whose_report_is_made_anew_because_earlier_words_are_gone_is_done_once(
@@ -98,17 +120,6 @@ async def test_an_action_whose_report_is_made_anew_because_earlier_words_are_gon
     assert (await house.replies("D0ADA"))[-1] == f"It is done.\n\n{DONE}"
 
 
-async def test_a_refused_action_is_not_done_and_the_reply_says_so(empty_house: House, note: Path) -> None:
-    house = empty_house
-    ts = await _question(house, note)
-    _answers(house, "Then not.")
-    assert await press(house, "Ada", "D0ADA", ts, NO) == "accepted"
-    assert said(await house.reply("D0ADA", "Then not.")) == "Then not."
-    await house.idle()
-    assert "refused what you asked to be allowed" in house.last_prompt()
-    assert lines(note) == 0
-
-
 async def test_presses_of_others_forged_presses_and_second_presses_change_nothing(
     empty_house: House, note: Path
 ) -> None:
@@ -117,12 +128,17 @@ async def test_presses_of_others_forged_presses_and_second_presses_change_nothin
     other = await house.say("Ada", "general", "something else")
     name, accepted = await approval(house), dict.fromkeys(("wrong person", "elsewhere", "made up", "twice"), 0)
     accepted["wrong person"] += await press(house, "Ben", "general", ts) == "accepted"
+    (note_to_ben,) = await house.until(lambda: _ephemerals(house, "Ben"))
+    assert "had no effect" in note_to_ben["text"]
+    assert note_to_ben["thread_ts"], "in agent view nobody looks at the timeline"
+    assert await house.people.ephemerals("Ada", "C0GENERAL") == []
     accepted["wrong person"] += await press(house, "Chloe", "general", ts, NO) == "accepted"
     for room, where in (("C0GENERAL", other), ("C0RANDOM", ts), ("D0ADA", ts)):
         became = await forged(house, "Ada", room, ts=where, value=f"approve:{name}")
         accepted["elsewhere"] += became == "accepted"
     became = await forged(house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677")
     accepted["made up"] += became == "accepted"
+    await house.events.until("slack.void_untold")  # an explanation that can't be posted stops nothing
     await house.idle()
     assert lines(note) == 0
     _answers(house, "It is written down.")
@@ -142,31 +158,13 @@ async def _ephemerals(house: House, person: str) -> list[Json] | None:
     return await house.people.ephemerals(person, "C0GENERAL") or None
 
 
-async def test_a_press_without_effect_is_explained_to_its_author_alone(empty_house: House, note: Path) -> None:
-    house = empty_house
-    ts = await _question(house, note, "general")
-    assert await press(house, "Ben", "general", ts) != "accepted"
-    (note_to_ben,) = await house.until(lambda: _ephemerals(house, "Ben"))
-    assert "had no effect" in note_to_ben["text"]
-    assert note_to_ben["thread_ts"], "in agent view nobody looks at the timeline"
-    assert await house.people.ephemerals("Ada", "C0GENERAL") == []
-
-
-async def test_an_explanation_that_can_not_be_posted_stops_nothing(empty_house: House, note: Path) -> None:
-    house = empty_house
-    ts = await _question(house, note, "general")
-    assert await forged(house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677") != "accepted"
-    await house.events.until("slack.void_untold")
-    await house.acknowledged()
-
-
 async def test_an_approval_after_its_deadline_does_nothing_and_the_reply_says_so(
     empty_house: House, note: Path
 ) -> None:
     house = empty_house
     ts = await _question(house, note, approval_seconds=60.0)
     name = await approval(house)
-    _answers(house, "Without it I can only guess.")
+    _asks_again_and_answers(house, note, "Without it I can only guess.")
     house.clock.turn(61)
     await house.reply("D0ADA", "Without it I can only guess.")
     await house.idle()
@@ -178,31 +176,8 @@ async def test_an_approval_after_its_deadline_does_nothing_and_the_reply_says_so
     assert said(question).endswith("_Expired, nothing was done._")
     assert buttons(question) == []
     assert not await parked(house)
-
-
-async def test_an_expired_question_is_not_asked_again_before_the_next_message(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await _question(house, note, approval_seconds=60.0)
-    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="another way"))
-    house.model.steps["external_dialog"].append("Nobody was there.")
-    house.clock.turn(61)
-    await house.reply("D0ADA", "Nobody was there.")
-    await house.idle()
     assert len(await house.rows("SELECT id FROM approvals")) == 1
     assert "ask for nothing more before somebody has spoken again" in house.last_prompt()
-
-
-@pytest.mark.parametrize("action", [YES, NO])
-async def test_a_decided_question_is_not_asked_again_at_once(empty_house: House, note: Path, action: str) -> None:
-    house = empty_house
-    ts = await _question(house, note)
-    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
-    house.model.steps["external_dialog"].append("So be it.")
-    assert await press(house, "Ada", "D0ADA", ts, action) == "accepted"
-    await house.reply("D0ADA", "So be it.")
-    await house.idle()
-    assert len(await house.rows("SELECT id FROM approvals")) == 1
-    assert lines(note) == (action == YES)
 
 
 async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Path) -> None:
@@ -260,18 +235,14 @@ async def test_the_outcome_is_reported_even_when_no_model_answers(empty_house: H
     assert await press(house, "Ada", "D0ADA", ts) == "accepted"
     answer = said(await house.reply("D0ADA", "done once"))
     assert answer == f"I can't think any further just now, but this has to be said.\n\n{DONE}"
-
-
-async def test_the_outcome_is_reported_in_an_apology_too(empty_house: House, note: Path) -> None:
-    house = empty_house
-    ts = await _question(house, note)
+    ts = await _next_question(house, note, "Ben")
     house.model.steps["choose_actions"].append(chosen("DONE"))
     house.model.steps["external_dialog"].append(RuntimeError("something inside broke"))
-    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-    answer = said(await house.reply("D0ADA", "done once"))
+    assert await press(house, "Ben", "D0BEN", ts) == "accepted"
+    answer = said(await house.reply("D0BEN", "done once"))
     assert answer.startswith("I'm sorry: ")
     assert answer.endswith(DONE)
-    assert lines(note) == 1
+    assert lines(note) == 2
 
 
 async def test_what_was_allowed_and_ends_in_an_apology_before_it_is_done_is_never_done(
@@ -319,13 +290,10 @@ async def test_only_approvers_that_the_settings_name_may_approve(empty_house: Ho
     assert lines(note) == 1
 
 
-async def test_a_message_meanwhile_leaves_the_question_open_and_it_is_not_asked_twice(
-    empty_house: House, note: Path
-) -> None:
+async def test_whatever_comes_meanwhile_a_decision_is_carried_out_once(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note)
-    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
-    house.model.steps["external_dialog"].append("I still wait for your word.")
+    _asks_again_and_answers(house, note, "I still wait for your word.")
     await house.answered("Ada", "dm", "why so slow?")
     assert "nobody has decided yet" in house.last_prompt()
     assert len(await house.rows("SELECT * FROM approvals")) == 1
@@ -336,11 +304,18 @@ async def test_a_message_meanwhile_leaves_the_question_open_and_it_is_not_asked_
     await house.idle()
     assert lines(note) == 1
     assert not await parked(house)
-
-
-async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_house: House, note: Path) -> None:
-    house = empty_house
-    ts = await _question(house, note, "general")
+    ts = await _next_question(house, note, "Ben")
+    asking = await house.one("SELECT ts FROM inbox WHERE channel = 'D0BEN' AND modality = 'words'")
+    await house.people.delete("Ben", "dm", asking["ts"])
+    await house.acknowledged()
+    assert not await parked(house, "D0BEN")
+    _answers(house, "It is written down.")
+    assert await press(house, "Ben", "D0BEN", ts) == "accepted"
+    assert said(await house.reply("D0BEN", "It is written down.")).endswith(DONE)
+    await house.idle()
+    assert lines(note) == 2
+    assert (await house.path("D0BEN"))[-1] == "move: problem_solving → engaged, rule"
+    ts = await _next_question(house, note, "Ada", "general")
     flow, again = house.flow(), house.flow()
     script(house, RESPOND, RESPOND, enters=False)
     root = (await house.reply("general", "May I?"))["thread_ts"]
@@ -357,24 +332,7 @@ async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_h
     await house.idle()
     assert (await house.replies("general"))[1] == "I am here."
     assert len(await house.replies("general")) == 3
-    assert lines(note) == 1
-
-
-async def test_a_decision_after_its_message_was_deleted_is_carried_out_and_ends_the_work(
-    empty_house: House, note: Path
-) -> None:
-    house = empty_house
-    ts = await _question(house, note)
-    asking = await house.one("SELECT ts FROM inbox")
-    await house.people.delete("Ada", "dm", asking["ts"])
-    await house.acknowledged()
-    assert not await parked(house)
-    _answers(house, "It is written down.")
-    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-    assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
-    await house.idle()
-    assert lines(note) == 1
-    assert (await house.path())[-1] == "move: problem_solving → engaged, rule"
+    assert lines(note) == 3
 
 
 async def test_a_decision_visits_problem_solving_after_the_conversation_moved_on(
@@ -395,21 +353,17 @@ async def test_a_decision_visits_problem_solving_after_the_conversation_moved_on
         "stay: problem_solving → problem_solving, rule",
         "return: problem_solving → academic, schedule",
     ]
-
-
-async def test_a_question_asked_on_such_a_visit_finds_its_answer_there(empty_house: House, note: Path) -> None:
-    house = empty_house
-    ts = await _question(house, note, modes=("academic",))
+    ts = await _next_question(house, note, "Ben")
     script(house, chosen(("Escalate", "expert")), enters=False, respond=tagged("As the sources have it: no."))
-    await house.answered("Ada", "dm", "what do scholars say?")
+    await house.answered("Ben", "dm", "what do scholars say?")
     script(house, chosen(("Ask", "which kiln")), enters=False, external_dialog="Which kiln?")
-    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-    assert said(await house.reply("D0ADA", "Which kiln?")).endswith(DONE)
+    assert await press(house, "Ben", "D0BEN", ts) == "accepted"
+    assert said(await house.reply("D0BEN", "Which kiln?")).endswith(DONE)
     await house.idle()
-    assert await parked(house)
+    assert await parked(house, "D0BEN")
     goes_on(house)
     _answers(house, "The big one it is.")
-    assert await house.answered("Ada", "dm", "the big one") == "The big one it is."
+    assert await house.answered("Ben", "dm", "the big one") == "The big one it is."
 
 
 async def test_after_the_loop_was_switched_off_an_approval_does_nothing_and_the_reply_says_so(
@@ -454,7 +408,9 @@ async def test_a_decision_that_expired_while_the_daemon_was_down_is_reported(
     assert lines(note) == 0
 
 
-async def test_a_question_shows_invisible_characters_of_its_arguments(empty_house: House, note: Path) -> None:
+async def test_a_question_shows_every_character_of_its_arguments_or_is_not_asked(
+    empty_house: House, note: Path
+) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(note.parent))
     hidden = "safe\u202e.txt ```\n@channel\u200b CANARY"
@@ -469,13 +425,8 @@ async def test_a_question_shows_invisible_characters_of_its_arguments(empty_hous
     await press(house, "Ada", "D0ADA", str((await house.reply("D0ADA", "May I?"))["ts"]))
     await house.reply("D0ADA", "Written.")
     assert note.read_text(encoding="utf-8") == f"{hidden}\n"  # noqa: ASYNC240  # a few bytes
-
-
-async def test_arguments_too_long_to_show_can_not_be_approved(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(note.parent))
     script(house, WRITE, RESPOND, use_tool=using(SHELF, path=str(note), text="x" * 4_000), external_dialog="Too much.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "Too much."
+    assert await house.answered("Ben", "dm", PROBLEM) == "Too much."
     assert "too long to be shown" in shown(house.prompts[-1])
-    assert await house.rows("SELECT * FROM approvals") == []
-    assert "May I?" not in await posted(house)
+    assert len(await house.rows("SELECT * FROM approvals")) == 1
+    assert "May I?" not in str(await house.replies("D0BEN"))

@@ -18,20 +18,20 @@ async def thinker(empty_house: House) -> House:
     return empty_house
 
 
-@pytest.mark.parametrize(
-    ("speech", "said"),
-    [
-        (f"(thinks: {CANARY}) Good morning.", "Good morning."),
-        (f"Good morning. [inner_speech: {CANARY}]", "Good morning."),
-        (thought(f"{CANARY} hello"), "Echo: hello"),
-        (f"So. <note-2f62b032d1 about='x'>{CANARY}</note-2f62b032d1>", "Echo: hello"),
-    ],
-)
-async def test_nothing_private_within_the_speech_is_shown(thinker: House, speech: str, said: str) -> None:
-    whole = thought(speech)
-    pieces = [whole[start : start + 5] for start in range(0, len(whole), 5)]
-    thinker.model.replies.extend([pieces, pieces] if said.startswith("Echo") else [pieces])
-    assert await thinker.answered("Ada", "dm", "hello") == said
+PRIVATE = {
+    f"(thinks: {CANARY}) Good morning.": "Good morning.",
+    f"Good morning. [inner_speech: {CANARY}]": "Good morning.",
+    thought(f"{CANARY} hello"): "Echo: hello",
+    f"So. <note-2f62b032d1 about='x'>{CANARY}</note-2f62b032d1>": "Echo: hello",
+}
+
+
+async def test_nothing_private_within_the_speech_is_shown(thinker: House) -> None:
+    for speech, said in PRIVATE.items():
+        whole = thought(speech)
+        pieces = [whole[start : start + 5] for start in range(0, len(whole), 5)]
+        thinker.model.replies.extend([pieces, pieces] if said.startswith("Echo") else [pieces])
+        assert await thinker.answered("Ada", "dm", "hello") == said, speech
     assert CANARY not in str(await thinker.people.calls())
 
 
@@ -69,11 +69,6 @@ async def test_a_thought_that_breaks_off_behind_its_speech_has_said_it(thinker: 
     kept = await thinker.one("SELECT output, degraded FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert (json.loads(kept["output"])["emotion_signal"], kept["degraded"]) == ("calm", 0)
     assert await thinker.rows("SELECT 1 FROM goals") == []
-
-
-async def test_one_that_breaks_off_within_its_speech_has_not(thinker: House) -> None:
-    whole = thought(LONG)
-    broken = ModelUnavailable("it broke off")
     thinker.model.replies.append([whole[: whole.index("until")], broken])
     assert "can't be reached" in await thinker.answered("Ada", "dm", "when does it run?")
 
@@ -82,8 +77,14 @@ async def test_one_that_breaks_off_within_its_speech_has_not(thinker: House) -> 
     ("answer", "told"),
     [
         ("", "scripted/test keeps no form that can be read"),
-        (ModelRefused("the prompt is too long for it"), "scripted/test refuses what it is asked"),
-        (ModelUnavailable("it is down"), "scripted/test can't be reached, or breaks off"),
+        pytest.param(
+            ModelRefused("the prompt is too long for it"),
+            "scripted/test refuses what it is asked",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ModelUnavailable("it is down"), "scripted/test can't be reached, or breaks off", marks=pytest.mark.slow
+        ),
     ],
 )
 async def test_where_people_get_apologies_for_answers_the_doctor_says_so_and_what_to_do(

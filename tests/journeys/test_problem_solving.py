@@ -48,6 +48,18 @@ async def test_a_message_that_calls_for_research_starts_the_loop_with_a_status_l
         "move: greeting → problem_solving, model",
         "move: problem_solving → engaged, rule",
     ]
+    script(house, RESPOND, external_dialog="It cools too fast [1], said [2, 3] all.")
+    assert await house.answered("Ben", "dm", PROBLEM) == "It cools too fast, said all."
+
+
+async def test_a_model_that_is_gone_at_the_end_ends_in_one_apology(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(house, RESPOND)
+    house.model.steps["external_dialog"].extend(["x" * 70_000] * 4)
+    answer = await house.answered("Ada", "dm", PROBLEM)
+    assert answer.startswith("I'm sorry: ")
+    assert len(await house.replies("D0ADA")) == 1
 
 
 async def test_a_plan_of_cards_grows_while_it_works_and_is_complete_at_the_end(empty_house: House) -> None:
@@ -106,13 +118,6 @@ async def test_where_slack_refuses_cards_the_status_line_shows_the_work(empty_ho
     assert await house.answered("Ada", "dm", PROBLEM) == "It cools too fast."
     shown_statuses = [call["args"].get("status") for call in await house.people.calls("assistant.threads.setStatus")]
     assert "is thinking it through…" in shown_statuses
-
-
-async def test_citations_without_a_source_are_removed(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, RESPOND, external_dialog="It cools too fast [1], said [2, 3] all.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "It cools too fast, said all."
 
 
 async def test_where_the_loop_is_off_nothing_of_it_is_reachable(empty_house: House) -> None:
@@ -263,8 +268,12 @@ async def test_a_daemon_cut_off_in_the_middle_of_the_work_loses_and_doubles_noth
     ("limits", "why"),
     [
         ({"ism_max_loops": 2}, "the limit of 2 steps for one task is reached"),
-        ({"ism_max_tokens": 250}, "the limit of 250 tokens for one task is reached"),
-        ({"ism_max_usd": 0.001}, "the budget of 0.001 US dollars for one task is used up"),
+        pytest.param(
+            {"ism_max_tokens": 250}, "the limit of 250 tokens for one task is reached", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            {"ism_max_usd": 0.001}, "the budget of 0.001 US dollars for one task is used up", marks=pytest.mark.slow
+        ),
     ],
 )
 async def test_every_limit_ends_in_the_best_answer_so_far_honestly(
@@ -345,13 +354,3 @@ async def test_an_action_that_fails_is_reported_to_the_model_and_the_log_alone(
     assert isinstance(failed["error"], RuntimeError)
     assert "CANARY" not in await posted(house)
     assert not any("CANARY" in shown(prompt) for prompt in house.prompts)
-
-
-async def test_a_model_that_is_gone_at_the_end_ends_in_one_apology(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, RESPOND)
-    house.model.steps["external_dialog"].extend(["x" * 70_000] * 4)
-    answer = await house.answered("Ada", "dm", PROBLEM)
-    assert answer.startswith("I'm sorry: ")
-    assert len(await house.replies("D0ADA")) == 1

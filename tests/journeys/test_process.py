@@ -12,6 +12,8 @@ from tests.fakes import TIMEOUT
 from tests.journeys.house import said
 from tests.journeys.processes import started, variables_for
 
+pytestmark = pytest.mark.slow
+
 
 async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Path) -> None:
     async with (

@@ -50,16 +50,14 @@ async def test_a_soul_that_then_says_nothing_is_spoken_for(thinker: House) -> No
     await quiet_after(thinker, 2 * DAY)
 
 
-@pytest.mark.parametrize("trouble", ["budget", "model", "form"])
-async def test_a_promise_is_kept_without_budget_or_model(empty_house: House, trouble: str) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | ({"cycle_tokens_hour": 100} if trouble == "budget" else {}))
-    await promised(empty_house, "import")
+@pytest.mark.parametrize("trouble", ["model", pytest.param("form", marks=pytest.mark.slow)])
+async def test_a_promise_is_kept_without_a_model_that_answers_or_keeps_the_form(thinker: House, trouble: str) -> None:
+    await promised(thinker, "import")
     down: list[Any] = [ModelUnavailable("it is down", hint="wait")] * 4
-    empty_house.model.replies += {"budget": [], "model": down, "form": ["I am no JSON", "nor am I"]}[trouble]
-    await said_after(empty_house, 2 * HOUR + 1, "I said that I'd come back to “import”.")
-    await quiet_after(empty_house, DAY)
-    turn = await empty_house.one("SELECT body, kind FROM turns ORDER BY seq DESC LIMIT 1")
+    thinker.model.replies += down if trouble == "model" else ["I am no JSON", "nor am I"]
+    await said_after(thinker, 2 * HOUR + 1, "I said that I'd come back to “import”.")
+    await quiet_after(thinker, DAY)
+    turn = await thinker.one("SELECT body, kind FROM turns ORDER BY seq DESC LIMIT 1")
     assert "come back to “import”" in turn["body"]
 
 
@@ -71,14 +69,8 @@ async def test_without_a_budget_what_was_promised_elsewhere_waits_for_no_budget(
     empty_house.clock.turn(2 * HOUR + 1)
     await empty_house.reply("D0ADA", "I said that I'd come back to “import”.")
     await empty_house.reply("D0BEN", "I said that I'd come back to “export”.")
-
-
-async def test_what_is_done_before_its_time_stays_silent(thinker: House) -> None:
-    await promised(thinker, "import")
-    done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
-    thinker.model.replies.append(thought("It ran already.", goal_updates=[done]))
-    await thinker.answered("Ada", "dm", "any news?")
-    await quiet_after(thinker, DAY)
+    await empty_house.idle()
+    await quiet_after(empty_house, DAY)
 
 
 async def test_not_now_declines_it_without_a_call_and_is_talk_where_nothing_is_promised(thinker: House) -> None:
@@ -90,6 +82,11 @@ async def test_not_now_declines_it_without_a_call_and_is_talk_where_nothing_is_p
     assert [row["state"] for row in await thinker.rows("SELECT state FROM goals")] == ["abandoned"]
     thinker.model.replies.append(thought("All right."))
     assert await thinker.answered("Ada", "dm", "not now") == "All right."
+    await promised(thinker, "import")
+    done = {"action": "complete", "goal_id": "G2", "why": "it ran"}
+    thinker.model.replies.append(thought("It ran already.", goal_updates=[done]))
+    await thinker.answered("Ada", "dm", "any news?")
+    await quiet_after(thinker, DAY)
 
 
 async def test_in_quiet_hours_nothing_is_said_and_a_promise_is_dated_past_them(empty_house: House) -> None:
@@ -108,7 +105,10 @@ async def test_in_quiet_hours_nothing_is_said_and_a_promise_is_dated_past_them(e
 
 
 async def test_three_are_the_most_and_a_fourth_is_kept_as_a_goal(thinker: House) -> None:
-    for what in ("import", "report", "docs"):
+    reply = await promised(thinker, "<think>Ada is slow</think>import", "in 40h")
+    assert "“import”" in reply
+    assert "slow" not in reply, "what a model marks as private stands in no line"
+    for what in ("report", "docs"):
         await promised(thinker, what, "in 40h")
     assert "come back" not in await promised(thinker, "plan", "in 40h")
     row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
@@ -138,16 +138,6 @@ async def test_words_that_come_meanwhile_are_answered_first_and_the_promise_is_k
     assert sum("come back" in one or "The import ran" in one for one in await thinker.replies("D0ADA")) == 2
 
 
-async def test_in_a_channel_it_is_kept_in_its_thread_and_nowhere_else(thinker: House) -> None:
-    thinker.model.replies.append(thought("I will look.", goal_updates=[promising("import")]))
-    ts = await thinker.say("Ada", "general", "@soul the import, please")
-    await thinker.reply("general", "I'll come back to “import”")
-    thinker.model.replies.append(thought("The import ran."))
-    await said_after(thinker, 2 * HOUR + 1, "The import ran.", "general")
-    kept = [call["args"] for call in await thinker.posting_calls() if "The import ran." in str(call["args"])]
-    assert {one.get("thread_ts") for one in kept} == {ts}
-
-
 async def test_two_people_in_one_thread_each_hear_of_their_own(thinker: House) -> None:
     ts = await thinker.say("Ada", "general", "@soul hello")
     for person, what in (("Ada", "import"), ("Ben", "report")):
@@ -163,12 +153,6 @@ async def test_two_people_in_one_thread_each_hear_of_their_own(thinker: House) -
         await thinker.person("Ada"),
         await thinker.person("Ben"),
     ]
-
-
-async def test_what_a_model_marks_as_private_stands_in_no_line(thinker: House) -> None:
-    reply = await promised(thinker, "<think>Ada is slow</think>import")
-    assert "“import”" in reply
-    assert "slow" not in reply
 
 
 async def test_what_no_post_says_is_no_promise(thinker: House) -> None:
@@ -199,7 +183,10 @@ async def test_it_is_kept_once_over_a_restart_by_two_daemons(thinker: House) -> 
     assert sum("ran" in one for one in await thinker.replies("D0ADA")) == 1
 
 
-@pytest.mark.parametrize("change", ['mind = "cycle"\n\n[cycle]\nenabled = false\n', 'mind = "process"\n'])
+@pytest.mark.parametrize(
+    "change",
+    ['mind = "process"\n', pytest.param('mind = "cycle"\n\n[cycle]\nenabled = false\n', marks=pytest.mark.slow)],
+)
 async def test_it_is_kept_in_words_of_the_house_where_the_soul_thinks_by_itself_no_more(
     thinker: House, change: str
 ) -> None:

@@ -46,7 +46,7 @@ async def held(house: House) -> list[tuple[str, int, bool]]:
     return [(row["goal"], row["follow_up"], bool(row["kept"])) for row in rows]
 
 
-@pytest.mark.parametrize("days", [3, 15])
+@pytest.mark.parametrize("days", [pytest.param(3, marks=pytest.mark.slow), 15])
 async def test_who_is_let_in_no_more_is_waited_for_for_two_weeks_and_no_longer(thinker: House, days: int) -> None:
     await promised(thinker, "import")
     await thinker.people.change_standing("Ada", "deactivated")
@@ -101,7 +101,14 @@ async def private_and_public_again(house: House) -> None:
     await house.people.convert("Ada", "works", "channel")
 
 
-@pytest.mark.parametrize("change", [guest_joins, made_private, private_and_public_again])
+@pytest.mark.parametrize(
+    "change",
+    [
+        guest_joins,
+        pytest.param(made_private, marks=pytest.mark.slow),
+        pytest.param(private_and_public_again, marks=pytest.mark.slow),
+    ],
+)
 async def test_in_a_thread_the_house_keeps_it_where_others_read_by_then(
     thinker: House, change: Callable[[House], Awaitable[None]]
 ) -> None:
@@ -144,6 +151,7 @@ async def _skipped(house: House) -> bool:
     return bool(await counted(house))
 
 
+@pytest.mark.slow
 async def test_where_slack_never_says_so_the_house_keeps_it_after_some_minutes(thinker: House) -> None:
     await known_in_private(thinker)
     await promised(thinker, "import")

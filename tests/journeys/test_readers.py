@@ -187,26 +187,28 @@ class Case:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-CASES = (
+EVERYDAY = (
     Case(_members_only, known=True),
     Case(_guest_in_public_channel),
+    Case(_refused_guest_spoke_and_left),
+    Case(_channel_becomes_shared, settings={"allow_shared_channels": True}),
+    Case(_no_scope),
+    Case(_dm_of_a_guest, settings={"allow_guests": True}),
+    Case(_made_private, known=True),
+)
+FURTHER = (
     Case(_guest_in_private_channel),
     Case(_guest_in_group_dm),
     Case(_guest_joins_mid_thread),
     Case(_guest_has_left, known=True),
     Case(_thread_of_a_guest_who_left),
-    Case(_refused_guest_spoke_and_left),
     Case(_member_becomes_guest),
-    Case(_channel_becomes_shared, settings={"allow_shared_channels": True}),
     Case(_unknown_user),
     Case(_foreign_bot),
     Case(_own_bot, known=True),
-    Case(_no_scope),
     Case(_no_scope_but_a_pair, known=True),
     Case(_members_out_of_reach),
     Case(_dm, known=True),
-    Case(_dm_of_a_guest, settings={"allow_guests": True}),
-    Case(_made_private, known=True),
 )
 
 
@@ -217,7 +219,11 @@ async def _secret(house: House, **settings: Any) -> None:  # noqa: ANN401  # any
     await house.answered("Ada", "kilns", f"@soul the kiln cracks because of the {CANARY} glaze")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.arrange.__name__.strip("_"))
+@pytest.mark.parametrize(
+    "case",
+    [*EVERYDAY, *(pytest.param(case, marks=pytest.mark.slow) for case in FURTHER)],
+    ids=lambda case: case.arrange.__name__.strip("_"),
+)
 async def test_only_where_every_reader_is_a_full_member_is_told_what_the_workspace_knows(
     empty_house: House, case: Case
 ) -> None:

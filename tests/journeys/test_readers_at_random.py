@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel
 from daemon.local_slack.server import serve_workspace
-from tests import chance
 from tests.fakes import TurnableClock
 from tests.given import shown
 from tests.journeys.house import House, settings_for
@@ -96,7 +95,7 @@ class Town:
 
 
 @pytest.mark.slow
-@settings(max_examples=chance.tries(5, 20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(acts=st.lists(ACTS, min_size=6, max_size=14))
 async def test_no_word_reaches_a_room_with_a_reader_who_could_not_have_read_it(
     acts: Sequence[tuple[str, str, str]],

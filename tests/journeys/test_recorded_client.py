@@ -16,6 +16,7 @@ from tests.journeys.house import House, said
 from tests.journeys.waking import process, resting
 
 __all__ = ("process", "resting")
+pytestmark = pytest.mark.slow
 SCENES = sorted(path.stem for path in recordings.FOLDER.glob("*.json"))
 
 
