@@ -28,6 +28,7 @@ async def thinker(empty_house: House) -> House:
     return empty_house
 
 
+@pytest.mark.slow
 async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next(thinker: House) -> None:
     await spoken_to(thinker, "please", goal_updates=[GOAL])
     never = asyncio.Event()
@@ -44,6 +45,7 @@ async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next
     assert await thinker.rows("SELECT 1 FROM readings WHERE state <> 'perceived'") == []
 
 
+@pytest.mark.slow
 async def test_a_reading_stored_by_a_daemon_that_dies_at_once_wakes_the_next_one(thinker: House) -> None:
     await spoken_to(thinker, "please", goal_updates=[GOAL])
     built = inside(thinker)
@@ -60,6 +62,7 @@ async def test_a_reading_stored_by_a_daemon_that_dies_at_once_wakes_the_next_one
     assert await percepts(thinker) == [("ci", RED)]
 
 
+@pytest.mark.slow
 async def test_two_daemons_take_an_id_once_and_think_of_it_once(thinker: House) -> None:
     await spoken_to(thinker, "please", goal_updates=[GOAL])
     first = thinker.daemon
@@ -77,6 +80,7 @@ async def test_two_daemons_take_an_id_once_and_think_of_it_once(thinker: House) 
     assert [tuple(row) for row in await thinker.rows(TICKS)] == [("", 1)]
 
 
+@pytest.mark.slow
 async def test_ten_thousand_readings_cost_no_call_and_leave_a_hundred(thinker: House) -> None:
     await spoken_to(thinker, "hello")
     built = inside(thinker)
@@ -114,20 +118,7 @@ async def test_a_thread_of_another_soul_and_one_that_was_handed_on_are_none_of_i
     assert await thinker.rows("SELECT 1 FROM readings") == []
 
 
-async def test_after_forget_me_nothing_of_it_is_left_and_nothing_is_taken_for_them(thinker: House) -> None:
-    ada = await thinker.person("Ada")
-    await spoken_to(thinker, "hello")
-    asked = await thinker.say("Ben", "general", "@soul hello")
-    await thinker.reply("general")
-    await sensed(thinker, "r1", "Quincunx failed.", room=ada)
-    await sensed(thinker, "r2", f"<@{ada}> broke the quincunx.", room="C0GENERAL", thread=asked)
-    await sensed(thinker, "r3", "Green again.", room="C0GENERAL", thread=asked)
-    await thinker.answered("Ada", "dm", "forget me")
-    await thinker.answered("Ada", "dm", "yes, forget me")
-    assert [row["words"] for row in await thinker.rows("SELECT words FROM readings")] == ["Green again."]
-
-
-async def test_a_reading_is_shown_in_its_own_conversation_alone(thinker: House) -> None:
+async def test_a_reading_is_shown_in_its_own_conversation_alone_and_is_gone_after_forget_me(thinker: House) -> None:
     ada = await thinker.person("Ada")
     await spoken_to(thinker, "hello")
     await sensed(thinker, "r1", "Quincunx failed.", room=ada)
@@ -138,6 +129,13 @@ async def test_a_reading_is_shown_in_its_own_conversation_alone(thinker: House) 
     assert all("Quincunx failed" not in shown(one) for one in thinker.prompts)
     await spoken_to(thinker, "and here?")
     assert "Quincunx failed" in shown(thinker.prompts[-1])
+    asked = await thinker.say("Ben", "general", "@soul hello")
+    await thinker.reply("general", count=2)
+    await sensed(thinker, "r2", f"<@{ada}> broke the quincunx.", room="C0GENERAL", thread=asked)
+    await sensed(thinker, "r3", "Green again.", room="C0GENERAL", thread=asked)
+    await thinker.answered("Ada", "dm", "forget me")
+    await thinker.answered("Ada", "dm", "yes, forget me")
+    assert [row["words"] for row in await thinker.rows("SELECT words FROM readings")] == ["Green again."]
 
 
 async def test_what_waits_in_a_channel_that_is_made_private_stays_with_those_who_read_there(thinker: House) -> None:

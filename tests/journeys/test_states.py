@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -89,7 +90,7 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     await acquaint(house)
     house.clock.turn(5 * HOUR)
     await house.answered("Ada", "dm", "there again")
-    assert "it is their visit number 2" in house.last_prompt()
+    assert "for 5 hours; it is their visit number 2" in house.last_prompt()
     await house.answered("Ada", "dm", "and now to work")
     assert "This person has been away" not in house.last_prompt()
     returns = [step for step in await house.path() if "returning" in step]
@@ -97,17 +98,13 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     assert "visit 2 begins" in await house.command("trace", "D0ADA")
 
 
-async def test_a_new_thread_a_minute_later_is_no_return_and_no_first_meeting(house: House) -> None:
+async def test_a_new_thread_a_minute_later_is_no_return_and_one_after_the_silence_is(house: House) -> None:
     await house.answered("Ada", "general", "@soul hello")
     house.clock.turn(60)
     await house.answered("Ada", "general", "@soul one more thing")
     assert "This person has been away" not in house.last_prompt()
     assert "A stranger has come" not in house.last_prompt()
     assert (await house.path("C0GENERAL"))[2:] == ["stay: engaged → engaged, rule"]
-
-
-async def test_a_new_thread_after_the_silence_is_a_return(house: House) -> None:
-    await house.answered("Ada", "general", "@soul hello")
     house.clock.turn(5 * HOUR)
     await house.answered("Ada", "general", "@soul good evening")
     assert "it is their visit number 2" in house.last_prompt()
@@ -129,10 +126,17 @@ async def test_a_soul_that_takes_no_part_in_greetings_begins_with_the_matter(emp
 # -- ready -------------------------------------------------------------------------------------------------------------
 
 
-async def test_who_needs_a_person_gets_the_contacts_without_a_question_to_the_model(empty_house: House) -> None:
+async def test_no_words_lead_anywhere_by_themselves_and_who_needs_a_person_gets_the_contacts(
+    empty_house: House,
+) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
+    before = len(house.prompts)
+    for words in ("don't write a poem", "who decides about the vault?", "what do scholars say?", "remind me of it"):
+        await house.answered("Ada", "dm", words)
+    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"] * 4
+    assert set((await house.path())[4:]) == {"stay: engaged → engaged, rule"}
     wish(house, "person")
     await house.answered("Ada", "dm", "whom should I ask about the vault?")
     assert "- Ben: grants access to the vault" in house.last_prompt()
@@ -143,21 +147,12 @@ async def test_who_needs_a_person_gets_the_contacts_without_a_question_to_the_mo
     assert "grants access" not in house.last_prompt()
 
 
-async def test_no_words_lead_anywhere_by_themselves(empty_house: House) -> None:
-    house = empty_house
-    await weaver(house)
-    await acquaint(house)
-    before = len(house.prompts)
-    for words in ("don't write a poem", "who decides about the vault?", "what do scholars say?", "remind me of it"):
-        await house.answered("Ada", "dm", words)
-    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"] * 4
-    assert set((await house.path())[4:]) == {"stay: engaged → engaged, rule"}
-
-
 # -- academic ----------------------------------------------------------------------------------------------------------
 
 
-async def test_academic_is_entered_kept_and_left_as_the_model_answers(empty_house: House) -> None:
+async def test_academic_is_entered_kept_and_left_as_the_model_answers_and_where_its_mode_is_taken_away(
+    empty_house: House,
+) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -181,19 +176,10 @@ async def test_academic_is_entered_kept_and_left_as_the_model_answers(empty_hous
         "stay: engaged → engaged, rule",
     ]
     assert "they have turned to other matters" in await house.command("trace", "D0ADA")
-
-
-async def test_a_mode_that_is_taken_away_ends_the_process_that_needs_it(empty_house: House) -> None:
-    house = empty_house
-    await weaver(house)
-    await acquaint(house)
     wish(house, "scholarship")
     await house.answered("Ada", "dm", "what do scholars say of linen?")
     assert await house.process() == "academic"
-    folder = house.settings.home / "souls" / "tess" / "academic"
-    for file in folder.iterdir():
-        file.unlink()
-    folder.rmdir()
+    shutil.rmtree(house.settings.home / "souls" / "tess" / "academic")
     assert "and of wool?" in await house.answered("Ada", "dm", "and of wool?")
     assert await house.process() == "engaged"
     assert "no academic mode any more" in await house.command("trace", "D0ADA")
@@ -211,8 +197,8 @@ def made(poem: str, told: str = "", *, calls_for: str = "poem") -> str:
     return tagged(poem, calls_for=calls_for) + (f"\n<made_piece>{told}</made_piece>" if told else "")
 
 
-async def kept_piece(house: House) -> dict[str, str]:
-    row = await house.one("SELECT process_memory FROM conversations WHERE channel = 'D0ADA'")
+async def kept_piece(house: House, channel: str = "D0ADA") -> dict[str, str]:
+    row = await house.one("SELECT process_memory FROM conversations WHERE channel = ?", channel)
     return dict(json.loads(row["process_memory"]))
 
 
@@ -245,20 +231,15 @@ async def test_a_poem_is_mended_twice_and_explained_and_then_the_talk_goes_on(em
     assert all("made_piece" not in words for words in await house.replies("D0ADA"))
     thought = await house.one("SELECT thought FROM turns WHERE body = 'Cut.'")
     assert {"register": "hymn", "image_domain": "sea"}.items() <= json.loads(thought["thought"]).items()
-
-
-async def test_who_comes_straight_with_a_poem_to_be_written_gets_the_poem(empty_house: House) -> None:
-    house = empty_house
-    await weaver(house)
     wish(house, "poem")
     house.model.steps["respond"].append(made("The fire is out."))
-    assert await house.answered("Ada", "dm", "write me a poem about my build") == "The fire is out."
-    assert await house.path() == [
+    assert await house.answered("Ben", "dm", "write me a poem about my build") == "The fire is out."
+    assert await house.path("D0BEN") == [
         "enter: engaged → greeting, rule",
         "move: greeting → poetic, model",
         "stay: poetic → poetic, rule",
-    ]
-    assert await kept_piece(house) == {"poem": "The fire is out.", "register": "", "images": ""}
+    ], "who comes straight with it gets it"
+    assert await kept_piece(house, "D0BEN") == {"poem": "The fire is out.", "register": "", "images": ""}
 
 
 # -- problem_solving ---------------------------------------------------------------------------------------------------
@@ -389,18 +370,10 @@ async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[s
         return [tuple(row) for row in rows], await house.replies("D0ADA")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 7, 23, 40])
 async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp_path: Path, seed: int) -> None:
     first, again = await lived(tmp_path / "one", seed), await lived(tmp_path / "two", seed)
     assert first == again
     assert len({row[3] for row in first[0]}) > 3, "it leads through several processes"
     assert len(first[1]) == 8
-
-
-@pytest.mark.parametrize(("hours", "words"), [(5, "for 5 hours"), (30, "for 30 hours"), (72, "for 3 days")])
-async def test_the_prompt_says_how_long_a_returning_user_was_away(house: House, hours: int, words: str) -> None:
-    await house.answered("Ada", "dm", "hello")
-    house.clock.turn(hours * 3600)
-    await house.idle()
-    await house.answered("Ada", "dm", "hello again")
-    assert words in house.last_prompt()
