@@ -101,7 +101,10 @@ _BROKEN = {"status": 500}
 _NO = {"body": {"ok": False, "error": "message_not_in_streaming_state"}}
 
 
-@pytest.mark.parametrize("fault", [_DROP, _RESET, _LIMIT, _BROKEN, _NO], ids=["drop", "reset", "429", "500", "no"])
+_MORE_FAULTS = [pytest.param(one, marks=pytest.mark.slow) for one in (_RESET, _LIMIT, _BROKEN)]
+
+
+@pytest.mark.parametrize("fault", [_DROP, *_MORE_FAULTS, pytest.param(_NO, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["chat.startStream", "chat.appendStream", "chat.stopStream"])
 async def test_a_streamed_reply_stands_there_whole_and_once_whatever_fails(
     house: House, method: str, fault: dict[str, object]
@@ -121,7 +124,7 @@ async def test_a_streamed_reply_stands_there_whole_and_once_whatever_fails(
         await _once_and_whole(house, "D0ADA")
 
 
-@pytest.mark.parametrize("fault", [_DROP, _RESET, _LIMIT, _BROKEN], ids=["drop", "reset", "429", "500"])
+@pytest.mark.parametrize("fault", [_DROP, *_MORE_FAULTS])
 async def test_a_posted_reply_stands_there_once_whatever_fails(house: House, fault: dict[str, object]) -> None:
     await house.people.fault("chat.postMessage", times=2, **fault)
     await house.say("Ada", "general", "@soul hello")
@@ -167,7 +170,9 @@ async def _status(house: House, room: str, ts: str, words: str) -> None:
     await house.until(look)
 
 
-@pytest.mark.parametrize("ending", ["reply", "failure", "deadline", "withdrawal"])
+@pytest.mark.parametrize(
+    "ending", ["reply", "withdrawal", *(pytest.param(one, marks=pytest.mark.slow) for one in ("failure", "deadline"))]
+)
 async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_house: House, ending: str) -> None:
     house = empty_house
     await house.start(deadline=600.0, lease=600.0)
