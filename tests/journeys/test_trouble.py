@@ -3,6 +3,8 @@
 import asyncio
 import re
 
+import pytest
+
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, NoAccess
 from tests.given import tagged
 from tests.journeys.house import House, said
