@@ -2,8 +2,9 @@
 
 import re
 
+import pytest
+
 from daemon.channels.slack.api.manifest import OPEN_DM_SCOPE, manifest
-from tests.given import shown
 from tests.journeys.house import House, said
 
 ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
@@ -123,27 +124,6 @@ async def test_a_user_who_was_told_can_say_it_again_in_that_thread_without_a_men
     assert await house.answered("Ben", "general", "it still matters", thread=root) == "Echo: it still matters"
 
 
-async def test_replies_and_the_newest_words_of_edited_messages_are_found_after_a_gap(empty_house: House) -> None:
-    house = empty_house
-    await house.start()
-    await house.answered("Ada", "general", "@soul hello")
-    await house.answered("Ada", "dm", "hello")
-    await house.stop()
-    other = await house.say("Ben", "general", "a question for the room")
-    await house.say("Ada", "general", "@soul can you help Ben?", thread=other)
-    ts = await house.say("Ada", "dm", "what is 2 + 2?")
-    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
-    gone = await house.say("Ada", "dm", "a canary")
-    await house.people.delete("Ada", "dm", gone)
-    house.clock.turn(600)
-    await house.start()
-    await house.reply("general", "can you help Ben?")
-    assert any("a question for the room" in shown(prompt) for prompt in house.prompts)
-    await house.reply("D0ADA", "3 + 3")
-    await house.idle()
-    assert await house.replies("D0ADA") == ["Echo: hello", "Echo: what is 3 + 3?"]
-
-
 async def test_a_socket_that_is_cut_is_replaced_and_nothing_is_lost_meanwhile(house: House) -> None:
     await house.people.fault(socket="disconnect", reason="refresh_requested")
     await house.say("Ada", "dm", "hello")
@@ -154,6 +134,7 @@ async def test_a_socket_that_is_cut_is_replaced_and_nothing_is_lost_meanwhile(ho
     assert " ".join(await house.replies("D0ADA")).count("hello") == 1
 
 
+@pytest.mark.slow
 async def test_nothing_is_lost_doubled_or_called_late_while_one_of_two_sockets_is_refreshed(
     empty_house: House,
 ) -> None:

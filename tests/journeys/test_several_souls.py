@@ -1,5 +1,7 @@
 """Two souls in one daemon: each answers in its own channels, under its own name, from its own memory."""
 
+import pytest
+
 from daemon.mind.steps.mental_query import mental_query
 from tests.given import shown, tagged
 from tests.journeys.house import House, said
@@ -33,21 +35,14 @@ async def test_each_soul_answers_where_it_is_at_home_under_its_own_name(empty_ho
     await house.answered("Ada", "general", "@soul ahoy")
     assert ROLF_THERE in house.last_prompt()
     assert TESS_THERE not in house.last_prompt()
+    assert "You have not met this person here before" in house.last_prompt(), "each counts its own encounters"
+    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
     [rolf] = await house.people.posts_by_bot("C0GENERAL")
     assert rolf["username"] == "Rolf"
     assert rolf["icons"]["emoji"] == ":anchor:"
     for room in ("D0ADA", "C0FOUNDERS"):
         [tess] = await house.people.posts_by_bot(room)
         assert "username" not in tess, "the main soul has the app's own face"
-
-
-async def test_each_soul_counts_its_own_encounters(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    await house.answered("Ada", "founders", "@soul hello")
-    await house.answered("Ada", "general", "@soul ahoy")
-    assert "You have not met this person here before" in house.last_prompt()
-    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
 
 
 async def test_notes_of_one_soul_never_reach_the_other(empty_house: House) -> None:
@@ -84,6 +79,7 @@ async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> Non
     assert "Your mood: stormy" in house.last_prompt()
 
 
+@pytest.mark.slow
 async def test_each_soul_grows_dormant_on_its_own(empty_house: House) -> None:
     house = empty_house
     await two(house)
@@ -119,6 +115,7 @@ async def test_a_channel_changes_hands_when_the_souls_are_edited_and_restarts_ke
     assert "hello again" in said(post)
 
 
+@pytest.mark.slow
 async def test_a_reply_of_two_souls_at_once_is_given_once_each(empty_house: House) -> None:
     house = empty_house
     await two(house)

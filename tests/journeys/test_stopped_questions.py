@@ -71,6 +71,7 @@ async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_co
     assert lines(note) == 0
 
 
+@pytest.mark.slow
 async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(empty_house: House, note: Path) -> None:
     house = empty_house
     await asks(house, note)
@@ -92,6 +93,7 @@ async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(
     assert lines(note) == 0
 
 
+@pytest.mark.slow
 async def test_a_question_that_is_over_stays_as_it_was_decided(empty_house: House, note: Path) -> None:
     house = empty_house
     await asks(house, note)
@@ -106,6 +108,7 @@ async def test_a_question_that_is_over_stays_as_it_was_decided(empty_house: Hous
     assert lines(note) == 1
 
 
+@pytest.mark.slow
 async def test_a_question_of_another_talk_stays_open(empty_house: House, note: Path) -> None:
     house = empty_house
     await asks(house, note)

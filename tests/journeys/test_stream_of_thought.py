@@ -87,17 +87,6 @@ async def test_after_forget_me_no_file_holds_what_was_thought_of_it(thinker: Hou
     ]
 
 
-async def test_a_message_that_is_deleted_takes_all_along_that_was_thought_since(thinker: House) -> None:
-    thinker.model.replies.append(considered("Yes.", f"A {WORDS}."))
-    await thinker.answered("Ada", "dm", "hello")
-    thinker.model.replies.append(considered("Gone.", "I see."))
-    await thinker.answered("Ada", "dm", "what was that?")
-    (ts,) = [row["ts"] for row in await thinker.rows("SELECT ts FROM turns WHERE body = 'hello'")]
-    await thinker.people.delete("Ada", "dm", ts)
-    await thinker.when(lambda: _emptied(thinker))
-    assert [row["output"] for row in await thinker.rows("SELECT output FROM thoughts")] == ["", ""]
-
-
 async def test_words_of_another_thread_that_are_edited_while_they_are_thought_about_stay_in_no_thought(
     thinker: House,
 ) -> None:
@@ -119,7 +108,3 @@ async def test_words_of_another_thread_that_are_edited_while_they_are_thought_ab
     rows = await thinker.rows("SELECT input, output, emptied FROM thoughts ORDER BY seq")
     assert [row["emptied"] for row in rows] == [1]
     assert WORDS not in str([tuple(row) for row in rows])
-
-
-async def _emptied(house: House) -> bool:
-    return not await house.rows("SELECT 1 FROM thoughts WHERE emptied = 0")

@@ -1,5 +1,7 @@
 """Turns that a person stops have no end that a hook tells of: what their session was asked in them is asked again."""
 
+import pytest
+
 from daemon.core.questions import WAKE_AGAIN_MS
 from tests.hooks.companion import SessionProcess
 from tests.journeys.asking import WORDS, AskedSession, asks, states
@@ -51,6 +53,7 @@ async def test_what_is_heard_late_of_a_turn_before_takes_nothing_back(house: Hou
     assert ANSWER in said(await house.reply("D0ADA", ANSWER))
 
 
+@pytest.mark.slow
 async def test_a_woken_turn_that_was_stopped_wakes_its_session_no_more(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -67,6 +70,7 @@ async def test_a_woken_turn_that_was_stopped_wakes_its_session_no_more(
     assert process.heard.empty()
 
 
+@pytest.mark.slow
 async def test_a_turn_that_failed_is_begun_again_after_a_minute(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -81,6 +85,7 @@ async def test_a_turn_that_failed_is_begun_again_after_a_minute(
     assert ANSWER in said(await house.reply("D0ADA", ANSWER))
 
 
+@pytest.mark.slow
 async def test_a_wake_that_comes_into_a_turn_under_way_is_not_taken_for_its_beginning(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:

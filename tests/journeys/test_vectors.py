@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.vectors import NearQuery, View
 from daemon.llm.embedder import MODEL
@@ -24,6 +26,7 @@ async def _followed(house: House, have: int) -> dict[str, Any]:
         await house.daemon.events.until("vectors.followed", times=seen + 1)
 
 
+@pytest.mark.slow
 async def test_what_is_said_in_a_dm_is_found_by_what_it_means_until_it_is_deleted(empty_house: House) -> None:
     house = empty_house
     await house.start(embedder="local")
@@ -49,6 +52,7 @@ async def test_what_is_said_in_a_dm_is_found_by_what_it_means_until_it_is_delete
     await embedder.aclose()
 
 
+@pytest.mark.slow
 async def test_in_a_house_that_is_days_old_other_words_find_it_too_and_thanks_find_nothing(empty_house: House) -> None:
     house = empty_house
     await house.start(embedder="local")

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import note
@@ -36,6 +38,7 @@ async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, 
     assert rest == f"> Or so I hear.\n{NOTHING}"
 
 
+@pytest.mark.slow
 async def test_a_document_that_is_gone_since_is_counted_alone(empty_house: House, tmp_path: Path) -> None:
     house, docs = empty_house, tmp_path / "docs"
     await _documents(house, docs)
@@ -64,6 +67,7 @@ async def test_what_was_found_in_earlier_talk_leads_to_the_message(empty_house: 
     assert "/archives/C0GENERAL/p" in answer
 
 
+@pytest.mark.slow
 async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: House, tmp_path: Path) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(tmp_path))
@@ -74,6 +78,7 @@ async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: Hous
     assert answer.endswith("> A long word.\n- I looked it up in `shelf/look_up`")
 
 
+@pytest.mark.slow
 async def test_by_meaning_a_sentence_in_other_words_finds_its_memory(empty_house: House) -> None:
     house = empty_house
     await house.start(embedder="local")
