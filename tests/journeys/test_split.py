@@ -26,7 +26,7 @@ async def twin(empty_house: House) -> House:
 
 async def test_it_thinks_then_speaks_and_only_the_speech_is_posted_and_remembered(twin: House) -> None:
     twin.model.replies.extend(["a canary thought", 'Twin said: "Out loud."'])
-    assert await twin.answered("Ada", "general", "@soul hello") == "Out loud."
+    assert await twin.answered("Ada", "dm", "hello") == "Out loud."
     assert [prompt.step for prompt in twin.prompts] == ["internal_monologue", "external_dialog"]
     assert "a canary thought" in str(twin.prompts[1].messages), "it speaks with its thought in mind"
     assert [prompt.creativity for prompt in twin.prompts] == [0.7, 0.9]
@@ -36,7 +36,7 @@ async def test_it_thinks_then_speaks_and_only_the_speech_is_posted_and_remembere
     assert '"monologue": "a canary thought"' in turn["thought"]
     assert len(await twin.rows("SELECT * FROM llm_calls WHERE outcome = 'ok'")) == 2
     twin.model.replies.extend(["another", "Again."])
-    await twin.answered("Ada", "general", "@soul and?")
+    await twin.answered("Ada", "dm", "and?")
     spoken = shown([prompt for prompt in twin.prompts if prompt.step == "external_dialog"][-1])
     assert "canary" not in spoken
     assert "Out loud." in spoken
