@@ -179,16 +179,6 @@ async def test_a_goal_that_stays_open_is_thought_about_until_it_is_stale_and_sho
     assert [row["stale_shown"] for row in await thinker.rows("SELECT stale_shown FROM goals ORDER BY seq")] == [1, 0]
 
 
-async def test_a_model_that_keeps_no_form_leaves_a_degraded_thought_and_fails_nothing(thinker: House) -> None:
-    await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
-    posts = len(await thinker.posting_calls())
-    thinker.model.replies += ["I am no JSON", "nor am I"]
-    await after(thinker, 2 * HOUR + 1, 1)
-    row = await thinker.one("SELECT degraded, occasion FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert tuple(row) == (1, "due")
-    assert len(await thinker.posting_calls()) == posts
-
-
 @pytest.mark.slow
 async def test_one_that_was_begun_too_often_is_counted_as_failed_and_comes_again(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])

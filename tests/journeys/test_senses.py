@@ -222,17 +222,6 @@ async def test_a_promise_of_which_a_reading_says_nothing_new_is_kept_when_it_is_
     await thinker.reply("D0ADA", "There is nothing new")
 
 
-async def test_a_soul_without_a_language_model_keeps_it_early_too(thinker: House) -> None:
-    async def rehearse(prompt: Prompt) -> Reply:
-        return rehearsal_answer(prompt)
-
-    thinker.model.default = rehearse
-    await thinker.answered("Ada", "dm", "say: fine\nfollow up: the import by 5h")
-    await sensed(thinker, "r1", "The import is green.", room=await thinker.person("Ada"))
-    assert said(await thinker.reply("D0ADA", "You wanted")) == "You wanted: the import"
-    assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
-
-
 async def test_in_quiet_hours_a_promise_is_not_kept_early(empty_house: House) -> None:
     await thinking_soul(empty_house, quiet_hours="00:00-06:00")
     house = empty_house

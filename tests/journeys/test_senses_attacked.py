@@ -6,7 +6,6 @@ import pytest
 
 from daemon.core.house_senses import ProgramSense
 from daemon.core.perception import ConversationKey
-from daemon.core.pushed_readings import PushedReading
 from daemon.memory.database.pruning import Retention, prune
 from daemon.memory.senses.readings import NewReading, keep_reading
 from tests.given import shown
@@ -78,29 +77,6 @@ async def test_two_daemons_take_an_id_once_and_think_of_it_once(thinker: House) 
     await thinker.idle()
     assert [tuple(row) for row in await thinker.rows("SELECT n, state FROM readings")] == [(1, "perceived")]
     assert [tuple(row) for row in await thinker.rows(TICKS)] == [("", 1)]
-
-
-@pytest.mark.slow
-async def test_ten_thousand_readings_cost_no_call_and_leave_a_hundred(thinker: House) -> None:
-    await spoken_to(thinker, "hello")
-    built = inside(thinker)
-    ada = await thinker.person("Ada")
-    workspace = (await thinker.one("SELECT workspace FROM conversations"))["workspace"]
-
-    async def push(number: int) -> None:
-        reading = PushedReading(
-            "tess", workspace, f"s{number % 1_000}", f"r{number}", ProgramSense("ci"), f"Disk {number}.", ada
-        )
-        await built.store.senses.push(reading)
-
-    for start in range(0, 10_000, 200):
-        await asyncio.gather(*map(push, range(start, start + 200)))
-    await thinker.idle()
-    assert len(thinker.prompts) == 1
-    counted = await thinker.rows("SELECT state, count(*) AS n FROM readings GROUP BY state ORDER BY state")
-    assert [tuple(row) for row in counted] == [("dropped", 9_900), ("waiting", 100)]
-    await spoken_to(thinker, "well?")
-    assert "9900 older ones were dropped." in shown(thinker.prompts[-1])
 
 
 async def test_a_thread_of_another_soul_and_one_that_was_handed_on_are_none_of_its_own(thinker: House) -> None:

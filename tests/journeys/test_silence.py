@@ -4,7 +4,7 @@ import pytest
 
 from daemon.mind.steps.mental_query import mental_query
 from tests.given import shown, tagged
-from tests.journeys.house import House, said
+from tests.journeys.house import House
 from tests.journeys.learning import feeling
 from tests.journeys.silences import DORMANT, END, HOUR, MINUTE, fallen
 from tests.journeys.souls import write_soul
@@ -140,42 +140,22 @@ async def test_to_a_user_whom_the_gate_refuses_by_now_nothing_is_said_first_and_
     assert [row["state"] for row in states] == ["ignored"] * 2
 
 
-@pytest.mark.parametrize("away", [10 * MINUTE, 10 * HOUR])
-async def test_after_a_restart_the_silence_falls_due_once(empty_house: House, away: float) -> None:
+async def test_after_a_restart_the_silence_falls_due_once(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
     await house.start(name="tess")
     await leave_open(house)
     await house.stop()
-    house.clock.turn(away)
+    house.clock.turn(10 * HOUR)
     house.model.steps["mental_query"].append(YES)
     house.model.steps["external_dialog"].append("The loom rests.")
     await house.start(name="tess")
-    if away < DORMANT:
-        house.clock.turn(DORMANT)
     await house.reply("D0ADA", "The loom rests.")
     await house.idle()
     await house.restart(name="tess")
     house.clock.turn(END)
     await fallen(house, 2)
     assert spoken(house).count("external_dialog") == 1
-
-
-async def test_a_soul_without_dormancy_ignores_a_dormancy_scheduled_before(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
-    before = await conversation(house)
-    write_soul(
-        house.settings.home,
-        more='processes = ["greeting", "curious", "engaged"]\n[presence]\nspeaks_when_dormant = true\n',
-    )
-    house.clock.turn(DORMANT)
-    await fallen(house, 1)
-    assert spoken(house) == ["respond"]
-    assert await conversation(house) == before
-    assert (await house.path())[-1] == "refuse: curious → dormant, schedule"
 
 
 # -- what was scheduled ------------------------------------------------------------------------------------------------
@@ -217,20 +197,6 @@ async def test_a_reminder_that_fell_due_while_the_daemon_was_away_is_said_once_w
     assert len([words for words in await house.replies("general") if "kiln" in words]) == 1
 
 
-async def test_a_reminder_after_the_visit_is_no_return_and_the_next_message_is_one(
-    house: House,
-) -> None:
-    await house.answered("Ada", "dm", "hello")
-    await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "6h")
-    house.clock.turn(7 * HOUR)
-    await house.reply("D0ADA", "kiln")
-    await house.idle()
-    [due] = [shown(prompt) for prompt in house.prompts if "ask about the kiln" in shown(prompt)]
-    assert "This person has been away" not in due
-    await house.answered("Ada", "dm", "there again")
-    assert "it is their visit number 2" in house.last_prompt()
-
-
 async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     before = await conversation(house)
@@ -245,15 +211,3 @@ async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
         "stay: academic → academic, rule",
         "return: academic → curious, schedule",
     ]
-
-
-async def test_a_reminder_for_a_process_that_the_soul_can_not_enter_is_said_all_the_same(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
-    await house.command("schedule", "add", "D0ADA", "read up on tin", "--in", "20m", "--process", "academic")
-    house.clock.turn(21 * MINUTE)
-    words = said(await house.reply("D0ADA", "read up on tin"))
-    assert "sorry" not in words
-    assert "the soul has no mode 'academic'" in await house.command("trace", "D0ADA")

@@ -112,17 +112,6 @@ async def test_a_new_thread_a_minute_later_is_no_return_and_one_after_the_silenc
     assert "A stranger has come" in house.last_prompt()
 
 
-async def test_a_soul_that_takes_no_part_in_greetings_begins_with_the_matter(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, "tess", 'processes = ["engaged", "dormant", "exiting"]\n')
-    await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
-    house.clock.turn(5 * HOUR)
-    await house.answered("Ada", "dm", "there again")
-    steps = [step for step in await house.path() if "dormant" not in step and "exiting" not in step]
-    assert steps == ["stay: engaged → engaged, rule"] * 2
-
-
 # -- ready -------------------------------------------------------------------------------------------------------------
 
 
@@ -242,21 +231,6 @@ async def test_a_poem_is_mended_twice_and_explained_and_then_the_talk_goes_on(em
     assert await kept_piece(house, "D0BEN") == {"poem": "The fire is out.", "register": "", "images": ""}
 
 
-# -- problem_solving ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-async def test_problems_are_solved_only_where_the_loop_is_enabled(empty_house: House, enabled: bool) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess", ism_enabled=enabled)
-    await acquaint(house)
-    wish(house, "research")
-    await house.answered("Ada", "dm", "find out why the build is red")
-    assert ("move: engaged → problem_solving, model" in await house.path()) == enabled
-    assert ("\n- research: " in asked(house, "respond")[-1]) == enabled, "what can't be followed is not offered"
-
-
 # -- what does not go --------------------------------------------------------------------------------------------------
 
 
@@ -286,25 +260,6 @@ async def test_processes_that_transition_without_end_cause_an_apology(
     [failed] = empty_house.events.named("cycle.failed")
     assert "without end" in str(failed["reason"])
     assert len(await empty_house.replies("D0ADA")) == 1
-
-
-async def test_a_refused_transition_is_traced_and_answered_all_the_same(
-    empty_house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def stubborn(context: ProcessContext) -> Outcome:
-        return Transition(context.memory, "dormant", "I am tired", execute_now=True)
-
-    monkeypatch.setattr("daemon.app.assembly.PROCESSES", only(("greeting", stubborn)))
-    write_soul(empty_house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
-    await empty_house.start(name="tess")
-    assert "hello" in await empty_house.answered("Ada", "dm", "hello")
-    assert await empty_house.path() == [
-        "enter: engaged → greeting, rule",
-        "refuse: greeting → dormant, rule",
-        "move: greeting → engaged, rule",
-        "stay: engaged → engaged, rule",
-    ]
-    assert "tess takes no part in 'dormant'" in await empty_house.command("trace", "D0ADA")
 
 
 # -- the same again ----------------------------------------------------------------------------------------------------

@@ -70,17 +70,6 @@ async def test_all_threads_of_the_direct_messages_are_stopped_and_counted(house:
 
 
 @pytest.mark.slow
-async def test_two_at_once_end_it_once(house: House) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    await asyncio.gather(*(house.people.command("Ada", "general", COMMAND, "stop") for _ in range(2)))
-    await shown(house, "Ada", "general", 2)
-    await house.idle()
-    assert ONE in {said(one) for one in await house.people.ephemerals("Ada", "general")}
-    [reply] = await house.replies("D0ADA")
-    assert reply.count("Stopped.") == 1
-
-
-@pytest.mark.slow
 async def test_a_command_that_waits_behind_the_answer_is_done_once_it_is_stopped(house: House) -> None:
     await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
     assert await house.people.command("Ada", "general", COMMAND, "pause")
@@ -131,16 +120,3 @@ async def test_a_guest_stops_nothing(house: House) -> None:
     await house.reply("C0GENERAL", "All of it.")
     await house.idle()
     assert not await house.rows("SELECT 1 FROM inbox WHERE stopped")
-
-
-@pytest.mark.slow
-async def test_the_daemon_that_hears_it_stops_the_one_that_thinks(house: House) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    await house.start()
-    assert await house.people.command("Ada", "general", COMMAND, "stop")
-    await house.reply("D0ADA", BEGUN)
-    await house.idle()
-    posts = [one for one in await house.replies("D0ADA") if BEGUN in one]
-    shown_to_her = [said(one) for one in await house.people.ephemerals("Ada", "general")]
-    told = [one for one in (*await house.replies("D0ADA"), *shown_to_her) if one == ONE]
-    assert (len(posts), len(told)) == (1, 1)

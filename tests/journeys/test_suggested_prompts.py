@@ -2,10 +2,7 @@
 
 import json
 
-import pytest
-
 from daemon.local_slack.model import Json
-from tests.chance import dice
 from tests.given import tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
@@ -112,16 +109,3 @@ async def test_a_refusal_harms_nothing(house: House) -> None:
     await house.people.open_dm("Ada")
     await house.events.until("slack.interaction_left")
     assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
-
-
-@pytest.mark.slow
-async def test_whatever_an_opening_holds_the_daemon_goes_on(house: House) -> None:
-    draw = dice("openings")
-    odd: list[object] = [None, "", [], {}, "U0ADA", "x" * 300, "\x00", "D0ADA", {"id": "U0ADA"}, "messages", "home"]
-    for _ in range(60):
-        fields = {name: draw.choice(odd) for name in ("user", "channel", "tab", "context") if draw.random() < 0.7}
-        await house.people.emit(home_event(**fields))
-    await house.acknowledged()
-    assert await house.answered("Ben", "dm", "hello") == "Echo: hello"
-    rooms = {call["args"]["channel_id"] for call in await house.people.calls(METHOD)}
-    assert rooms <= {"D0ADA", "D0BEN"}

@@ -5,31 +5,24 @@ import re
 
 import pytest
 
-from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, NoAccess
+from daemon.core.errors import ConfigError, ModelUnavailable, NoAccess
 from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.models import Flow, Script
 
 _CANARY = "canary"
 _THOUGHT = f'<internal_monologue verb="thought">{_CANARY}</internal_monologue>'
-_UNCLOSED = f'<internal_monologue verb="thought">{_CANARY}'
-_ONLY_CHECKS = "<user_model_check>false</user_model_check>"
 
 TROUBLE: dict[str, tuple[list[Script], list[str]]] = {
     "endless": ([["<x>" + _CANARY * 1000] * 100, ["<x>" + _CANARY * 1000] * 100], ["malformed", "malformed"]),
     "unreachable": ([ModelUnavailable(f"dead host {_CANARY}")], ["unavailable"]),
-    "refusing": ([ModelRefused(f"no: {_CANARY}")], ["refused"]),
     "with a wrong key": ([NoAccess(f"no such key: {_CANARY}")], ["refused"]),
     "breaking off twice": (
         [[_THOUGHT, ModelUnavailable("cut")], [_THOUGHT, ModelUnavailable("cut")]],
         ["unavailable", "unavailable"],
     ),
-    "unclosed thought": ([_UNCLOSED, _UNCLOSED], ["malformed", "malformed"]),
     "only a thought": ([_THOUGHT, _THOUGHT], ["malformed", "malformed"]),
-    "empty": (["", ""], ["malformed", "malformed"]),
-    "only spaces": (["  \n ", "\t"], ["malformed", "malformed"]),
     "an empty reply": ([tagged(""), tagged("  ")], ["malformed", "malformed"]),
-    "only checks": ([_ONLY_CHECKS, _ONLY_CHECKS], ["malformed", "malformed"]),
     "malformed, then gone": ([_THOUGHT, ModelUnavailable("gone")], ["malformed", "unavailable"]),
 }
 

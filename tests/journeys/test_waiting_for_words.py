@@ -143,18 +143,6 @@ async def test_the_same_again_takes_its_own_place_and_an_admin_sees_and_cancels_
     assert not await reports(house, ADA)
 
 
-@pytest.mark.slow
-async def test_a_person_has_so_many_and_no_more(empty_house: House) -> None:
-    house = empty_house
-    await house.start(schedule_max=5)
-    topics = ("release", "budget", "canteen", "parking", "holiday")
-    for topic in topics:
-        await set_for(house, f"Remind me when the {topic} comes up", asked(f"the {topic}"))
-    confirmed = await set_for(house, "Remind me when the printer comes up", asked("the printer"))
-    assert "they have as many reminders waiting as fit" in confirmed
-    assert len(await house.rows(WAITING)) == len(topics)
-
-
 async def test_an_edit_that_takes_the_topic_out_and_a_deletion_drop_it_and_another_edit_does_not(house: House) -> None:
     house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
     ts = await house.say("Ada", "dm", ASKED)

@@ -5,8 +5,6 @@ import json
 import pytest
 
 from daemon.core.ports.models import Prompt
-from daemon.memory.admin.overview import survey
-from daemon.memory.database import open_database
 from daemon.mind.thought import CognitiveInput
 from tests.journeys.house import House, said
 from tests.journeys.souls import POETIC, write_soul
@@ -36,10 +34,6 @@ async def test_only_the_speech_is_said_and_the_next_thought_begins_with_the_last
     await thinker.answered("Ada", "dm", "and?")
     assert f"{CANARY} one" in thinker.last_prompt()
     assert CANARY not in str(await thinker.people.calls())
-    thinker.model.replies.append(
-        '{"calls_for": "nothing", "inner_speech": "\\ud800", "external_speech": "hello there"}'
-    )
-    assert await thinker.answered("Ada", "dm", "hello") == "hello there"
 
 
 async def test_the_speech_streams_while_the_thought_goes_on(thinker: House) -> None:
@@ -161,45 +155,9 @@ async def test_what_a_direct_message_made_it_think_is_in_no_prompt_elsewhere(thi
     assert "zqsecret" not in thinker.last_prompt()
 
 
-@pytest.mark.slow
-async def test_after_three_of_ten_it_answers_in_words_for_an_hour(thinker: House) -> None:
-    for number in range(3):
-        thinker.model.replies.extend(["no thought", "none again"])
-        await thinker.answered("Ada", "dm", f"hello {number}")
-    before = len(thinker.prompts)
-    await thinker.answered("Ada", "dm", "and in words?")
-    assert [prompt.step for prompt in thinker.prompts[before:]] == ["respond"]
-    async with open_database(thinker.settings.database_path, thinker.clock) as database:
-        seen = await survey(database, thinker.clock.now_ms(), 0)
-    assert [(one.soul, one.until_ms > thinker.clock.now_ms()) for one in seen.in_words] == [("tess", True)]
-    thinker.clock.turn(3_601)
-    thinker.model.replies.append(thought("I think again."))
-    assert await thinker.answered("Ada", "dm", "and now?") == "I think again."
-
-
 def looking(query: str) -> str:
     """A thought that says nothing and looks into memory."""
     return thought(None, inner_speech=f"I look for {query}.", memory_ops=[{"type": "retrieve", "query": query}])
-
-
-@pytest.mark.slow
-async def test_it_may_look_into_its_memory_and_think_again_before_a_word_is_said(thinker: House) -> None:
-    thinker.model.replies.append(thought("Noted."))
-    await thinker.answered("Ada", "dm", "the vault code word is marzipan")
-    for number in range(12):  # so that the transcript is not what it finds
-        thinker.model.replies.append(thought(f"Talk {number}."))
-        await thinker.answered("Ada", "dm", f"some other talk about bees and hives {number}")
-    before = len(thinker.prompts)
-    thinker.model.replies.extend([looking("vault code word"), thought("It is marzipan.")])
-    assert await thinker.answered("Ada", "dm", "so which one was it?") == "It is marzipan."
-    assert [prompt.step for prompt in thinker.prompts[before:]] == ["think", "think"]
-    assert "I look for vault code word." in thinker.last_prompt()
-    rows = await thinker.rows("SELECT id, previous, spoke, did, calls FROM thoughts ORDER BY seq")
-    assert [(row["spoke"], json.loads(row["did"]), row["calls"]) for row in rows[-2:]] == [
-        (0, {"memory_ops": 1}, 1),
-        (1, {"external_speech": 1}, 1),
-    ]
-    assert rows[-1]["previous"] == rows[-2]["id"]
 
 
 async def test_a_second_look_is_told_of_once_and_keeps_earlier_thoughts_in_mind(thinker: House) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.own_memory import KNOWN, note
+from tests.journeys.own_memory import note
 
 BEES = "You keep bees on the roof. The sky is blue."
 NOTHING = "Nothing that I remember; it came from the talk itself or from what I know in general."
@@ -74,23 +74,6 @@ async def test_lines_of_the_house_below_a_reply_are_none_of_its_sentences(empty_
     assert await empty_house.answered("Ben", "dm", "why") == "I have said nothing here that I could give reasons for."
     empty_house.model.replies.append(tagged("Because I like bees."))
     assert await empty_house.answered("Ada", "dm", "why?") == "Because I like bees.", "that is a question to the soul"
-
-
-async def test_what_is_forgotten_since_is_gone_without_words(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
-    await house.answered("Ada", "dm", "forget 1")
-    said_so = await house.rows("SELECT * FROM turns WHERE speaker = 'person' AND body LIKE '%bees%'")
-    await house.people.delete("Ada", "dm", said_so[0]["ts"])
-    await house.when(lambda: _gone(house, "SELECT * FROM turns WHERE speaker = 'person' AND body LIKE '%bees%'"))
-    answer = await house.answered("Ada", "dm", "why")
-    assert "I had noted" not in answer
-    assert "keep bees on the roof”" not in answer
-    assert "this much is gone since, forgotten or corrected: " in answer
-
-
-async def _gone(house: House, sql: str) -> bool:
-    return not await house.rows(sql)
 
 
 @pytest.fixture

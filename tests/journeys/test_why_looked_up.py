@@ -76,17 +76,3 @@ async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: Hous
     await house.answered("Ada", "dm", PROBLEM)
     answer = await house.answered("Ada", "dm", "why")
     assert answer.endswith("> A long word.\n- I looked it up in `shelf/look_up`")
-
-
-@pytest.mark.slow
-async def test_by_meaning_a_sentence_in_other_words_finds_its_memory(empty_house: House) -> None:
-    house = empty_house
-    await house.start(embedder="local")
-    await house.answered("Ada", "dm", "I am afraid of dogs")
-    await note(house, "U0ADA", "is afraid of dogs", "afraid of dogs")
-    house.model.replies.append(tagged("You are scared of hounds, so stay at home. Copper melts at high heat."))
-    await house.answered("Ada", "dm", "shall I visit Ben?")
-    answer = await house.answered("Ada", "dm", "why")
-    first, second = answer.split("\n\n")[1:]
-    assert first.startswith("> You are scared of hounds, so stay at home.\n- I had noted: is afraid of dogs")
-    assert second == f"> Copper melts at high heat.\n{NOTHING}"
