@@ -331,19 +331,6 @@ async def test_it_wakes_by_its_own_wish_and_no_more_after_two_to_no_effect(think
     await after(thinker, 601, 3)
 
 
-@pytest.mark.slow
-async def test_eight_wakes_a_day_are_the_most(thinker: House) -> None:
-    thinker.clock.turn(DAY - thinker.clock.now_ms() / 1_000 % DAY + HOUR)  # no midnight comes between
-    wish = {"seconds": 60, "why": "to see"}
-    await spoken_to(thinker, "the import runs", cycle_rate=wish)
-    for number in range(1, 9):
-        note = {"type": "journal", "content": f"line {number}", "significance": 3}
-        thinker.model.replies.append(thought(None, inner_speech=f"{number}", memory_ops=[note], cycle_rate=wish))
-        await after(thinker, 61, number)
-    row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert row["refused"] == '[["cycle_rate", "rate"]]'
-
-
 async def test_a_thought_of_a_shipped_soul_fits_the_default_budget_of_an_hour_also_for_models_that_think_first(
     empty_house: House,
 ) -> None:

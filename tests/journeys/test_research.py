@@ -7,7 +7,7 @@ import pytest
 
 from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, indexed, parked, posted, script, shelf, solver, using
+from tests.journeys.problems import PROBLEM, indexed, parked, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 
 KILNS, RESPOND = chosen(("Research", "kilns that crack")), chosen("Respond")
@@ -81,23 +81,6 @@ async def test_a_real_server_is_asked_at_once_and_cited_and_its_words_stay_data(
     choice = next(prompt for prompt in house.prompts if prompt.step == "use_tool")
     assert "shelf/look_up: Explain a word." in shown(choice)
     assert await house.rows("SELECT * FROM approvals") == []
-
-
-@pytest.mark.slow
-async def test_a_server_that_refuses_or_dies_in_the_middle_is_an_observation_and_keeps_its_key(
-    empty_house: House, tmp_path: Path
-) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(tmp_path, reads=["die", "refuse"], env={"SHELF_KEY": "CANARY-KEY-12345"}))
-    script(
-        house, chosen(("Research", "red")), RESPOND, use_tool=using("shelf/refuse"), external_dialog="There is none."
-    )
-    assert await house.answered("Ada", "dm", PROBLEM) == "There is none."
-    assert "red shelf" in house.last_prompt()
-    assert "CANARY-KEY" not in "".join(map(shown, house.prompts)) + await posted(house)
-    script(house, chosen(("Research", "die")), RESPOND, use_tool=using("shelf/die"), external_dialog="It fell silent.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "It fell silent."
-    assert "shelf/die failed: " in house.last_prompt()
 
 
 @pytest.mark.slow

@@ -7,8 +7,6 @@ import re
 import pytest
 
 from daemon.core.house_senses import HouseSense
-from daemon.core.ports.models import Prompt
-from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter
@@ -27,7 +25,6 @@ from tests.journeys.sensing import (
 )
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
-from tests.models import Reply
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
@@ -211,17 +208,6 @@ async def test_a_promise_is_kept_early_when_a_reading_tells_of_it(thinker: House
     assert len(await thinker.posting_calls()) == posts
 
 
-async def test_a_promise_of_which_a_reading_says_nothing_new_is_kept_when_it_is_due(thinker: House) -> None:
-    promise = adding("tell Ada when the import is green", due="in 5h", follow_up=True)
-    await spoken_to(thinker, "tell me, please", goal_updates=[promise])
-    thinker.model.replies.append(thought(None, inner_speech="not it"))
-    await sensed(thinker, "r1", "The import is still running.", room=await thinker.person("Ada"))
-    await ticked(thinker, 1)
-    thinker.model.replies.append(thought(None, inner_speech="nothing"))
-    thinker.clock.turn(5 * HOUR + 1)
-    await thinker.reply("D0ADA", "There is nothing new")
-
-
 async def test_in_quiet_hours_a_promise_is_not_kept_early(empty_house: House) -> None:
     await thinking_soul(empty_house, quiet_hours="00:00-06:00")
     house = empty_house
@@ -268,19 +254,6 @@ async def test_words_come_first_and_their_thought_perceives_the_reading(thinker:
     thinker.clock.turn(DAY)
     await thinker.idle()
     assert len(thinker.prompts) == calls
-
-
-async def test_a_phrase_that_the_house_answers_takes_no_reading_from_the_soul(thinker: House) -> None:
-    await spoken_to(thinker, "please", goal_updates=[adding("find out why the import fails")])
-    never = asyncio.Event()
-    thinker.model.steps["think"].append(until(never, thought(None)))
-    await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
-    await thinker.when(lambda: _asked(thinker, 2))
-    thinker.model.replies.append(thought(None, inner_speech="at last"))
-    await thinker.answered("Ada", "dm", "follow up status")
-    await ticked(thinker, 2)
-    assert await percepts(thinker) == [("ci", RED)]
-    assert sorted(tuple(row) for row in await thinker.rows(COUNTS)) == [("", 1), ("words", 1)]
 
 
 async def test_without_a_budget_and_where_it_does_not_think_by_itself_no_model_is_asked(empty_house: House) -> None:

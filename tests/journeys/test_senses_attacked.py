@@ -4,10 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.core.house_senses import ProgramSense
-from daemon.core.perception import ConversationKey
 from daemon.memory.database.pruning import Retention, prune
-from daemon.memory.senses.readings import NewReading, keep_reading
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.sensing import ALONE, inside, percepts, sensed, spoken_to, thinking_soul, ticked
@@ -42,23 +39,6 @@ async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next
     assert await percepts(thinker) == [("ci", RED)]
     assert [tuple(row) for row in await thinker.rows(TICKS)] == [("", 1)]
     assert await thinker.rows("SELECT 1 FROM readings WHERE state <> 'perceived'") == []
-
-
-@pytest.mark.slow
-async def test_a_reading_stored_by_a_daemon_that_dies_at_once_wakes_the_next_one(thinker: House) -> None:
-    await spoken_to(thinker, "please", goal_updates=[GOAL])
-    built = inside(thinker)
-    [row] = await thinker.rows("SELECT id FROM conversations WHERE channel = 'D0ADA'")
-    where, now = ConversationKey.parse(row["id"]), thinker.clock.now_ms()
-    await built.store.database.write(  # as a door does that is killed before it rings a bell
-        lambda transaction: keep_reading(transaction, where, NewReading(ProgramSense("ci"), RED), now)
-    )
-    assert thinker.daemon is not None
-    await thinker.daemon.cut()
-    thinker.model.replies.append(thought(None, inner_speech="at last"))
-    await thinker.start(**ALONE)
-    await ticked(thinker, 1)
-    assert await percepts(thinker) == [("ci", RED)]
 
 
 @pytest.mark.slow

@@ -103,15 +103,6 @@ async def test_a_refused_title_harms_nothing_and_is_not_tried_again(house: House
 
 
 @pytest.mark.slow
-async def test_slack_that_wants_a_pause_gets_it(house: House) -> None:
-    await house.people.fault("agents.sessions.rename", status=429, headers={"Retry-After": "20"})
-    ts = await house.say("Ada", "dm", QUESTION)
-    await house.events.until("session.title_put_off")
-    house.clock.turn(25)
-    assert await titled(house, ts) == TITLE
-
-
-@pytest.mark.slow
 async def test_after_a_kill_before_the_title_another_daemon_sets_it(house: House) -> None:
     await house.people.fault("agents.sessions.rename", delay=60.0)
     ts = await house.say("Ada", "dm", QUESTION)

@@ -51,11 +51,22 @@ async def test_a_click_is_heard_as_the_answer_in_that_thread_and_the_buttons_giv
     assert tuple(turn) == ("U0ADA", "person")
 
 
-async def test_in_direct_messages_the_answer_to_a_click_stands_below_the_question(house: House) -> None:
+async def test_in_direct_messages_the_answer_to_a_click_stands_below_and_what_is_offered_goes_with_its_person(
+    house: House,
+) -> None:
     question = await asks(house, "dm")
     await pick(house, "Ada", "dm", question["ts"], 0)
     answer = await house.reply("D0ADA", "Echo: Postgres")
     assert answer["thread_ts"] == question["thread_ts"]
+    house.model.steps["respond"].append(offering("Which mill is it?", "the old one | the new one"))
+    await house.say("Ada", "dm", "hello")
+    await house.reply("D0ADA", "Which mill")
+    await house.idle()
+    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
+    await house.answered("Ada", "dm", "forget me")
+    await house.answered("Ada", "dm", "yes, forget me")
+    await house.idle()
+    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''") == []
 
 
 async def test_only_the_person_asked_answers_by_a_button_that_stands_there_and_others_are_told_so_alone(
@@ -205,12 +216,3 @@ async def test_where_slack_takes_no_blocks_the_answers_stand_in_words(house: Hou
     question = await house.reply("general", "SQLite")
     assert str(question["text"]).startswith("Which one is it?")
     assert "Postgres" in str(question["text"])
-
-
-async def test_what_is_offered_is_gone_with_the_person_who_was_asked(house: House) -> None:
-    await asks(house, "dm")
-    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
-    await house.answered("Ada", "dm", "forget me")
-    await house.answered("Ada", "dm", "yes, forget me")
-    await house.idle()
-    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''") == []

@@ -1,6 +1,5 @@
 """What a soul's author writes into its folder is what the model reads and what people see."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from daemon.core.errors import ModelUnavailable
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House, said
 from tests.journeys.learning import feeling
-from tests.journeys.souls import POETIC, write_soul
+from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
 
 GERMAN = """
@@ -44,35 +43,6 @@ async def test_a_states_file_changes_what_the_model_reads_without_a_restart(empt
     assert "Look at their hands." in house.last_prompt(), "the last valid soul stays in use"
     [broken] = house.events.named("soul.broken")
     assert "states/curius.md: there is no state 'curius'; did you mean curious.md?" in str(broken["reason"])
-
-
-async def test_a_playbook_of_forty_kilobytes_is_one_line_in_the_log_and_an_answer_all_the_same(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    playbook = house.settings.home / "souls" / "tess" / "playbook.md"
-    playbook.write_text("Pull the thread. " * 2_400, encoding="utf-8")
-    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
-    [broken] = house.events.named("soul.broken")
-    assert re.search(r"playbook\.md: has about \d+ tokens of 600 that budgets\.playbook", str(broken["reason"]))
-    playbook.write_text("Pull the thread.", encoding="utf-8")
-    await house.answered("Ada", "dm", "and now?")
-    assert len(house.events.named("soul.reloaded")) == 1
-
-
-async def test_hints_in_arabic_and_emoji_reach_the_model_as_they_are(empty_house: House) -> None:
-    house = empty_house
-    hints = 'hints = ["قصيدة", "🌊 song", "c++ (.*"]\n'
-    write_soul(house.settings.home, modes={"poetic": f"{POETIC}{hints}"})
-    await house.start(name="tess")
-    assert await house.answered("Ada", "dm", "اكتب لي قصيدة 🌊") == "Echo: اكتب لي قصيدة 🌊"
-    for hint in ("قصيدة", "🌊 song", "c++ (.*"):
-        assert hint in house.last_prompt()
-    house.model.steps["respond"] += [wanting("poem"), tagged("البحر يعدّ السفن.")]
-    assert await house.answered("Ada", "dm", "قصيدة 🌊") == "البحر يعدّ السفن."
-    assert await house.process() == "poetic"
 
 
 async def test_an_apology_and_the_buttons_are_in_the_persons_language(empty_house: House) -> None:

@@ -1,21 +1,14 @@
 """Every mental process and every transition in Slack; `soul trace` prints the path with its reasons."""
 
 import json
-import random
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import serve_workspace
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
-from tests.fakes import TurnableClock
 from tests.given import shown, tagged, wanting
-from tests.journeys.house import House, settings_for
+from tests.journeys.house import House
 from tests.journeys.learning import feeling
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 
@@ -260,75 +253,3 @@ async def test_processes_that_transition_without_end_cause_an_apology(
     [failed] = empty_house.events.named("cycle.failed")
     assert "without end" in str(failed["reason"])
     assert len(await empty_house.replies("D0ADA")) == 1
-
-
-# -- the same again ----------------------------------------------------------------------------------------------------
-
-SAYINGS = (
-    "hello",
-    "whom should I ask about the vault?",
-    "who decides here?",
-    "what do scholars say of linen?",
-    "and the etymology of wool?",
-    "write me a poem",
-    "that ballad was long",
-    "the loom " * 80,
-    "where is my coat?",
-)
-SILENCES = (0.0, 0.0, 60.0, 31 * 60.0, 5 * HOUR)
-
-
-@asynccontextmanager
-async def another_house(home: Path) -> AsyncIterator[House]:
-    clock = TurnableClock()
-    async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
-        house = House(workspace, people, clock, settings_for(workspace, home))
-        try:
-            yield house
-        finally:
-            await house.close()
-
-
-async def over(house: House) -> None:
-    """Wait until everything that fell due in the silence is handled."""
-    left = """
-        SELECT (SELECT count(*) FROM intentions WHERE state = 'waiting' AND due_ms <= ?) AS due,
-               (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS unanswered
-        """
-
-    async def nothing_left() -> bool:
-        soon = house.clock.now_ms() + 60_000  # what is due at once may have been scheduled just after this look
-        row = await house.one(left, soon)
-        if row["due"] and not row["unanswered"]:
-            house.clock.turn(2)  # so that the scheduler looks again
-        return not row["due"] and not row["unanswered"]
-
-    await house.when(nothing_left)
-
-
-async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[str]]:
-    """The path and the posts of a conversation whose messages and answers the seed draws."""
-    dice = random.Random(seed)
-    async with another_house(home) as house:
-        await weaver(house, "subprocesses = []\n")  # they would ask the same mind, beside the talk
-        for _ in range(8):
-            wish(house, *dice.choices(("nothing", "nothing", "poem", "scholarship", "person", "other_matters"), k=2))
-            house.model.steps["decision"].append('{"choice": "lament"}')
-            if silence := dice.choice(SILENCES):
-                house.clock.turn(silence)
-                await over(house)
-            await house.answered("Ada", "dm", dice.choice(SAYINGS))
-            house.model.steps["respond"].clear()
-        rows = await house.rows(
-            "SELECT hop, act, origin, target, decided_by, reason, params FROM transitions ORDER BY seq"
-        )
-        return [tuple(row) for row in rows], await house.replies("D0ADA")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 7, 23, 40])
-async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp_path: Path, seed: int) -> None:
-    first, again = await lived(tmp_path / "one", seed), await lived(tmp_path / "two", seed)
-    assert first == again
-    assert len({row[3] for row in first[0]}) > 3, "it leads through several processes"
-    assert len(first[1]) == 8

@@ -1,7 +1,5 @@
 """Stop: by Slack's button or the word alone; the draft stays as it stands, and nothing comes after it."""
 
-import asyncio
-
 import pytest
 
 from daemon.local_slack.model import Json
@@ -118,18 +116,6 @@ async def test_a_stop_after_the_end_gets_one_sentence_by_the_word_and_none_by_th
     answer = await house.answered("Ada", "dm", "stop")
     assert answer == "I am doing nothing here that could be stopped."
     assert len(house.prompts) == 1
-
-
-@pytest.mark.slow
-async def test_two_stops_at_once_are_one(house: House) -> None:
-    draft = await begun(house, house.flow())
-    await asyncio.gather(
-        house.people.stop("Ada", "dm", draft["thread_ts"]),
-        house.people.stop("Ada", "dm", draft["thread_ts"]),
-    )
-    words = await ended(house, draft)
-    assert words.count("Stopped.") == 1
-    assert len(await house.people.posts_by_bot("D0ADA")) == 1
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """*Stop* behind the slash command ends what is under way for who types it, at once, and says what it stopped."""
 
-import asyncio
-
 import pytest
 
 from tests.given import CLOSING, OPENING

@@ -15,7 +15,6 @@ from tests.journeys.problems import (
     buttons,
     goes_on,
     lines,
-    press,
     script,
     shelf,
     solver,
@@ -91,21 +90,6 @@ async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(
     assert not {YES, NO} & set(shown)
     assert not await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
     assert lines(note) == 0
-
-
-@pytest.mark.slow
-async def test_a_question_that_is_over_stays_as_it_was_decided(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await asks(house, note)
-    await house.say("Ada", "dm", PROBLEM)
-    question = await asked(house)
-    script(house, chosen("Respond"), enters=False)
-    assert await press(house, "Ada", "D0ADA", question["ts"]) == "accepted"
-    await house.idle()
-    await house.answered("Ada", "dm", "stop")
-    [row] = await house.rows("SELECT state FROM approvals")
-    assert row["state"] == "used"
-    assert lines(note) == 1
 
 
 @pytest.mark.slow

@@ -4,13 +4,10 @@ import json
 
 import pytest
 
-from daemon.core.errors import ModelRefused
-from daemon.core.ports.models import Prompt
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import files_with
 from tests.journeys.souls import POETIC, write_soul
-from tests.models import Reply
 
 WORDS = "quincunx"
 
@@ -85,26 +82,3 @@ async def test_after_forget_me_no_file_holds_what_was_thought_of_it(thinker: Hou
     assert [tuple(row) for row in await thinker.rows("SELECT id, previous, occasion, calls FROM thoughts")] == [
         tuple(row) for row in before
     ]
-
-
-async def test_words_of_another_thread_that_are_edited_while_they_are_thought_about_stay_in_no_thought(
-    thinker: House,
-) -> None:
-    thinker.model.replies.append(ModelRefused("no", hint="ask later"))  # so that no thought stands between
-    await thinker.answered("Ada", "general", f"@soul the harvest ledger is kept in the {WORDS} vault")
-    (ts,) = [row["ts"] for row in await thinker.rows("SELECT ts FROM turns WHERE body LIKE ?", f"%{WORDS}%")]
-
-    async def edited() -> bool:
-        return bool(await thinker.rows("SELECT 1 FROM turns WHERE body LIKE '%kept elsewhere%'"))
-
-    async def edits_and_answers(prompt: Prompt) -> Reply:
-        assert WORDS in str(prompt.messages)
-        await thinker.people.edit("Ada", "C0GENERAL", ts, "@soul the harvest ledger is kept elsewhere")
-        await thinker.when(edited)
-        return considered("In a vault.", f"The {WORDS} vault.")
-
-    thinker.model.replies.append(edits_and_answers)
-    await thinker.answered("Ben", "general", "@soul where is the harvest ledger kept?")
-    rows = await thinker.rows("SELECT input, output, emptied FROM thoughts ORDER BY seq")
-    assert [row["emptied"] for row in rows] == [1]
-    assert WORDS not in str([tuple(row) for row in rows])

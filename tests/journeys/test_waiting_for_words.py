@@ -190,21 +190,6 @@ async def _any(house: House, sql: str) -> bool:
 
 
 @pytest.mark.slow
-async def test_a_daemon_that_is_cut_off_while_it_brings_it_up_leaves_it_to_the_next_once(house: House) -> None:
-    await set_for(house, ASKED, asked("the release"))
-    flow = house.flow()
-    await house.say("Ben", "general", "@soul the release is out")
-    await flow.asked.wait()
-    assert house.daemon is not None
-    await house.daemon.cut()
-    await house.start()
-    house.clock.turn(61)
-    await house.when(lambda: _any(house, "SELECT 1 FROM intentions WHERE state = 'due' AND cue = 'topic'"))
-    await house.idle()
-    assert len([one for one in await house.replies(ADA) if "Ben wrote in a channel" in one]) == 1
-
-
-@pytest.mark.slow
 async def test_while_remembering_is_paused_none_is_set_and_none_is_brought_up(house: House) -> None:
     await set_for(house, ASKED, asked("the release"))
     await house.answered("Ada", "dm", "pause remembering")

@@ -9,7 +9,7 @@ from daemon.core.sessions import KeyOwner, Visibility
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, said_by
 from tests.journeys.asking import TEAM, AskedSession, forgotten, new_key, states
-from tests.journeys.binding import BOUND, HEAD, bound_thread, put
+from tests.journeys.binding import HEAD, bound_thread, put
 from tests.journeys.house import House, said
 
 LOST = "takes nothing from here any more"
@@ -106,18 +106,3 @@ async def test_an_owner_who_is_no_longer_admitted_speaks_and_has_spoken_for_no_m
     await house.idle()
     assert (await session.ends_turn()).context == ""
     assert await states(house) == []
-
-
-@pytest.mark.slow
-async def test_the_binding_is_there_after_a_daemon_that_was_cut_off_and_words_go_once(
-    house: House, session: AskedSession
-) -> None:
-    ts = await bound_thread(house)
-    await put(house, "Ada", ts, "which migration?")
-    assert house.daemon is not None
-    assert "which migration?" in (await session.ends_turn()).context
-    await house.daemon.cut()
-    await house.start()
-    await put(house, "Ada", ts, "and when?")
-    assert await house.replies("general") == [BOUND]
-    assert await states(house) == ["delivered", "waiting"]

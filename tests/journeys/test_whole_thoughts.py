@@ -192,12 +192,3 @@ async def test_what_is_said_while_it_looks_is_answered_with_it(thinker: House) -
     await thinker.idle()
     assert len(thinker.prompts) == 2
     assert "and second" in thinker.last_prompt()
-
-
-async def test_what_is_too_much_to_remember_at_once_is_said_to_be_refused(thinker: House) -> None:
-    noted = [{"type": "write_semantic", "content": f"Fact number {number}."} for number in range(8)]
-    thinker.model.replies.append(thought("I see.", memory_ops=noted))
-    await thinker.answered("Ada", "dm", "eight facts")
-    row = await thinker.one("SELECT did, refused FROM thoughts")
-    assert json.loads(row["did"]) == {"external_speech": 1, "memory_ops": 5}
-    assert json.loads(row["refused"]) == [["memory_ops", "too_many"]] * 3

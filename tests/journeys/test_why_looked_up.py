@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.given import tagged
 from tests.journeys.house import House
-from tests.journeys.own_memory import note
 from tests.journeys.problems import PROBLEM, indexed, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 

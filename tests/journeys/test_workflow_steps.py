@@ -177,16 +177,6 @@ async def test_an_answer_that_was_made_before_a_kill_completes_the_step_after_it
     assert len(house.prompts) == 1
 
 
-async def test_a_completion_whose_answer_was_lost_is_no_second_one(house: House) -> None:
-    house.model.replies.append(ANSWER)
-    await house.people.fault("functions.completeSuccess", times=1, mode="accept_then_drop")
-    step = await house.people.run_step(QUESTION)
-    await house.events.until("workflow.step_over")
-    await house.idle()
-    assert (await house.people.step(step))["outputs"] == {"answer": ANSWER}
-    assert [row["state"] for row in await house.rows("SELECT state FROM outbox")] == ["sent"]
-
-
 async def test_an_answer_that_slack_refuses_ends_the_step_with_an_error(house: House) -> None:
     house.model.replies.append(ANSWER)
     refusal = {"ok": False, "error": "parameter_validation_failed"}
