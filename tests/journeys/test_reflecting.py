@@ -112,6 +112,7 @@ async def test_a_surprise_wakes_it_and_what_it_expects_then_wakes_it_no_more_unt
     await after(thinker, HOUR + 60, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [0, 2])
 async def test_a_surprise_that_waits_for_the_budget_is_dropped_once_it_is_seen_or_a_day_old(
     empty_house: House, days: int
@@ -311,6 +312,7 @@ async def test_a_day_with_hundreds_of_goals_and_conversations_of_which_nothing_i
     assert (await thinker.one("SELECT count(DISTINCT conversation) AS n FROM goals"))["n"] == 201
 
 
+@pytest.mark.slow
 async def test_it_wakes_by_its_own_wish_and_no_more_after_two_to_no_effect(thinker: House) -> None:
     wish = {"seconds": 600, "why": "to see"}
     await spoken_to(thinker, "the import runs", cycle_rate=wish)

@@ -80,6 +80,7 @@ async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_
     }
 
 
+@pytest.mark.slow
 async def test_where_no_dm_can_be_opened_what_is_too_old_gets_one_line_a_conversation(empty_house: House) -> None:
     house = empty_house
     await house.people.scopes(*(one for one in ALL_SCOPES if one != OPEN_DM_SCOPE))

@@ -71,6 +71,7 @@ async def test_a_foreign_mode_ends_the_call_at_the_opening_tag(senior: House) ->
     assert (post["thread_ts"], said(post)) == (ts, "Surely.")
 
 
+@pytest.mark.slow
 async def test_after_something_sharp_and_intense_the_reply_is_brief(house: House) -> None:
     await house.answered("Ada", "dm", "Hello")
     conversation = (await house.one("SELECT id FROM conversations WHERE channel = 'D0ADA'"))["id"]

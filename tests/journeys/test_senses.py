@@ -117,6 +117,7 @@ async def test_the_same_reading_again_makes_no_second_call_within_its_growing_pa
     await ticked(thinker, 4)
 
 
+@pytest.mark.slow
 async def test_readings_of_a_channel_go_into_the_threads_whose_goals_they_tell_of(thinker: House) -> None:
     threads = list[str]()
     for goal in ("find out why the import fails", "order the cake", "mend the imports", "import it", "the import, too"):
@@ -175,6 +176,7 @@ async def test_a_cycle_that_is_begun_anew_shows_them_again_and_what_comes_meanwh
     assert await percepts(thinker) == [("ci", "The import is green."), ("ci", RED)]
 
 
+@pytest.mark.slow
 async def test_a_mind_of_words_is_shown_them_too(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more="subprocesses = []\n")
     await empty_house.start(**ALONE)
@@ -208,6 +210,7 @@ async def test_a_promise_is_kept_early_when_a_reading_tells_of_it(thinker: House
     assert len(await thinker.posting_calls()) == posts
 
 
+@pytest.mark.slow
 async def test_in_quiet_hours_a_promise_is_not_kept_early(empty_house: House) -> None:
     await thinking_soul(empty_house, quiet_hours="00:00-06:00")
     house = empty_house

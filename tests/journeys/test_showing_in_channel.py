@@ -83,6 +83,7 @@ async def test_what_another_asks_or_asks_elsewhere_or_in_a_longer_message_is_not
     assert await _shown(house) == []
 
 
+@pytest.mark.slow
 async def test_a_reply_that_was_taken_back_is_not_shown(house: House) -> None:
     thread = await _asked(house)
     [post] = await house.people.posts_by_bot("general")

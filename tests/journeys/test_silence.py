@@ -65,7 +65,10 @@ async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: Ho
 
 @pytest.mark.parametrize(
     ("presence", "after", "count", "steps"),
-    [("speaks_when_dormant", DORMANT, 1, ["mental_query"]), ("says_farewell", END, 2, [])],
+    [
+        ("speaks_when_dormant", DORMANT, 1, ["mental_query"]),
+        pytest.param("says_farewell", END, 2, [], marks=pytest.mark.slow),
+    ],
 )
 async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
     empty_house: House, presence: str, after: float, count: int, steps: list[str]
@@ -140,6 +143,7 @@ async def test_to_a_user_whom_the_gate_refuses_by_now_nothing_is_said_first_and_
     assert [row["state"] for row in states] == ["ignored"] * 2
 
 
+@pytest.mark.slow
 async def test_after_a_restart_the_silence_falls_due_once(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
@@ -182,6 +186,7 @@ async def test_a_reminder_is_perceived_and_said_in_the_timeline_once_also_over_a
     assert not any("glaze" in shown(prompt) for prompt in house.prompts), "a cancelled one never falls due"
 
 
+@pytest.mark.slow
 async def test_a_reminder_that_fell_due_while_the_daemon_was_away_is_said_once_when_it_is_back(house: House) -> None:
     root = await house.say("Ada", "general", "@soul hello")
     await house.reply("general")

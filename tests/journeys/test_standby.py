@@ -53,6 +53,7 @@ async def models(empty_house: House) -> AsyncIterator[Models]:
         yield Models(claude, gpt, empty_house)
 
 
+@pytest.mark.slow
 async def test_the_talk_goes_on_with_the_second_model_and_returns_to_the_first(
     models: Models,
 ) -> None:

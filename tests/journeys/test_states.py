@@ -91,6 +91,7 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     assert "visit 2 begins" in await house.command("trace", "D0ADA")
 
 
+@pytest.mark.slow
 async def test_a_new_thread_a_minute_later_is_no_return_and_one_after_the_silence_is(house: House) -> None:
     await house.answered("Ada", "general", "@soul hello")
     house.clock.turn(60)
@@ -184,6 +185,7 @@ async def kept_piece(house: House, channel: str = "D0ADA") -> dict[str, str]:
     return dict(json.loads(row["process_memory"]))
 
 
+@pytest.mark.slow
 async def test_a_poem_is_mended_twice_and_explained_and_then_the_talk_goes_on(empty_house: House) -> None:
     house = empty_house
     await weaver(house)

@@ -48,6 +48,7 @@ async def lapsed(house: House, ts: str) -> Json:
     return post
 
 
+@pytest.mark.slow
 async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_counts(
     empty_house: House, note: Path
 ) -> None:

@@ -91,7 +91,7 @@ def home_event(**fields: object) -> Json:
     return {"type": "app_home_opened", "user": "U0ADA", "channel": "D0ADA", "tab": "messages", **fields}
 
 
-async def test_the_house_has_three_in_the_language_of_the_person_and_none_for_a_guest_or_one_of_elsewhere(
+async def test_three_are_shown_in_the_language_of_the_person_and_none_to_a_guest_or_one_of_elsewhere(
     house: House,
 ) -> None:
     await house.people.open_dm("Gus")

@@ -157,6 +157,7 @@ async def test_the_words_of_a_message_and_a_display_name_stay_inside_one_fence(h
     assert re.fullmatch(r'<said-[0-9a-f]{10} by="[^"<>]*">', first)
 
 
+@pytest.mark.slow
 async def test_a_message_that_crashes_its_daemon_repeatedly_is_given_up_with_an_apology(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     await house.stop()

@@ -28,6 +28,7 @@ async def test_a_turn_that_was_stopped_loses_nothing_of_what_it_was_handed_at_it
     assert len([one for one in await house.replies("D0ADA") if ANSWER in one]) == 1
 
 
+@pytest.mark.slow
 async def test_a_turn_whose_beginning_told_of_the_one_before_hands_it_out_again_at_its_end(
     house: House, session: AskedSession
 ) -> None:

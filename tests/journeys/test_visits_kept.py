@@ -103,6 +103,7 @@ async def test_the_next_visit_or_the_sweep_ends_the_one_before_where_no_silence_
     await house.when(closed)
 
 
+@pytest.mark.slow
 async def test_a_deleted_message_takes_the_words_of_its_visit_its_journal_and_what_the_next_inherited(
     house: House,
 ) -> None:

@@ -1,5 +1,7 @@
 """Reminders that wait for a silence in a thread, and what becomes of those that wait in vain."""
 
+import pytest
+
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.waiting import CAME_UP, DAY, WAITING, asked, hears, reports, set_for, settled
@@ -37,6 +39,7 @@ async def test_a_thread_that_stays_silent_is_brought_up_there_once(house: House)
     assert not await house.rows(WAITING)
 
 
+@pytest.mark.slow
 async def test_an_answer_puts_it_off_also_one_that_was_missed(house: House) -> None:
     root = await hears(house, "Ada", "general", "@soul who can lend me a kiln?")
     await set_for(house, ASKED, TWO_DAYS, room="general", thread=root)
@@ -57,6 +60,7 @@ async def test_an_answer_puts_it_off_also_one_that_was_missed(house: House) -> N
     await house.reply(GENERAL, CAME_UP)
 
 
+@pytest.mark.slow
 async def test_one_that_never_came_up_is_said_to_have_ended_once_and_one_that_did_ends_without_a_word(
     house: House,
 ) -> None:

@@ -34,6 +34,7 @@ async def test_a_topic_that_is_talked_about_again_is_brought_up_where_it_was_ask
     assert len(await reports(house, ADA)) == 1
 
 
+@pytest.mark.slow
 async def test_a_topic_in_german_outlives_a_restart_and_is_brought_up_once(house: House) -> None:
     await set_for(house, ASKED_IN_GERMAN, asked("Freigabe", what="die Freigabe"))
     await house.restart()
@@ -167,6 +168,7 @@ async def test_an_edit_that_takes_the_topic_out_and_a_deletion_drop_it_and_anoth
     assert not await reports(house, ADA)
 
 
+@pytest.mark.slow
 async def test_words_that_are_gone_before_it_is_brought_up_are_not_and_it_waits_on(house: House) -> None:
     await set_for(house, ASKED, asked("the release"))
     flow = house.flow()

@@ -37,6 +37,7 @@ async def test_words_of_a_private_channel_are_brought_up_for_its_members_alone(g
     assert left["hits"] == 0
 
 
+@pytest.mark.slow
 async def test_who_joined_hears_of_what_is_said_now_and_who_left_of_nothing(guild: House) -> None:
     await set_for(guild, ASKED, TOPIC, person="Chloe")
     await hears(guild, "Ben", "guild", SAID)
@@ -119,6 +120,7 @@ async def test_words_of_those_whom_the_gate_turns_away_are_no_news(empty_house: 
     assert await waits_on(house, ADA)
 
 
+@pytest.mark.slow
 async def test_a_channel_that_is_private_by_now_is_asked_about_before_anything_is_brought_up(guild: House) -> None:
     await guild.people.add_channel("plans", members=["Ada", "Ben"])
     root = await hears(guild, "Ben", "plans", "@soul hello")

@@ -102,6 +102,7 @@ async def test_a_soul_without_the_switch_is_asked_as_before_and_adds_nothing_to_
     assert await house.rows("SELECT id FROM thoughts") == []
 
 
+@pytest.mark.slow
 async def test_each_thought_follows_the_last_of_its_conversation_over_a_restart(thinker: House) -> None:
     for number in range(3):
         thinker.model.replies.append(thought(f"Answer {number}.", inner_speech=f"Inner {number}."))

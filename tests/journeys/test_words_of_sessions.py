@@ -77,6 +77,7 @@ async def test_it_is_kept_for_its_owner_alone_and_no_evidence_about_people(
     assert not any(one.startswith("session.") for one in people)
 
 
+@pytest.mark.slow
 async def test_what_the_owner_is_given_holds_it_and_forget_me_takes_it(house: House, remembering: AskedSession) -> None:
     await works(remembering)
     await house.answered("Ada", "dm", "export my memory")

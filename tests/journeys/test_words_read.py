@@ -46,6 +46,7 @@ async def test_the_person_is_informed_once_with_the_time_and_no_one_else_is(hous
     assert len(house.prompts) == calls
 
 
+@pytest.mark.slow
 async def test_a_user_who_never_wrote_in_private_is_informed_there_all_the_same_after_a_restart(house: House) -> None:
     await house.answered("Ben", "general", "@soul the quay is blue")
     await house.stop()
@@ -82,6 +83,7 @@ async def _at(house: House, hour: float) -> None:
     house.clock.turn(DAY + (hour - there.hour - there.minute / 60 - there.second / HOUR) * HOUR)
 
 
+@pytest.mark.slow
 async def test_at_night_it_waits_for_the_morning_of_the_person(empty_house: House) -> None:
     house = empty_house
     await _at(house, 4)
