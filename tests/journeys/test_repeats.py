@@ -107,8 +107,8 @@ async def test_where_no_dm_can_be_opened_what_is_too_old_gets_one_line_a_convers
     assert "did not answer what was written here before" in line
     assert "there?" not in house.last_prompt()
     posts = await house.people.posts_by_bot("D0ADA") + await house.people.posts_by_bot("C0GENERAL")
-    told = [one["thread_ts"] for one in posts if "away" in said(one)]
-    assert told in ([old[0], mention], [old[1], mention])
+    lines = [one["thread_ts"] for one in posts if "away" in said(one)]
+    assert lines in ([old[0], mention], [old[1], mention])
     assert "soul_feedback" not in str([one for one in posts if "away" in said(one)])
 
 

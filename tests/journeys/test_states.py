@@ -175,9 +175,9 @@ POEM = "The shuttle goes,\nthe sea goes.\n\nThe thread stays."
 MENDED = "The shuttle goes,\nthe sea goes.\n\nThe thread is cut."
 
 
-def made(poem: str, told: str = "", *, calls_for: str = "poem") -> str:
-    """A reply of the poet; `told` is what it says of the piece."""
-    return tagged(poem, calls_for=calls_for) + (f"\n<made_piece>{told}</made_piece>" if told else "")
+def made(poem: str, about: str = "", *, calls_for: str = "poem") -> str:
+    """A reply of the poet; `about` is what it says of the piece."""
+    return tagged(poem, calls_for=calls_for) + (f"\n<made_piece>{about}</made_piece>" if about else "")
 
 
 async def kept_piece(house: House, channel: str = "D0ADA") -> dict[str, str]:

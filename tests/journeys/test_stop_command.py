@@ -73,8 +73,8 @@ async def test_a_command_that_waits_behind_the_answer_is_done_once_it_is_stopped
     assert await house.people.command("Ada", "general", COMMAND, "pause")
     await house.when(lambda: _waits(house))
     await stop(house, "Ada", "general", count=2)
-    told = {said(one).partition(":")[0] for one in await house.people.ephemerals("Ada", "general")}
-    assert told == {ONE, "Paused"}, "in either order: they are answered beside each other"
+    answers = {said(one).partition(":")[0] for one in await house.people.ephemerals("Ada", "general")}
+    assert answers == {ONE, "Paused"}, "in either order: they are answered beside each other"
     await house.idle()
 
 

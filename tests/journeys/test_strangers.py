@@ -78,17 +78,17 @@ async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the
         await house.acknowledged()
         await house.idle()
         spoken = (await house.posting_calls())[posts:]
-        told = (await house.people.calls("chat.postEphemeral"))[whispers:]
+        whispered = (await house.people.calls("chat.postEphemeral"))[whispers:]
         assert len(house.prompts) == 1, case
         assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%"), case
         if standing == "guest" and path != "dm":
-            assert (spoken, [one["args"]["user"] for one in told]) == ([], [user]), case
-            assert "I only talk with full members" in told[0]["args"]["text"], case
+            assert (spoken, [one["args"]["user"] for one in whispered]) == ([], [user]), case
+            assert "I only talk with full members" in whispered[0]["args"]["text"], case
         elif standing == "guest":
             assert {call["method"] for call in spoken} == {"chat.postMessage"}
             assert "I only talk with full members" in str(spoken[0]["args"]["blocks"])
         else:
-            assert (spoken, told) == ([], []), case
+            assert (spoken, whispered) == ([], []), case
         assert _WORD not in str(spoken), case
     await house.answered("Ada", "general", "still there?", thread=root)
     assert _WORD not in house.last_prompt()

@@ -93,7 +93,7 @@ async def test_what_a_thought_remembers_is_inferred_and_may_be_noted_in_two_chan
     for room in ("general", "kilns"):
         assert await thinker.answered("Ada", room, "@soul our backup runs at noon") == "I see."
     facts = await thinker.rows("SELECT channel FROM records WHERE text = 'The backup runs at noon.'")
-    assert len({row["channel"] for row in facts}) == len(facts) == 2, "neither is told where only the other was said"
+    assert len({row["channel"] for row in facts}) == len(facts) == 2, "neither is known where only the other was said"
 
 
 async def test_a_soul_without_the_switch_is_asked_as_before_and_adds_nothing_to_the_stream(house: House) -> None:
@@ -166,6 +166,7 @@ async def test_a_second_look_is_told_of_once_and_keeps_earlier_thoughts_in_mind(
     await thinker.answered("Ada", "dm", "hello")
     thinker.model.replies.extend([looking("bees"), looking("hives"), thought("There are three.")])
     assert await thinker.answered("Ada", "dm", "how many are there?") == "There are three."
+    assert [prompt.step for prompt in thinker.prompts] == ["think"] * 4, "no word is said before"
     prompt = thinker.last_prompt()
     assert prompt.count("A moment ago you thought the first of these") == 1
     assert prompt.index("I look for hives.") < prompt.index("I look for bees.") < prompt.index("greet me kindly")

@@ -31,8 +31,8 @@ async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, 
     await _documents(house, tmp_path / "docs")
     await house.answered("Ada", "dm", PROBLEM)
     answer = await house.answered("Ada", "dm", "why")
-    told, rest = answer.split("\n\n")[1:]
-    assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", told)
+    cited, rest = answer.split("\n\n")[1:]
+    assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", cited)
     assert rest == f"> Or so I hear.\n{NOTHING}"
 
 
