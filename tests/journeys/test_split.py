@@ -1,10 +1,9 @@
-"""The split pipeline: one call for the thought and one for the reply; hints lead, and the checks follow the reply."""
+"""The split pipeline: one call for the thought and one for the reply; the checks follow the reply."""
 
 import pytest
 
 from daemon.core.errors import ModelUnavailable
 from tests.journeys.house import House, said
-from tests.journeys.souls import POETIC, write_soul
 from tests.models import Script
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'
@@ -79,51 +78,3 @@ async def test_its_speech_is_streamed_and_a_thought_in_its_place_is_not(twin: Ho
     await twin.idle()
     assert [said(post) for post in await twin.people.posts_by_bot("D0ADA")] == ["Only this."]
     assert "canary" not in str(await twin.people.calls())
-
-
-@pytest.mark.slow
-async def test_every_third_reply_it_asks_itself_whether_its_mood_has_changed(twin: House) -> None:
-    for _ in range(2):
-        await twin.answered("Ada", "dm", "hello")
-    assert [prompt.step for prompt in twin.prompts].count("feel") == 0
-    twin.model.steps["mental_query"].extend(['{"holds": false}', '{"holds": true}'])
-    await twin.answered("Ada", "dm", "we are done!")
-    assert "feel" in [prompt.step for prompt in twin.prompts]
-
-
-# -- hints -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def hinting(empty_house: House) -> House:
-    """A daemon with Tess, who speaks split, has modes and has met Ada."""
-    more = 'pipeline = "split"\nsubprocesses = []\n'
-    write_soul(empty_house.settings.home, more=more, modes={"academic": "", "poetic": POETIC})
-    await empty_house.start(name="tess")
-    for _ in range(3):
-        await empty_house.answered("Ada", "dm", "hello")
-    empty_house.prompts.clear()
-    return empty_house
-
-
-def steps(house: House) -> list[str]:
-    return [prompt.step for prompt in house.prompts]
-
-
-@pytest.mark.slow
-async def test_a_mode_is_left_when_the_model_says_so(hinting: House) -> None:
-    hinting.model.steps["mental_query"].append('{"holds": true}')
-    hinting.model.steps["internal_monologue"] += ["So linen.", "no\nWool, then.", "Yes.\nThe coat.", "It hangs there."]
-    for words in ("what do scholars say of linen?", "and of wool?", "where is my coat?"):
-        await hinting.answered("Ada", "dm", words)
-    assert (await hinting.path())[-4:] == [
-        "stay: academic → academic, rule",
-        "stay: academic → academic, rule",
-        "move: academic → engaged, model",
-        "stay: engaged → engaged, rule",
-    ]
-    assert steps(hinting) == [
-        *("mental_query", "internal_monologue", "external_dialog"),
-        *("internal_monologue", "external_dialog"),
-        *("internal_monologue", "internal_monologue", "external_dialog"),
-    ], "only the message that leaves costs a call more"

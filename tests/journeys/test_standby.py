@@ -111,11 +111,3 @@ async def test_after_a_word_was_shown_nobody_else_speaks(models: Models) -> None
     reply = await models.house.answered("Ada", "dm", "hello")
     assert reply.startswith(("I'm sorry", "These words were seen"))
     assert models.gpt.asked == []
-
-
-@pytest.mark.slow
-async def test_the_second_models_form_is_repaired_by_itself(models: Models) -> None:
-    models.claude.usual = DOWN
-    models.gpt.script.append(Answer(("<external_dialogue>never closed",)))
-    assert await models.house.answered("Ada", "dm", "hello") == "The other one here."
-    assert len(models.gpt.asked) == 2

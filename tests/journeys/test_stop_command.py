@@ -1,7 +1,5 @@
 """*Stop* behind the slash command ends what is under way for who types it, at once, and says what it stopped."""
 
-import pytest
-
 from tests.given import CLOSING, OPENING
 from tests.journeys.house import House, said
 from tests.journeys.surfaces import COMMAND, shown, typed
@@ -65,22 +63,6 @@ async def test_all_threads_of_the_direct_messages_are_stopped_and_counted(house:
     await house.reply("D0ADA", BEGUN, count=2)
     await house.idle()
     assert sum(BEGUN in one for one in await house.replies("D0ADA")) == 2
-
-
-@pytest.mark.slow
-async def test_a_command_that_waits_behind_the_answer_is_done_once_it_is_stopped(house: House) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    assert await house.people.command("Ada", "general", COMMAND, "pause")
-    await house.when(lambda: _waits(house))
-    await stop(house, "Ada", "general", count=2)
-    answers = {said(one).partition(":")[0] for one in await house.people.ephemerals("Ada", "general")}
-    assert answers == {ONE, "Paused"}, "in either order: they are answered beside each other"
-    await house.idle()
-
-
-async def _waits(house: House) -> bool:
-    """Whether a command waits behind the talk."""
-    return bool(await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision' AND state = 'new'"))
 
 
 async def test_in_a_channel_ones_own_answer_is_stopped_and_that_of_another_goes_on(house: House) -> None:

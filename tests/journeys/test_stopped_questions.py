@@ -93,24 +93,6 @@ async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(
     assert lines(note) == 0
 
 
-@pytest.mark.slow
-async def test_a_question_of_another_talk_stays_open(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await asks(house, note)
-    await house.say("Ada", "dm", PROBLEM)
-    question = await asked(house)
-    flow = house.flow()
-    root = await house.say("Ada", "general", "@soul tell me something else")
-    await flow.asked.wait()
-    await house.people.say("Ada", "general", "stop", thread=root)
-    await house.final_state(root)
-    await house.idle()
-    posts = await house.people.posts_by_bot("D0ADA")
-    assert len(buttons(next(one for one in posts if one["ts"] == question["ts"]))) == 2
-    [row] = await house.rows("SELECT state FROM approvals")
-    assert row["state"] == "waiting"
-
-
 async def test_the_line_in_place_of_a_rest_that_is_left_out_is_in_the_language_of_the_person(house: House) -> None:
     await house.people.add_person("Dora", locale="de-DE")
     room = await house.people.open_dm("Dora")

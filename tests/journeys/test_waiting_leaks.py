@@ -118,16 +118,3 @@ async def test_words_of_those_whom_the_gate_turns_away_are_no_news(empty_house: 
     assert await house.final_state(ts) == "ignored"
     await settled(house)
     assert await waits_on(house, ADA)
-
-
-@pytest.mark.slow
-async def test_a_channel_that_is_private_by_now_is_asked_about_before_anything_is_brought_up(guild: House) -> None:
-    await guild.people.add_channel("plans", members=["Ada", "Ben"])
-    root = await hears(guild, "Ben", "plans", "@soul hello")
-    await set_for(guild, ASKED, TOPIC, person="Chloe")
-    await guild.people.convert("Ben", "plans", "group")
-    await guild.acknowledged()
-    await guild.say("Ben", "plans", "<@U0ADA> the heliotrope glaze cracks", thread=root)
-    await guild.acknowledged()
-    await settled(guild)
-    assert await waits_on(guild, CHLOE)

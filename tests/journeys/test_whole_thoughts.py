@@ -5,7 +5,6 @@ import json
 import pytest
 
 from daemon.core.ports.models import Prompt
-from daemon.mind.thought import CognitiveInput
 from tests.journeys.house import House, said
 from tests.journeys.souls import POETIC, write_soul
 from tests.journeys.thinking import CANARY, thought
@@ -100,25 +99,6 @@ async def test_a_soul_without_the_switch_is_asked_as_before_and_adds_nothing_to_
     await house.answered("Ada", "dm", "hello")
     assert [prompt.step for prompt in house.prompts] == ["respond"]
     assert await house.rows("SELECT id FROM thoughts") == []
-
-
-@pytest.mark.slow
-async def test_each_thought_follows_the_last_of_its_conversation_over_a_restart(thinker: House) -> None:
-    for number in range(3):
-        thinker.model.replies.append(thought(f"Answer {number}.", inner_speech=f"Inner {number}."))
-    await thinker.answered("Ada", "dm", "one")
-    await thinker.answered("Ada", "dm", "two")
-    await thinker.restart(name="tess")
-    await thinker.answered("Ada", "dm", "three")
-    rows = await thinker.rows("SELECT id, previous, occasion, process, input, output, spoke FROM thoughts ORDER BY seq")
-    assert [row["previous"] for row in rows] == ["", rows[0]["id"], rows[1]["id"]]
-    assert [json.loads(row["output"])["inner_speech"] for row in rows] == ["Inner 0.", "Inner 1.", "Inner 2."]
-    assert {row["occasion"] for row in rows} == {"words"}
-    given = CognitiveInput.model_validate_json(rows[2]["input"])
-    assert given.previous_thought is not None
-    assert given.previous_thought.inner_speech == "Inner 1."
-    assert [one.content for one in given.new_percepts if one.modality == "language"] == ["three"]
-    assert [one.content.endswith("seconds since last cycle") for one in given.new_percepts[1:]] == [True]
 
 
 async def test_the_next_thought_is_shown_what_the_last_one_expected_and_looked_out_for(thinker: House) -> None:
