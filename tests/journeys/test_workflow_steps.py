@@ -198,13 +198,14 @@ async def test_a_step_whose_workflow_was_cancelled_is_dropped(house: House) -> N
 
 
 async def test_a_strange_step_or_that_of_another_app_is_acknowledged_and_dropped(house: House) -> None:
-    for changes in (
+    strange: list[dict[str, object]] = [
         {"function": {"callback_id": "another"}},
         {"function": {"callback_id": "ask_soul", "app_id": "A0OTHER"}},
         {"function": "ask_soul"},
         {"function_execution_id": 7},
         {"function_execution_id": "a/b"},
-    ):
+    ]
+    for changes in strange:
         await house.people.emit(_event(house, **changes))
         await house.acknowledged()
         await house.idle()
