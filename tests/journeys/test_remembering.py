@@ -15,7 +15,7 @@ def note(line: str, quote: str, **more: object) -> str:
     return json.dumps({"line": line, "quote": quote, **more})
 
 
-async def test_remember_that_is_noted_without_a_model_and_then_confirmed(house: House) -> None:
+async def test_remember_that_is_noted_without_a_model_once_and_goes_with_its_message(house: House) -> None:
     assert "Noted: I am allergic to nuts" in await house.answered("Ada", "dm", "Remember that I am allergic to nuts.")
     assert house.prompts == []
     [fact] = await house.rows(_FACTS)
@@ -24,21 +24,23 @@ async def test_remember_that_is_noted_without_a_model_and_then_confirmed(house: 
     await house.answered("Ada", "dm", "please remember that I am allergic to nuts")
     assert len({row["text"] for row in await house.rows(_FACTS)}) == 1
     assert len(await house.rows("SELECT 1 FROM facts")) == 1, "the same words confirm"
-
-
-async def test_what_was_asked_to_be_remembered_goes_with_its_message(house: House) -> None:
     ts = await house.say("Ada", "dm", "Remember that my badge is blue")
-    await house.reply("D0ADA")
+    await house.reply("D0ADA", "my badge is blue")
     await house.people.delete("Ada", "D0ADA", ts)
     await house.acknowledged()
-    assert await house.rows(_FACTS) == []
+    assert {row["text"] for row in await house.rows(_FACTS)} == {"I am allergic to nuts"}
 
 
-async def test_words_that_are_no_statement_are_no_phrase_and_noted_by_none(house: House) -> None:
+async def test_words_that_are_no_statement_are_noted_by_none_and_what_is_said_of_another_stays_a_claim(
+    house: House,
+) -> None:
     for words in ("Remember that time in Rome", "Remember that I said maybe we go?", "Remember that, if you can"):
         house.model.replies.append(tagged("Yes."))
         assert await house.answered("Ada", "dm", words) == "Yes."
     assert await house.rows(_FACTS) == []
+    await house.answered("Ada", "dm", "Remember that Ben is allergic to nuts")
+    [fact] = await house.rows(_FACTS)
+    assert (fact["trust"], fact["person"]) == ("claim", "")
 
 
 async def test_while_paused_nothing_is_noted_and_it_says_so(house: House) -> None:
@@ -50,7 +52,7 @@ async def test_while_paused_nothing_is_noted_and_it_says_so(house: House) -> Non
     assert await house.rows(_FACTS) == []
 
 
-async def test_a_wish_is_noted_with_their_own_words_and_confirmed_in_the_reply(house: House) -> None:
+async def test_a_wish_is_noted_with_their_own_words_alone_and_confirmed_in_the_reply(house: House) -> None:
     house.model.replies += [
         wanting("remember"),
         note("Is allergic to nuts", "I am allergic to nuts", significance=9, tags=["food"], tone="worry"),
@@ -63,16 +65,7 @@ async def test_a_wish_is_noted_with_their_own_words_and_confirmed_in_the_reply(h
     assert (fact["text"], fact["trust"], fact["significance"]) == ("Is allergic to nuts", "own", 9)
     assert json.loads(fact["extra"]) == {"tags": ["food"], "tone": "worry"}
     assert fact["quote"] == "I am allergic to nuts"
-
-
-async def test_a_line_without_their_words_is_not_noted_and_not_promised(house: House) -> None:
     house.model.replies += [wanting("remember"), note("Owns the moon", "I own the moon"), tagged("I can't.")]
     assert await house.answered("Ada", "dm", "Keep in mind that I like tea") == "I can't."
     assert "You have noted nothing: the quotation is nowhere in their words" in shown(house.prompts[-1])
-    assert await house.rows(_FACTS) == []
-
-
-async def test_what_is_said_of_another_stays_a_claim(house: House) -> None:
-    await house.answered("Ada", "dm", "Remember that Ben is allergic to nuts")
-    [fact] = await house.rows(_FACTS)
-    assert (fact["trust"], fact["person"]) == ("claim", "")
+    assert len(await house.rows(_FACTS)) == 1

@@ -41,68 +41,48 @@ async def test_a_reminder_is_set_confirmed_and_posted_once_at_its_time(house: Ho
     assert len(await house.replies(room)) == 2
 
 
-async def test_a_dropped_reminder_is_never_posted(house: House) -> None:
-    house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
-    house.model.replies += [wanting("reminder"), _wish(drop=(1,)), tagged("Dropped.")]
-    await house.answered("Ada", "dm", "Remind me of the build in 20 minutes")
-    assert await house.answered("Ada", "dm", "Forget that reminder, please") == "Dropped."
-    assert "the build" in shown(house.prompts[-2])
-    assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
-
-
-async def test_a_time_that_makes_no_sense_is_explained_and_nothing_is_set(house: House) -> None:
-    house.model.replies += [wanting("reminder"), _wish("when pigs fly", "the build"), tagged("When?")]
-    assert await house.answered("Ada", "dm", "Remind me of the build one day") == "When?"
-    assert "You could not set the reminder" in shown(house.prompts[-1])
-    assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
-
-
-ATLANTIS = "I know of no time zone {zone}, so no reminder is set. Name another one, such as Europe/Berlin, or a time on"
-
-
-@pytest.mark.parametrize(("said", "zone"), [("9 Mars time", "Mars"), ("9 Europe/Atlantis time", "Europe/Atlantis")])
-async def test_a_zone_that_does_not_exist_gets_one_sentence_and_nothing_is_set(
-    house: House, said: str, zone: str
-) -> None:
-    wish = {"when": "2026-03-01T09:00", "what": "the build", "unknown_zone": zone}
-    house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Hm.")]
-    answer = await house.answered("Ada", "dm", f"Remind me of the build at {said}")
-    assert answer.startswith("Hm.")
-    assert ATLANTIS.format(zone=zone) in answer
-    assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
-
-
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "utc", "Narnia", "", "at 20 of"])
-async def test_a_zone_that_exists_or_that_nobody_named_sets_the_reminder_as_always(house: House, zone: str) -> None:
-    wish = {"when": "in 20m", "what": "the build", "unknown_zone": zone}
-    house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Noted.")]
-    asked = "Remind me of it in 20 minutes; I am at Europe/Berlin, or UTC"
-    assert await house.answered("Ada", "dm", asked) == "Noted."
-    assert "You have set a reminder for" in shown(house.prompts[-1])
-
-
-async def test_another_reminder_is_dropped_although_a_zone_does_not_exist(house: House) -> None:
+async def test_a_reminder_is_dropped_on_request_although_a_zone_does_not_exist(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
     await house.answered("Ada", "dm", "Remind me of the build in 20 minutes")
     wish = {"what": "the build", "unknown_zone": "Mars`<!channel>", "drop": [1]}
     house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Dropped.")]
     answer = await house.answered("Ada", "dm", "Drop that, and remind me of the build at 9 Mars time")
+    assert "the build" in shown(house.prompts[-2])
     assert "I know of no time zone Mars" in answer
     assert "<!channel>" not in answer
     assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
+
+
+ATLANTIS = "I know of no time zone {zone}, so no reminder is set. Name another one, such as Europe/Berlin, or a time on"
+
+
+async def test_a_zone_that_does_not_exist_gets_one_sentence_and_nothing_is_set(house: House) -> None:
+    for said, zone in (("9 Mars time", "Mars"), ("9 Europe/Atlantis time", "Europe/Atlantis")):
+        wish = {"when": "2026-03-01T09:00", "what": "the build", "unknown_zone": zone}
+        house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Hm.")]
+        answer = await house.answered("Ada", "dm", f"Remind me of the build at {said}")
+        assert answer.startswith("Hm."), zone
+        assert ATLANTIS.format(zone=zone) in answer
+        assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == [], zone
+
+
+async def test_a_zone_that_exists_or_that_nobody_named_sets_the_reminder_as_always(house: House) -> None:
+    for zone in ("Europe/Berlin", "utc", "Narnia", "", "at 20 of"):
+        wish = {"when": "in 20m", "what": "the build", "unknown_zone": zone}
+        house.model.replies += [wanting("reminder"), json.dumps(wish), tagged("Noted.")]
+        asked = "Remind me of it in 20 minutes; I am at Europe/Berlin, or UTC"
+        assert await house.answered("Ada", "dm", asked) == "Noted.", zone
+        assert "You have set a reminder for" in shown(house.prompts[-1]), zone
 
 
 async def test_a_wish_for_a_reminder_in_which_none_can_be_made_out_promises_nothing(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish(), tagged("When?")]
     assert await house.answered("Ada", "dm", "Bring it up again, will you?") == "When?"
     assert "No reminder has been set or dropped" in shown(house.prompts[-1])
+    house.model.replies += [wanting("reminder"), _wish("when pigs fly", "the build"), tagged("When?")]
+    await house.answered("Ada", "dm", "Remind me of the build one day")
+    assert "You could not set the reminder" in shown(house.prompts[-1])
     assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
-
-
-async def test_words_without_a_reminder_in_them_cost_one_call(house: House) -> None:
-    house.model.replies.append(tagged("Good."))
-    await house.answered("Ada", "dm", "The build is done")
-    assert [prompt.step for prompt in house.prompts] == ["respond"]
 
 
 async def test_tomorrow_at_nine_is_nine_where_the_person_lives_who_asks(house: House) -> None:
@@ -124,6 +104,7 @@ async def test_tomorrow_at_nine_is_nine_where_the_person_lives_who_asks(house: H
     assert stored == {"Europe/Athens", "Asia/Tokyo"}
 
 
+@pytest.mark.slow
 async def test_who_moves_has_the_time_and_the_reminders_of_the_new_zone(house: House) -> None:
     """A reminder set in Athens stays at its moment, and is read in Tokyo's time once they live there."""
     person = str((await house.people.add_person("Kei", zone="Europe/Athens"))["id"])

@@ -30,7 +30,7 @@ async def senior(empty_house: House) -> House:
 
 
 async def test_on_a_phone_no_fourth_line_of_code_is_shown_until_it_is_asked_for(house: House) -> None:
-    house.model.replies += [tagged(_CODE), tagged(_CODE), tagged(_CODE)]
+    house.model.replies += [tagged(_CODE)] * 4
     reply = await house.answered("Ada", "dm", "I'm on my phone. How do I list them?")
     assert "three" in reply
     assert "It lists them." in reply
@@ -42,15 +42,10 @@ async def test_on_a_phone_no_fourth_line_of_code_is_shown_until_it_is_asked_for(
     assert "five" in await house.answered("Ada", "dm", "show the rest")
     assert "four" in shown(house.prompts[-1]), "the model knows what was left out"
     assert "four" not in await house.answered("Ada", "dm", "And how again?"), "the phone is kept with the visit"
-
-
-async def test_at_a_desk_all_code_is_shown(house: House) -> None:
-    house.model.replies += [tagged(_CODE), tagged(_CODE)]
-    await house.answered("Ada", "dm", "I'm on my phone. How do I list them?")
     assert "five" in await house.answered("Ada", "dm", "I'm at my desk now. And again?")
 
 
-async def test_a_way_of_stating_foreign_to_the_role_is_asked_for_anew_before_a_word_shows(senior: House) -> None:
+async def test_a_way_of_stating_foreign_to_the_role_is_asked_for_anew_once_before_a_word_shows(senior: House) -> None:
     senior.model.replies += [
         tagged("Perhaps a canary.", stated='epistemic_mode="explore"'),
         tagged("It is the cache.", stated='epistemic_mode="assert"'),
@@ -60,13 +55,10 @@ async def test_a_way_of_stating_foreign_to_the_role_is_asked_for_anew_before_a_w
     assert [prompt.step for prompt in senior.prompts] == ["respond", "respond"]
     assert "stated as 'explore', which is not your part here; state it as assert or caution" in senior.last_prompt()
     assert senior.events.named("rule_broken.epistemic_mode")
-
-
-async def test_the_second_answer_stands_whatever_its_mode_and_a_missing_mode_is_no_fault(senior: House) -> None:
     senior.model.replies += [tagged("No.", stated='epistemic_mode="explore"')] * 2 + [tagged("Yes.")]
     assert await senior.answered("Ada", "dm", "Why is it slow?") == "No."
     assert await senior.answered("Ada", "dm", "Is it?") == "Yes."
-    assert len(senior.prompts) == 3
+    assert len(senior.prompts) == 5, "the second one stands, and a missing mode is no fault"
 
 
 async def test_a_foreign_mode_ends_the_call_at_the_opening_tag(senior: House) -> None:
@@ -79,6 +71,7 @@ async def test_a_foreign_mode_ends_the_call_at_the_opening_tag(senior: House) ->
     assert (post["thread_ts"], said(post)) == (ts, "Surely.")
 
 
+@pytest.mark.slow
 async def test_after_something_sharp_and_intense_the_reply_is_brief(house: House) -> None:
     await house.answered("Ada", "dm", "Hello")
     conversation = (await house.one("SELECT id FROM conversations WHERE channel = 'D0ADA'"))["id"]

@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, indexed, parked, posted, script, shelf, solver, using
+from tests.journeys.problems import PROBLEM, indexed, parked, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 
 KILNS, RESPOND = chosen(("Research", "kilns that crack")), chosen("Respond")
@@ -27,9 +29,7 @@ async def test_documents_are_found_cited_and_named_below(empty_house: House, tmp
     assert "60 degrees" in house.last_prompt()
 
 
-async def test_research_finds_what_the_user_could_read_there_and_nothing_else(
-    empty_house: House,
-) -> None:
+async def test_research_finds_what_the_user_could_read_there_and_nothing_else(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     await house.answered("Ada", "dm", "kilns that crack are my SECRET")
@@ -47,6 +47,15 @@ async def test_research_finds_what_the_user_could_read_there_and_nothing_else(
     assert "our SECRET" in found, "she is in that room"
     assert "Ben's SECRET" not in found
     assert re.search(r"\[1\] `(this conversation|private channel) 20", answer)
+    script(house, chosen(("Research", "zzz")), RESPOND, external_dialog="I found nothing [1].")
+    assert await house.answered("Ada", "dm", PROBLEM) == "I found nothing."
+    assert "Nothing was found." in house.last_prompt()
+    root = await house.say("Ben", "general", "@soul kilns that crack are old")
+    await house.reply("general", "are old")
+    await house.idle()
+    script(house, KILNS, RESPOND, external_dialog="It is old [1, 2].")
+    await house.say("Chloe", "general", f"@soul {PROBLEM}", thread=root)
+    assert ", Ben`" in said(await house.reply("general", "It is old")), "words of others are shown with their names"
 
 
 async def test_a_real_server_is_asked_at_once_and_cited_and_its_words_stay_data(
@@ -74,33 +83,7 @@ async def test_a_real_server_is_asked_at_once_and_cited_and_its_words_stay_data(
     assert await house.rows("SELECT * FROM approvals") == []
 
 
-async def test_a_server_that_dies_in_the_middle_is_an_observation(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(tmp_path, reads=["die"]))
-    script(house, chosen(("Research", "die")), RESPOND, use_tool=using("shelf/die"), external_dialog="It fell silent.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "It fell silent."
-    assert "shelf/die failed: " in house.last_prompt()
-
-
-async def test_a_server_that_refuses_is_an_observation_and_keeps_its_key(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(tmp_path, env={"SHELF_KEY": "CANARY-KEY-12345"}))
-    script(
-        house, chosen(("Research", "red")), RESPOND, use_tool=using("shelf/refuse"), external_dialog="There is none."
-    )
-    assert await house.answered("Ada", "dm", PROBLEM) == "There is none."
-    assert "red shelf" in house.last_prompt()
-    assert "CANARY-KEY" not in "".join(map(shown, house.prompts)) + await posted(house)
-
-
-async def test_the_prompt_says_when_nothing_was_found(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Research", "zzz")), RESPOND, external_dialog="I found nothing [1].")
-    assert await house.answered("Ada", "dm", PROBLEM) == "I found nothing."
-    assert "Nothing was found." in house.last_prompt()
-
-
+@pytest.mark.slow
 async def test_the_stored_problem_stays_bounded_whatever_is_found(empty_house: House, tmp_path: Path) -> None:
     house = empty_house
     await solver(house, "max_loops = 50\nmax_tokens = 100000000", mcp_servers=shelf(tmp_path))
@@ -113,14 +96,3 @@ async def test_the_stored_problem_stays_bounded_whatever_is_found(empty_house: H
     row = await house.one("SELECT length(CAST(process_memory AS BLOB)) AS n FROM conversations")
     print(f"kept={row['n']} bytes")
     assert 50_000 < row["n"] <= 256 * 1024
-
-
-async def test_words_of_other_users_are_shown_with_their_names(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    root = await house.say("Ben", "general", "@soul kilns that crack are old")
-    await house.reply("general")
-    await house.idle()
-    script(house, KILNS, RESPOND, external_dialog="It is old [1, 2].")
-    await house.say("Chloe", "general", f"@soul {PROBLEM}", thread=root)
-    assert ", Ben`" in said(await house.reply("general", "It is old"))

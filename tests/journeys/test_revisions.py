@@ -2,13 +2,15 @@
 
 import pytest
 
-from tests.given import CLOSING, OPENING, tagged, wanting
+from tests.given import CLOSING, OPENING, shown, tagged, wanting
 from tests.journeys.house import House, said
 
 _LONG = "This reply is long enough to be shown while it is still being made, which takes some eighty letters."
 
 
-async def test_a_message_edited_before_its_answer_is_answered_by_its_newest_text(empty_house: House) -> None:
+async def test_a_message_that_waits_is_answered_by_its_newest_text_and_not_at_all_once_it_is_deleted(
+    empty_house: House,
+) -> None:
     house = empty_house
     await house.start(max_cycles=1)
     flow = house.flow()
@@ -16,15 +18,21 @@ async def test_a_message_edited_before_its_answer_is_answered_by_its_newest_text
     await flow.asked.wait()
     ts = await house.say("Ada", "dm", "what is 2 + 2?")
     await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    gone = await house.say("Chloe", "dm", "a canary")
+    await house.people.delete("Chloe", "dm", gone)
     await house.acknowledged()
     flow.end(tagged("Done."))
     await house.reply("D0ADA")
     await house.idle()
     assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
-    assert "2 + 2" not in house.last_prompt()
+    assert await house.replies("D0CHLOE") == []
+    seen = "".join(map(shown, house.prompts))
+    assert "2 + 2" not in seen
+    assert "canary" not in seen
+    assert (await house.one("SELECT body, envelope FROM inbox WHERE ts = ?", gone))["body"] == ""
 
 
-async def test_a_message_edited_while_the_model_thinks_is_answered_anew(house: House) -> None:
+async def test_a_message_edited_while_the_model_thinks_is_answered_anew_in_the_place_of_its_draft(house: House) -> None:
     flow = house.flow()
     ts = await house.say("Ada", "dm", "what is 2 + 2?")
     await flow.asked.wait()
@@ -35,21 +43,18 @@ async def test_a_message_edited_while_the_model_thinks_is_answered_anew(house: H
     await house.idle()
     assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
     assert [row["outcome"] for row in await house.rows("SELECT outcome FROM llm_calls")] == ["ok", "ok"]
-
-
-async def test_a_draft_of_a_message_edited_meanwhile_becomes_the_new_answer(house: House) -> None:
     flow = house.flow()
     ts = await house.say("Ada", "dm", "what is 2 + 2?")
     await flow.asked.wait()
     flow.say(OPENING, _LONG)
     await _streaming(house, "D0ADA")
-    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    await house.people.edit("Ada", "dm", ts, "what is 5 + 5?")
     await house.acknowledged()
     flow.end(" Four.", CLOSING)
-    await house.reply("D0ADA", "3 + 3")
+    await house.reply("D0ADA", "5 + 5")
     await house.idle()
-    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
-    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?", "Echo: what is 5 + 5?"]
+    assert len(await house.people.posts_by_bot("D0ADA")) == 2
 
 
 async def _streaming(house: House, room: str) -> None:
@@ -59,24 +64,9 @@ async def _streaming(house: House, room: str) -> None:
     await house.until(look)
 
 
-async def test_a_message_deleted_while_it_waits_is_neither_thought_about_nor_answered(empty_house: House) -> None:
-    house = empty_house
-    await house.start(max_cycles=1)
-    flow = house.flow()
-    await house.say("Ben", "dm", "busy")
-    await flow.asked.wait()
-    ts = await house.say("Ada", "dm", "a canary")
-    await house.people.delete("Ada", "dm", ts)
-    await house.acknowledged()
-    flow.end(tagged("Done."))
-    await house.reply("D0BEN")
-    await house.idle()
-    assert await house.replies("D0ADA") == []
-    assert "canary" not in "".join(house.last_prompt() for _ in house.prompts)
-    assert (await house.one("SELECT body, envelope FROM inbox WHERE ts = ?", ts))["body"] == ""
-
-
-async def test_a_message_deleted_while_the_model_thinks_is_not_answered(house: House) -> None:
+async def test_a_message_deleted_while_the_model_thinks_is_not_answered_and_its_draft_ends_with_a_courteous_line(
+    house: House,
+) -> None:
     flow = house.flow()
     ts = await house.say("Ada", "dm", "never mind")
     await flow.asked.wait()
@@ -87,9 +77,6 @@ async def test_a_message_deleted_while_the_model_thinks_is_not_answered(house: H
     assert await house.replies("D0ADA") == []
     assert await house.rows("SELECT * FROM turns") == []
     assert await house.final_state(ts) == "withdrawn"
-
-
-async def test_a_draft_whose_message_is_deleted_ends_with_a_courteous_line(house: House) -> None:
     flow = house.flow()
     ts = await house.say("Ada", "general", "@soul never mind")
     await flow.asked.wait()
@@ -123,20 +110,30 @@ async def test_when_one_of_two_messages_is_deleted_the_other_is_answered(house: 
     assert "canary" not in house.last_prompt()
 
 
-async def test_a_message_deleted_after_its_answer_is_gone_from_the_next_prompt(house: House) -> None:
+async def test_a_message_edited_or_deleted_after_its_answer_is_corrected_in_or_gone_from_the_next_prompt(
+    house: House,
+) -> None:
     house.model.replies.append(tagged("I see."))
     ts = await house.say("Ada", "dm", "the canary sings")
     await house.reply("D0ADA")
     await house.idle()
-    await house.people.delete("Ada", "dm", ts)
+    await house.people.edit("Ada", "dm", ts, "the heron sings")
     await house.acknowledged()
+    await house.idle()
+    assert len(house.prompts) == 1, "an edit after the answer is no new question"
+    house.model.replies.append(tagged("Of a bird."))
     await house.answered("Ada", "dm", "what did I say?")
     assert "canary" not in house.last_prompt()
+    assert "the heron sings" in house.last_prompt()
+    await house.people.delete("Ada", "dm", ts)
+    await house.acknowledged()
+    await house.answered("Ada", "dm", "and now?")
+    assert "heron" not in house.last_prompt()
     kept = [row["body"] for table in ("turns", "inbox") for row in await house.rows(f"SELECT body FROM {table}")]
-    assert not any("canary" in body for body in kept)
+    assert not any("canary" in body or "heron" in body for body in kept)
 
 
-@pytest.mark.parametrize("change", ["edit", "deletion"])
+@pytest.mark.parametrize("change", [pytest.param("edit", marks=pytest.mark.slow), "deletion"])
 async def test_words_taken_away_while_a_later_message_is_thought_about_are_in_no_answer(
     house: House, change: str
 ) -> None:
@@ -163,6 +160,7 @@ async def test_words_taken_away_while_a_later_message_is_thought_about_are_in_no
     assert "canary" not in str([row["body"] for row in await house.rows("SELECT body FROM turns")])
 
 
+@pytest.mark.slow
 async def test_a_poem_is_not_kept_that_was_mended_while_the_words_it_was_made_of_were_deleted(house: House) -> None:
     respond = house.model.steps["respond"]
     respond += [wanting("poem"), tagged("Sing, canary.", calls_for="poem")]
@@ -182,24 +180,13 @@ async def test_a_poem_is_not_kept_that_was_mended_while_the_words_it_was_made_of
     assert "anary" not in kept
 
 
-async def test_a_message_edited_after_its_answer_stands_corrected_in_the_next_prompt(house: House) -> None:
-    house.model.replies.append(tagged("I see."))
-    ts = await house.say("Ada", "dm", "the canary sings")
-    await house.reply("D0ADA")
-    await house.idle()
-    await house.people.edit("Ada", "dm", ts, "the heron sings")
-    await house.acknowledged()
-    await house.idle()
-    assert len(house.prompts) == 1, "an edit after the answer is no new question"
-    await house.answered("Ada", "dm", "what did I say?")
-    assert "canary" not in house.last_prompt()
-    assert "the heron sings" in house.last_prompt()
-
-
-async def test_a_mention_edited_into_a_message_is_answered(house: House) -> None:
+async def test_a_mention_that_was_edited_into_a_message_is_answered_once(house: House) -> None:
     ts = await house.say("Ada", "general", "lunch?")
     await house.people.edit("Ada", "general", ts, "@soul lunch?")
-    assert await house.reply("general", "lunch")
+    mention = {"type": "app_mention", "user": "U0ADA", "ts": ts, "channel": "C0GENERAL", "edited": {"user": "U0ADA"}}
+    for _ in range(2):
+        await house.people.emit({**mention, "text": f"<@{house.workspace.bot_user.id}> lunch?"})
+    await house.reply("general", "lunch")
     await house.people.edit("Ada", "general", ts, "@soul dinner?")
     await house.acknowledged()
     await house.idle()
@@ -212,14 +199,3 @@ async def test_a_message_meant_for_others_is_answered_once_an_edit_asks_the_soul
     ts = await house.say("Ada", "general", "@Ben lunch?", thread=root)
     await house.people.edit("Ada", "general", ts, "@Ben @soul lunch?")
     assert await house.reply("general", "lunch")
-
-
-async def test_a_mention_that_was_edited_into_a_message_is_answered_once(house: House) -> None:
-    ts = await house.say("Ada", "general", "lunch?")
-    await house.people.edit("Ada", "general", ts, "@soul lunch?")
-    mention = {"type": "app_mention", "user": "U0ADA", "ts": ts, "channel": "C0GENERAL", "edited": {"user": "U0ADA"}}
-    for _ in range(2):
-        await house.people.emit({**mention, "text": f"<@{house.workspace.bot_user.id}> lunch?"})
-    await house.acknowledged()
-    await house.idle()
-    assert await house.replies("general") == ["Echo: lunch?"]

@@ -53,6 +53,7 @@ async def test_words_in_a_channel_made_private_are_known_nowhere_else(empty_hous
     assert CANARY not in _prompts_since(house, before)
 
 
+@pytest.mark.slow
 async def test_a_mention_alone_in_a_channel_that_is_still_public_is_known_to_all(empty_house: House) -> None:
     house = empty_house
     await solver(house)
@@ -92,6 +93,7 @@ async def test_a_reply_under_way_is_begun_anew_when_its_readers_change(empty_hou
     assert {row["audience"] for row in turns} == {"workspace:T0LOCAL" if change == "joins" else "channel:C0STUDIO"}
 
 
+@pytest.mark.slow
 async def test_a_parked_problem_is_resumed_without_what_a_guest_may_not_know(empty_house: House) -> None:
     house = empty_house
     await solver(house, allow_guests=True)

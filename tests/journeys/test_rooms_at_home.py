@@ -56,11 +56,8 @@ async def test_who_made_a_channel_sets_it_up_from_there(house: House) -> None:
     assert (inputs["initial_value"], inputs["max_length"]) == (ASKED, LONGEST_INSTRUCTIONS)
 
 
-async def test_who_manages_no_channel_sees_none(house: House) -> None:
+async def test_only_who_manages_channels_sees_them(house: House) -> None:
     assert TITLE not in words(await open_home(house, "Ben", "How I am"))
-
-
-async def test_an_admin_of_the_workspace_sees_those_that_they_are_in(house: House) -> None:
     await house.people.change_standing("Ben", "member", admin=True)
     await house.acknowledged()
     assert _rooms(await open_home(house, "Ben", TITLE)) == ["#founders", "#general"]
@@ -69,7 +66,7 @@ async def test_an_admin_of_the_workspace_sees_those_that_they_are_in(house: Hous
     assert _rooms(await open_home(house, "Chloe", TITLE)) == ["#general"]
 
 
-async def test_who_lost_the_right_meanwhile_reads_why_and_gets_no_form(house: House) -> None:
+async def test_who_lost_the_right_meanwhile_or_made_up_a_press_reads_why_and_gets_no_form(house: House) -> None:
     await house.people.change_standing("Ben", "member", admin=True)
     await house.acknowledged()
     view = await open_home(house, "Ben", TITLE)
@@ -79,11 +76,9 @@ async def test_who_lost_the_right_meanwhile_reads_why_and_gets_no_form(house: Ho
     refused = await _dialog(house, "Ben")
     assert _said(refused) == [SENTENCES["room_not_yours"]]
     assert "submit" not in refused
-
-
-async def test_a_press_that_was_made_up_opens_the_form_of_no_channel(house: House) -> None:
     await _made_up(house, "U0BEN", "C0FOUNDERS")
-    assert _said(await _dialog(house, "Ben")) == [SENTENCES["room_not_yours"]]
+    made_up = await _dialog(house, "Ben", but=refused["id"])
+    assert _said(made_up) == [SENTENCES["room_not_yours"]]
     await house.people.add_person("Nora", standing="guest")
     nora = await house.person("Nora")
     await _made_up(house, nora, "C0GENERAL")
@@ -92,19 +87,16 @@ async def test_a_press_that_was_made_up_opens_the_form_of_no_channel(house: Hous
     assert await house.rows("SELECT 1 FROM room_ways") == []
 
 
-async def test_where_slack_can_not_be_asked_the_dialog_says_so(house: House) -> None:
+async def test_where_slack_can_not_be_asked_the_dialog_says_so_and_the_rest_of_the_page_is_left(house: House) -> None:
     view = await open_home(house, "Ada", "#general")
     await house.people.fault("conversations.info", times=100, mode="answer", status=503, body={})
     await press(house, "Ada", view, SET_UP, _rooms(view).index("#general"))
     assert _said(await _dialog(house, "Ada")) == [SENTENCES["command_later"]]
     await house.people.clear_faults()
-
-
-async def test_a_list_that_slack_refuses_leaves_the_rest_of_the_page(house: House) -> None:
     refusal = {"ok": False, "error": "missing_scope"}
     await house.people.fault("users.conversations", times=100, mode="answer", body=refusal)
-    view = await open_home(house, "Ada", "How I am")
-    assert TITLE not in words(view)
+    await house.people.post("open_home", person="Ada")
+    await home(house, "Ada", "How I am", without=TITLE)
     assert LEFT in [name for name, _ in house.events.emitted]
     await house.people.clear_faults()
 

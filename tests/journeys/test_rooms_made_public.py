@@ -47,7 +47,9 @@ async def thought_later(house: House, *kinds: str) -> set[str]:
     return {reason for _, reason in json.loads(row["refused"])}
 
 
-@pytest.mark.parametrize("kinds", [("group", "channel"), ("channel", "group", "channel")], ids=["once", "again"])
+@pytest.mark.parametrize(
+    "kinds", [("group", "channel"), pytest.param(("channel", "group", "channel"), marks=pytest.mark.slow)]
+)
 async def test_what_the_soul_thinks_by_itself_of_an_earlier_talk_is_kept_for_no_more_people(
     thinker: House, kinds: tuple[str, ...]
 ) -> None:

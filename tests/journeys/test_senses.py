@@ -7,8 +7,6 @@ import re
 import pytest
 
 from daemon.core.house_senses import HouseSense
-from daemon.core.ports.models import Prompt
-from daemon.llm.rehearsal import rehearsal_answer
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter
@@ -27,7 +25,6 @@ from tests.journeys.sensing import (
 )
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, expecting, thought
-from tests.models import Reply
 from tests.models import after as until
 
 HOUR, DAY = 3_600, 86_400
@@ -88,14 +85,7 @@ async def test_after_not_now_a_reading_about_it_wakes_nothing_also_where_it_may_
     assert not await thinker.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL")
 
 
-async def test_a_reading_about_what_the_soul_looks_out_for_wakes_it(thinker: House) -> None:
-    await spoken_to(thinker, "hello", attention={"focus_on": ["the import"], "deprioritize": []})
-    thinker.model.replies.append(thought(None, inner_speech="there it is"))
-    await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
-    await ticked(thinker, 1)
-    assert (await thinker.one(LAST))["occasion"] == "sense"
-
-
+@pytest.mark.slow
 async def test_the_same_reading_again_makes_no_second_call_within_its_growing_pause(thinker: House) -> None:
     ada = await thinker.person("Ada")
     await spoken_to(thinker, "please", goal_updates=[adding("find out why the import fails")])
@@ -127,6 +117,7 @@ async def test_the_same_reading_again_makes_no_second_call_within_its_growing_pa
     await ticked(thinker, 4)
 
 
+@pytest.mark.slow
 async def test_readings_of_a_channel_go_into_the_threads_whose_goals_they_tell_of(thinker: House) -> None:
     threads = list[str]()
     for goal in ("find out why the import fails", "order the cake", "mend the imports", "import it", "the import, too"):
@@ -144,6 +135,7 @@ async def test_readings_of_a_channel_go_into_the_threads_whose_goals_they_tell_o
     assert (status, [one.rpartition("/")[2] for one in found]) == (202, [threads[1]])
 
 
+@pytest.mark.slow
 async def test_equal_readings_are_counted_and_beyond_a_hundred_the_oldest_go_and_that_is_said(thinker: House) -> None:
     ada = await thinker.person("Ada")
     await spoken_to(thinker, "hello")
@@ -184,6 +176,7 @@ async def test_a_cycle_that_is_begun_anew_shows_them_again_and_what_comes_meanwh
     assert await percepts(thinker) == [("ci", "The import is green."), ("ci", RED)]
 
 
+@pytest.mark.slow
 async def test_a_mind_of_words_is_shown_them_too(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more="subprocesses = []\n")
     await empty_house.start(**ALONE)
@@ -217,28 +210,7 @@ async def test_a_promise_is_kept_early_when_a_reading_tells_of_it(thinker: House
     assert len(await thinker.posting_calls()) == posts
 
 
-async def test_a_promise_of_which_a_reading_says_nothing_new_is_kept_when_it_is_due(thinker: House) -> None:
-    promise = adding("tell Ada when the import is green", due="in 5h", follow_up=True)
-    await spoken_to(thinker, "tell me, please", goal_updates=[promise])
-    thinker.model.replies.append(thought(None, inner_speech="not it"))
-    await sensed(thinker, "r1", "The import is still running.", room=await thinker.person("Ada"))
-    await ticked(thinker, 1)
-    thinker.model.replies.append(thought(None, inner_speech="nothing"))
-    thinker.clock.turn(5 * HOUR + 1)
-    await thinker.reply("D0ADA", "There is nothing new")
-
-
-async def test_a_soul_without_a_language_model_keeps_it_early_too(thinker: House) -> None:
-    async def rehearse(prompt: Prompt) -> Reply:
-        return rehearsal_answer(prompt)
-
-    thinker.model.default = rehearse
-    await thinker.answered("Ada", "dm", "say: fine\nfollow up: the import by 5h")
-    await sensed(thinker, "r1", "The import is green.", room=await thinker.person("Ada"))
-    assert said(await thinker.reply("D0ADA", "You wanted")) == "You wanted: the import"
-    assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
-
-
+@pytest.mark.slow
 async def test_in_quiet_hours_a_promise_is_not_kept_early(empty_house: House) -> None:
     await thinking_soul(empty_house, quiet_hours="00:00-06:00")
     house = empty_house
@@ -287,40 +259,22 @@ async def test_words_come_first_and_their_thought_perceives_the_reading(thinker:
     assert len(thinker.prompts) == calls
 
 
-async def test_a_phrase_that_the_house_answers_takes_no_reading_from_the_soul(thinker: House) -> None:
-    await spoken_to(thinker, "please", goal_updates=[adding("find out why the import fails")])
-    never = asyncio.Event()
-    thinker.model.steps["think"].append(until(never, thought(None)))
-    await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
-    await thinker.when(lambda: _asked(thinker, 2))
-    thinker.model.replies.append(thought(None, inner_speech="at last"))
-    await thinker.answered("Ada", "dm", "follow up status")
-    await ticked(thinker, 2)
-    assert await percepts(thinker) == [("ci", RED)]
-    assert sorted(tuple(row) for row in await thinker.rows(COUNTS)) == [("", 1), ("words", 1)]
-
-
-async def test_without_a_budget_no_model_is_asked(empty_house: House) -> None:
-    await thinking_soul(empty_house, "\n[cycle]\ntokens_hour = 100\n")
-    await spoken_to(empty_house, "please", goal_updates=[adding("find out why the import fails")])
-    calls = len(empty_house.prompts)
-    await sensed(empty_house, "r1", RED, room=await empty_house.person("Ada"))
-    await ticked(empty_house, 1)
-    assert (len(empty_house.prompts), [tuple(row) for row in await empty_house.rows(COUNTS)]) == (
-        calls,
-        [("budget", 1)],
-    )
-    await spoken_to(empty_house, "well?")
-    assert await percepts(empty_house) == [("ci", RED)]
-
-
-async def test_a_soul_that_does_not_think_by_itself_is_not_woken(empty_house: House) -> None:
-    await thinking_soul(empty_house, cycle_enabled=False)
-    await spoken_to(empty_house, "please", goal_updates=[adding("find out why the import fails")])
-    await sensed(empty_house, "r1", RED, room=await empty_house.person("Ada"))
-    await empty_house.idle()
-    assert len(empty_house.prompts) == 1
-    assert await empty_house.rows("SELECT 1 FROM ticks") == []
+async def test_without_a_budget_and_where_it_does_not_think_by_itself_no_model_is_asked(empty_house: House) -> None:
+    house = empty_house
+    await thinking_soul(house, "\n[cycle]\ntokens_hour = 100\n", cycle_enabled=False)
+    await spoken_to(house, "please", goal_updates=[adding("find out why the import fails", due="in 2h")])
+    await sensed(house, "r1", RED, room=await house.person("Ada"))
+    house.clock.turn(DAY)
+    await house.idle()
+    assert len(house.prompts) == 1
+    assert await house.rows("SELECT 1 FROM ticks") == []
+    await house.restart(**ALONE)
+    await sensed(house, "r2", RED, room=await house.person("Ada"))
+    await ticked(house, 1)
+    assert len(house.prompts) == 1
+    assert {row["reason"] for row in await house.rows(COUNTS)} == {"budget"}
+    await spoken_to(house, "well?")
+    assert await percepts(house) == [("ci", RED)]
 
 
 async def test_what_is_looked_out_for_stands_first_and_what_is_not_cared_for_last(thinker: House) -> None:
@@ -329,6 +283,7 @@ async def test_what_is_looked_out_for_stands_first_and_what_is_not_cared_for_las
     thinker.model.steps["think"].append(thought(None, inner_speech="odd"))
     await sensed(thinker, "r1", "The backup is late.", room=ada)
     await ticked(thinker, 1)
+    assert (await thinker.one(LAST))["occasion"] == "sense", "it wakes the soul"
     await spoken_to(thinker, "well", attention={"focus_on": ["the backup"], "deprioritize": ["the weather"]})
     await sensed(thinker, "r3", "The lift is broken.", room=ada)
     await sensed(thinker, "r4", "The weather is fine.", room=ada)
@@ -342,19 +297,13 @@ async def test_what_is_looked_out_for_stands_first_and_what_is_not_cared_for_las
     ]
 
 
-async def test_no_program_speaks_by_the_name_of_a_sense_of_the_house(thinker: House) -> None:
-    ada = await thinker.person("Ada")
-    await spoken_to(thinker, "hello")
-    for name in HouseSense:
-        assert await sensed(thinker, f"r-{name}", RED, room=ada, sense=name) == (422, "invalid"), name
-
-
-async def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(thinker: House) -> None:
+async def test_bad_input_and_the_name_of_a_sense_of_the_house_are_refused_and_change_nothing(thinker: House) -> None:
     ada = await thinker.person("Ada")
     await spoken_to(thinker, "hello")
     assert (await sensed(thinker, "r1", RED, room=ada))[0] == 202
-    first = await sensed(thinker, "r1", RED, room=ada)
-    assert first[0] == 202
+    assert (await sensed(thinker, "r1", RED, room=ada))[0] == 202
+    for name in HouseSense:
+        assert await sensed(thinker, f"r-{name}", RED, room=ada, sense=name) == (422, "invalid"), name
     assert await sensed(thinker, "r1", "other words", room=ada) == (409, "other_words")
     assert await sensed(thinker, "r1", RED, room=ada, sense="cd") == (409, "other_words")
     for room, thread in (("C0NOWHERE", ""), ("U0NOWHERE", ""), (ada, "1.2"), ("C0GENERAL", "1.2"), ("C0GENERAL", "")):
@@ -386,6 +335,7 @@ async def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(thinker: H
     assert len(await thinker.rows("SELECT 1 FROM sensed")) == 1
 
 
+@pytest.mark.slow
 async def test_sixty_a_minute_are_taken(thinker: House) -> None:
     ada = await thinker.person("Ada")
     await spoken_to(thinker, "hello")
@@ -446,6 +396,7 @@ async def _team(house: House) -> str:
     return str((await house.one("SELECT workspace FROM conversations LIMIT 1"))["workspace"])
 
 
+@pytest.mark.slow
 async def test_a_percept_says_what_it_is_about_by_the_embedder_on_this_machine(empty_house: House) -> None:
     await thinking_soul(empty_house, embedder="local")
     for number in range(30):  # the list of labels is embedded bit by bit, so that no reply waits for it

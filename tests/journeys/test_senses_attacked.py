@@ -4,11 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.core.house_senses import ProgramSense
-from daemon.core.perception import ConversationKey
-from daemon.core.pushed_readings import PushedReading
 from daemon.memory.database.pruning import Retention, prune
-from daemon.memory.senses.readings import NewReading, keep_reading
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.sensing import ALONE, inside, percepts, sensed, spoken_to, thinking_soul, ticked
@@ -28,6 +24,7 @@ async def thinker(empty_house: House) -> House:
     return empty_house
 
 
+@pytest.mark.slow
 async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next(thinker: House) -> None:
     await spoken_to(thinker, "please", goal_updates=[GOAL])
     never = asyncio.Event()
@@ -44,22 +41,7 @@ async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next
     assert await thinker.rows("SELECT 1 FROM readings WHERE state <> 'perceived'") == []
 
 
-async def test_a_reading_stored_by_a_daemon_that_dies_at_once_wakes_the_next_one(thinker: House) -> None:
-    await spoken_to(thinker, "please", goal_updates=[GOAL])
-    built = inside(thinker)
-    [row] = await thinker.rows("SELECT id FROM conversations WHERE channel = 'D0ADA'")
-    where, now = ConversationKey.parse(row["id"]), thinker.clock.now_ms()
-    await built.store.database.write(  # as a door does that is killed before it rings a bell
-        lambda transaction: keep_reading(transaction, where, NewReading(ProgramSense("ci"), RED), now)
-    )
-    assert thinker.daemon is not None
-    await thinker.daemon.cut()
-    thinker.model.replies.append(thought(None, inner_speech="at last"))
-    await thinker.start(**ALONE)
-    await ticked(thinker, 1)
-    assert await percepts(thinker) == [("ci", RED)]
-
-
+@pytest.mark.slow
 async def test_two_daemons_take_an_id_once_and_think_of_it_once(thinker: House) -> None:
     await spoken_to(thinker, "please", goal_updates=[GOAL])
     first = thinker.daemon
@@ -77,28 +59,6 @@ async def test_two_daemons_take_an_id_once_and_think_of_it_once(thinker: House) 
     assert [tuple(row) for row in await thinker.rows(TICKS)] == [("", 1)]
 
 
-async def test_ten_thousand_readings_cost_no_call_and_leave_a_hundred(thinker: House) -> None:
-    await spoken_to(thinker, "hello")
-    built = inside(thinker)
-    ada = await thinker.person("Ada")
-    workspace = (await thinker.one("SELECT workspace FROM conversations"))["workspace"]
-
-    async def push(number: int) -> None:
-        reading = PushedReading(
-            "tess", workspace, f"s{number % 1_000}", f"r{number}", ProgramSense("ci"), f"Disk {number}.", ada
-        )
-        await built.store.senses.push(reading)
-
-    for start in range(0, 10_000, 200):
-        await asyncio.gather(*map(push, range(start, start + 200)))
-    await thinker.idle()
-    assert len(thinker.prompts) == 1
-    counted = await thinker.rows("SELECT state, count(*) AS n FROM readings GROUP BY state ORDER BY state")
-    assert [tuple(row) for row in counted] == [("dropped", 9_900), ("waiting", 100)]
-    await spoken_to(thinker, "well?")
-    assert "9900 older ones were dropped." in shown(thinker.prompts[-1])
-
-
 async def test_a_thread_of_another_soul_and_one_that_was_handed_on_are_none_of_its_own(thinker: House) -> None:
     thinker.model.replies.append(thought("I see.", goal_updates=[GOAL]))
     asked = await thinker.say("Ada", "general", "@soul the import, please")
@@ -114,20 +74,7 @@ async def test_a_thread_of_another_soul_and_one_that_was_handed_on_are_none_of_i
     assert await thinker.rows("SELECT 1 FROM readings") == []
 
 
-async def test_after_forget_me_nothing_of_it_is_left_and_nothing_is_taken_for_them(thinker: House) -> None:
-    ada = await thinker.person("Ada")
-    await spoken_to(thinker, "hello")
-    asked = await thinker.say("Ben", "general", "@soul hello")
-    await thinker.reply("general")
-    await sensed(thinker, "r1", "Quincunx failed.", room=ada)
-    await sensed(thinker, "r2", f"<@{ada}> broke the quincunx.", room="C0GENERAL", thread=asked)
-    await sensed(thinker, "r3", "Green again.", room="C0GENERAL", thread=asked)
-    await thinker.answered("Ada", "dm", "forget me")
-    await thinker.answered("Ada", "dm", "yes, forget me")
-    assert [row["words"] for row in await thinker.rows("SELECT words FROM readings")] == ["Green again."]
-
-
-async def test_a_reading_is_shown_in_its_own_conversation_alone(thinker: House) -> None:
+async def test_a_reading_is_shown_in_its_own_conversation_alone_and_is_gone_after_forget_me(thinker: House) -> None:
     ada = await thinker.person("Ada")
     await spoken_to(thinker, "hello")
     await sensed(thinker, "r1", "Quincunx failed.", room=ada)
@@ -138,6 +85,13 @@ async def test_a_reading_is_shown_in_its_own_conversation_alone(thinker: House) 
     assert all("Quincunx failed" not in shown(one) for one in thinker.prompts)
     await spoken_to(thinker, "and here?")
     assert "Quincunx failed" in shown(thinker.prompts[-1])
+    asked = await thinker.say("Ben", "general", "@soul hello")
+    await thinker.reply("general", count=2)
+    await sensed(thinker, "r2", f"<@{ada}> broke the quincunx.", room="C0GENERAL", thread=asked)
+    await sensed(thinker, "r3", "Green again.", room="C0GENERAL", thread=asked)
+    await thinker.answered("Ada", "dm", "forget me")
+    await thinker.answered("Ada", "dm", "yes, forget me")
+    assert [row["words"] for row in await thinker.rows("SELECT words FROM readings")] == ["Green again."]
 
 
 async def test_what_waits_in_a_channel_that_is_made_private_stays_with_those_who_read_there(thinker: House) -> None:

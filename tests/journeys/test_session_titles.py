@@ -1,5 +1,6 @@
 """Each thread of direct messages that is answered gets a title: the person's own first words, once."""
 
+import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.model import Json
@@ -40,7 +41,7 @@ async def renames(house: House) -> list[Json]:
     return [args for args in (*named, *made) if args.get("title")]
 
 
-async def test_the_first_words_name_the_session_and_later_ones_do_not(house: House) -> None:
+async def test_the_first_words_name_the_session_and_what_a_person_calls_it_since_stays(house: House) -> None:
     ts = await house.say("Ada", "dm", QUESTION)
     assert await titled(house, ts) == TITLE
     await over(house)
@@ -51,6 +52,10 @@ async def test_the_first_words_name_the_session_and_later_ones_do_not(house: Hou
     assert len(await renames(house)) == before
     [row] = await house.rows("SELECT message, state FROM session_titles")
     assert tuple(row) == ("", "over")
+    await house.people.rename_session("Ada", "dm", ts, "Export, again")
+    await house.answered("Ada", "dm", "And what of the export?", thread=ts)
+    await over(house)
+    assert await titles(house) == {ts: "Export, again"}
 
 
 async def test_a_streamed_session_is_named_as_well_and_stays_active(house: House) -> None:
@@ -66,23 +71,6 @@ async def test_a_streamed_session_is_named_as_well_and_stays_active(house: House
     assert session["status"] == "active"
 
 
-async def test_what_a_person_calls_it_since_stays(house: House) -> None:
-    ts = await house.say("Ada", "dm", QUESTION)
-    await titled(house, ts)
-    await over(house)
-    await house.people.rename_session("Ada", "dm", ts, "Export, again")
-    await house.answered("Ada", "dm", "And what of the import?", thread=ts)
-    await over(house)
-    assert await titles(house) == {ts: "Export, again"}
-
-
-async def test_where_none_of_the_words_are_the_persons_own_the_title_is_in_their_language(house: House) -> None:
-    await house.people.add_person("Dora", locale="de-DE")
-    await house.people.open_dm("Dora")
-    ts = await house.say("Dora", "dm", "> Ben schrieb: alles kaputt")
-    assert await titled(house, ts) == "Was du mir gezeigt hast"
-
-
 async def test_an_answer_to_what_the_soul_said_by_itself_names_the_session_too(house: House) -> None:
     await house.people.open_dm("Ada")
     slack = AsyncWebClient(house.workspace.bot_token, house.workspace.api_url)
@@ -91,11 +79,17 @@ async def test_an_answer_to_what_the_soul_said_by_itself_names_the_session_too(h
     assert await titled(house, own) == "Then please open it for me"
 
 
-async def test_a_channel_gets_no_title(house: House) -> None:
+async def test_a_channel_gets_no_title_and_one_without_own_words_has_it_in_the_language_of_the_person(
+    house: House,
+) -> None:
     await house.answered("Ada", "general", "@soul What is the limit of the export API?")
     await over(house)
     assert not await renames(house)
     assert not await house.rows("SELECT 1 FROM session_titles")
+    await house.people.add_person("Dora", locale="de-DE")
+    await house.people.open_dm("Dora")
+    ts = await house.say("Dora", "dm", "> Ben schrieb: alles kaputt")
+    assert await titled(house, ts) == "Was du mir gezeigt hast"
 
 
 async def test_a_refused_title_harms_nothing_and_is_not_tried_again(house: House) -> None:
@@ -108,14 +102,7 @@ async def test_a_refused_title_harms_nothing_and_is_not_tried_again(house: House
     assert (await house.answered("Ada", "dm", "and now?", thread=ts)) == "Echo: and now?"
 
 
-async def test_slack_that_wants_a_pause_gets_it(house: House) -> None:
-    await house.people.fault("agents.sessions.rename", status=429, headers={"Retry-After": "20"})
-    ts = await house.say("Ada", "dm", QUESTION)
-    await house.events.until("session.title_put_off")
-    house.clock.turn(25)
-    assert await titled(house, ts) == TITLE
-
-
+@pytest.mark.slow
 async def test_after_a_kill_before_the_title_another_daemon_sets_it(house: House) -> None:
     await house.people.fault("agents.sessions.rename", delay=60.0)
     ts = await house.say("Ada", "dm", QUESTION)
@@ -128,6 +115,7 @@ async def test_after_a_kill_before_the_title_another_daemon_sets_it(house: House
     assert await titled(house, ts) == TITLE
 
 
+@pytest.mark.slow
 async def test_two_daemons_set_it_once(house: House) -> None:
     await house.start()
     ts = await house.say("Ada", "dm", QUESTION)

@@ -1,9 +1,7 @@
 """Two souls in one daemon: each answers in its own channels, under its own name, from its own memory."""
 
-from daemon.mind.steps.mental_query import mental_query
-from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.learning import MINUTE, feeling, notes, teach
+from tests.journeys.learning import feeling, notes, teach
 from tests.journeys.souls import write_soul
 
 ROLF = """icon = ":anchor:"
@@ -33,21 +31,14 @@ async def test_each_soul_answers_where_it_is_at_home_under_its_own_name(empty_ho
     await house.answered("Ada", "general", "@soul ahoy")
     assert ROLF_THERE in house.last_prompt()
     assert TESS_THERE not in house.last_prompt()
+    assert "You have not met this person here before" in house.last_prompt(), "each counts its own encounters"
+    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
     [rolf] = await house.people.posts_by_bot("C0GENERAL")
     assert rolf["username"] == "Rolf"
     assert rolf["icons"]["emoji"] == ":anchor:"
     for room in ("D0ADA", "C0FOUNDERS"):
         [tess] = await house.people.posts_by_bot(room)
         assert "username" not in tess, "the main soul has the app's own face"
-
-
-async def test_each_soul_counts_its_own_encounters(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    await house.answered("Ada", "founders", "@soul hello")
-    await house.answered("Ada", "general", "@soul ahoy")
-    assert "You have not met this person here before" in house.last_prompt()
-    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
 
 
 async def test_notes_of_one_soul_never_reach_the_other(empty_house: House) -> None:
@@ -84,27 +75,6 @@ async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> Non
     assert "Your mood: stormy" in house.last_prompt()
 
 
-async def test_each_soul_grows_dormant_on_its_own(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    await house.answered("Ada", "dm", "hello")
-    house.model.replies.append(tagged("I'll look at the chart.", moved=True))
-    house.model.steps["feel"].append(feeling("calm", "a crossing", "find a safe course"))
-    await house.say("Ada", "general", "@soul ahoy")
-    await house.reply("general", "the chart")
-    await house.events.until("soul_state.kept")
-    await house.idle()
-    house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
-    house.model.steps["external_dialog"].append("Fair winds.")
-    house.clock.turn(31 * MINUTE)
-    post = await house.reply("general", "Fair winds.")
-    assert post["username"] == "Rolf"
-    await house.idle()
-    [spoken] = [shown(prompt) for prompt in house.prompts if prompt.step == "external_dialog"]
-    assert ROLF_THERE in spoken
-    assert len(await house.replies("D0ADA")) == 1
-
-
 async def test_a_channel_changes_hands_when_the_souls_are_edited_and_restarts_keep_to_it(empty_house: House) -> None:
     house = empty_house
     await two(house)
@@ -117,17 +87,3 @@ async def test_a_channel_changes_hands_when_the_souls_are_edited_and_restarts_ke
     post = await house.reply("general", "hello again")
     assert (post["thread_ts"], "username" in post) == (ts, False)
     assert "hello again" in said(post)
-
-
-async def test_a_reply_of_two_souls_at_once_is_given_once_each(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    for number in range(5):
-        await house.say("Ada", "general", f"@soul for Rolf {number}")
-        await house.say("Ada", "founders", f"@soul for Tess {number}")
-    await house.acknowledged()
-    await house.idle()
-    for room, name in (("C0GENERAL", "Rolf"), ("C0FOUNDERS", "Tess")):
-        words = await house.replies(room)
-        assert len(words) == 5
-        assert all(f"for {name}" in one for one in words)

@@ -15,20 +15,15 @@ async def shared(house: House, key: str) -> dict[str, object]:
     return found
 
 
-async def test_what_is_shared_is_in_mind_as_plain_lines_and_not_as_json(empty_house: House) -> None:
+async def test_what_is_shared_is_in_mind_as_plain_lines_where_it_may_be_read(empty_house: House) -> None:
     house = empty_house
-    await house.start(shared_contexts=("launch", "unwritten"))
+    await house.start(shared_contexts=("launch", "unwritten", "mine"))
     await house.command("context", "set", "launch", '{"phase": "testing", "owners": ["Ada", "Ben"]}')
     await house.answered("Ada", "dm", "how is it going?")
     prompt = house.last_prompt()
     assert "owners: Ada, Ben\nphase: testing" in prompt
     assert 'about="launch, shared, version 1 of ' in prompt
     assert "unwritten" not in prompt
-
-
-async def test_what_only_one_room_may_read_stands_in_no_other_prompt(empty_house: House) -> None:
-    house = empty_house
-    await house.start(shared_contexts=("mine",))
     await house.command("context", "define", "mine", "--audience", "dm:D0ADA")
     await house.command("context", "set", "mine", '{"canary": "between us"}')
     await house.answered("Ben", "dm", "hello")
@@ -37,7 +32,9 @@ async def test_what_only_one_room_may_read_stands_in_no_other_prompt(empty_house
     assert "canary: between us" in house.last_prompt()
 
 
-async def test_the_loop_changes_what_is_shared_with_its_reply(empty_house: House) -> None:
+async def test_the_loop_changes_what_is_shared_with_its_reply_unless_it_is_garbage_or_was_said_in_private(
+    empty_house: House,
+) -> None:
     house = empty_house
     await solver(house, shared_contexts=("launch",))
     await house.command("context", "set", "launch", '{"phase": "testing", "left": 2}')
@@ -47,26 +44,15 @@ async def test_the_loop_changes_what_is_shared_with_its_reply(empty_house: House
     await house.reply("general", "It is done.")
     found = await shared(house, "launch")
     assert (found["data"], found["author"], found["version"]) == ({"phase": "done"}, "tess", 2)
-
-
-async def test_what_was_said_in_a_dm_is_not_written_where_all_read_and_the_reply_stands(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, shared_contexts=("launch",))
-    await house.command("context", "set", "launch", '{"phase": "testing"}')
     script(house, chosen(("Share", 'launch: {"phase": "CANARY"}')), chosen(("Respond", "x")), external_dialog="Done.")
     assert await house.answered("Ada", "dm", PROBLEM) == "Done."
-    assert (await shared(house, "launch"))["data"] == {"phase": "testing"}
+    assert (await shared(house, "launch"))["version"] == 2
     assert "context.refused" in house.events.names
-
-
-async def test_garbage_that_is_to_be_shared_changes_nothing_and_is_told_to_the_mind(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, shared_contexts=("launch",))
     garbage = ("Share", "launch: {"), ("Share", "elsewhere: {}"), ("Share", 'launch: {"a": NaN}')
     script(house, *(chosen(one) for one in garbage), chosen(("Respond", "x")), external_dialog="Done.")
     await house.say("Ada", "general", f"@soul {PROBLEM}")
     await house.reply("general", "Done.")
-    assert (await shared(house, "launch"))["version"] == 0
+    assert (await shared(house, "launch"))["version"] == 2
 
 
 async def test_others_see_what_a_soul_does_and_only_the_admin_sees_it_in_a_dm(house: House) -> None:

@@ -51,14 +51,28 @@ async def test_a_click_is_heard_as_the_answer_in_that_thread_and_the_buttons_giv
     assert tuple(turn) == ("U0ADA", "person")
 
 
-async def test_in_direct_messages_the_answer_to_a_click_stands_below_the_question(house: House) -> None:
+async def test_in_direct_messages_the_answer_to_a_click_stands_below_and_what_is_offered_goes_with_its_person(
+    house: House,
+) -> None:
     question = await asks(house, "dm")
     await pick(house, "Ada", "dm", question["ts"], 0)
     answer = await house.reply("D0ADA", "Echo: Postgres")
     assert answer["thread_ts"] == question["thread_ts"]
+    house.model.steps["respond"].append(offering("Which mill is it?", "the old one | the new one"))
+    await house.say("Ada", "dm", "hello")
+    await house.reply("D0ADA", "Which mill")
+    await house.idle()
+    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
+    await house.answered("Ada", "dm", "forget me")
+    await house.answered("Ada", "dm", "yes, forget me")
+    await house.idle()
+    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''") == []
 
 
-async def test_only_the_person_asked_answers_and_others_are_told_so_alone(house: House) -> None:
+async def test_only_the_person_asked_answers_by_a_button_that_stands_there_and_others_are_told_so_alone(
+    house: House,
+) -> None:
+    mine = await house.say("Ben", "general", "nothing for the soul")
     question = await asks(house)
     assert await pick(house, "Ben", "general", question["ts"], 0) == "ignored"
 
@@ -67,15 +81,9 @@ async def test_only_the_person_asked_answers_and_others_are_told_so_alone(house:
 
     [note] = await house.until(explained)
     assert "had no effect" in note["text"]
+    await house.answered("Ben", "general", "@soul I'd say the second", thread=question["thread_ts"])
     await house.idle()
-    assert await house.rows(PICKED) == []
     assert offered(await _shows(house, question["ts"])) == ["Postgres", "SQLite", "neither yet"]
-    assert len(await house.replies("general")) == 1
-
-
-async def test_presses_that_no_client_makes_change_nothing(house: House) -> None:
-    mine = await house.say("Ben", "general", "nothing for the soul")
-    question = await asks(house, answers="Postgres | SQLite")
     for person, ts, action, room in (
         ("Ada", mine, "soul_answer_0", "C0GENERAL"),
         ("Ada", question["ts"], "soul_answer_0", "D0ADA"),
@@ -83,10 +91,12 @@ async def test_presses_that_no_client_makes_change_nothing(house: House) -> None
         ("Ada", "1.000000", "soul_answer_0", "C0GENERAL"),
     ):
         assert await forge(house, person, ts, action, room) == "ignored", (person, ts, room)
+    await house.idle()
     assert await house.rows(PICKED) == []
     assert await forge(house, "Ada", question["ts"], "soul_answer_4") == "ignored"
     await house.idle()
     assert await house.rows(PICKED) == []
+    assert len(await house.replies("general")) == 2
 
 
 async def test_two_clicks_and_a_restart_make_one_answer(house: House) -> None:
@@ -102,6 +112,7 @@ async def test_two_clicks_and_a_restart_make_one_answer(house: House) -> None:
     assert len(await house.replies("general")) == 2
 
 
+@pytest.mark.slow
 async def test_of_two_daemons_one_hears_the_answer(house: House) -> None:
     question = await asks(house)
     first = house.daemon
@@ -137,13 +148,6 @@ async def test_an_answer_in_words_closes_the_buttons(house: House) -> None:
     assert await house.rows(PICKED) == []
 
 
-async def test_words_of_another_leave_the_buttons_to_the_person_asked(house: House) -> None:
-    question = await asks(house)
-    await house.answered("Ben", "general", "@soul I'd say the second", thread=question["thread_ts"])
-    await house.idle()
-    assert offered(await _shows(house, question["ts"])) == ["Postgres", "SQLite", "neither yet"]
-
-
 async def test_after_a_day_nothing_is_offered_any_more(house: House) -> None:
     question = await asks(house)
     house.clock.turn(_DAY)
@@ -175,9 +179,8 @@ async def test_a_problem_that_waits_for_an_answer_goes_on_with_a_click(empty_hou
     assert "the big one" in house.last_prompt()
 
 
-@pytest.mark.parametrize(
-    "answers",
-    [
+def test_labels_that_are_odd_are_no_buttons_and_equal_answers_are_one() -> None:
+    odd = (
         "only one",
         "a|b|c|d|e|f",
         "yes | <@U0BEN> decides",
@@ -199,19 +202,9 @@ async def test_a_problem_that_waits_for_an_answer_goes_on_with_a_click(empty_hou
         "Yes | yes | YES",
         "",
         "|||||",
-    ],
-)
-async def test_labels_that_are_odd_are_no_buttons(answers: str) -> None:
-    assert short_answers_in(answers) == ()
-
-
-async def test_equal_answers_are_one_button_and_spaces_around_them_are_gone() -> None:
+    )
+    assert {one: short_answers_in(one) for one in odd} == dict.fromkeys(odd, ())
     assert short_answers_in(" Yes | yes |No|  later  on | ") == ("Yes", "No", "later on")
-
-
-async def test_odd_answers_leave_the_question_in_words(house: House) -> None:
-    question = await asks(house, answers="yes | <!channel> now | no")
-    assert (said(question), offered(question)) == ("Which one is it?", [])
 
 
 async def test_where_slack_takes_no_blocks_the_answers_stand_in_words(house: House) -> None:
@@ -223,12 +216,3 @@ async def test_where_slack_takes_no_blocks_the_answers_stand_in_words(house: Hou
     question = await house.reply("general", "SQLite")
     assert str(question["text"]).startswith("Which one is it?")
     assert "Postgres" in str(question["text"])
-
-
-async def test_what_is_offered_is_gone_with_the_person_who_was_asked(house: House) -> None:
-    await asks(house, "dm")
-    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
-    await house.answered("Ada", "dm", "forget me")
-    await house.answered("Ada", "dm", "yes, forget me")
-    await house.idle()
-    assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''") == []

@@ -13,9 +13,10 @@ ANSWER = "The kiln is fired on Thursdays."
 
 async def _asked(house: House, person: str = "Ada", answer: str = ANSWER) -> str:
     """A question in a channel and its answer; gives the thread."""
+    before = len(await house.replies("general"))
     house.model.replies.append(tagged(answer))
     thread = await house.say(person, "general", "@soul when is the kiln fired?")
-    await house.reply("general", answer[-20:])
+    await house.reply("general", count=before + 1)
     await house.idle()
     return thread
 
@@ -41,19 +42,18 @@ async def _shown(house: House) -> list[Json]:
     return [call for call in await house.people.calls("chat.update") if call["args"].get("reply_broadcast")]
 
 
-@pytest.mark.parametrize("words", [ASK, "@soul Also send that to the channel!", "Schick das auch in den Kanal."])
-async def test_the_last_reply_stands_in_the_channel_too_with_its_buttons_and_costs_no_model(
-    house: House, words: str
-) -> None:
-    thread = await _asked(house)
-    [before] = await house.people.posts_by_bot("general")
-    await house.say("Ada", "general", words, thread=thread)
-    assert await _whispered(house, "Ada") == SENTENCES["there_shown"]
-    [after] = await house.people.posts_by_bot("general")
-    assert await _in_channel(house) == [ANSWER]
-    assert (after["ts"], after["thread_ts"]) == (before["ts"], thread)
-    assert after["blocks"] == before["blocks"]
-    assert len(house.prompts) == 1
+async def test_the_last_reply_stands_in_the_channel_too_with_its_buttons_and_costs_no_model(house: House) -> None:
+    for number, words in enumerate((ASK, "@soul Also send that to the channel!", "Schick das auch in den Kanal."), 1):
+        answer = f"{ANSWER} {number}"
+        thread = await _asked(house, answer=answer)
+        before = (await house.people.posts_by_bot("general"))[-1]
+        await house.say("Ada", "general", words, thread=thread)
+        assert await _whispered(house, "Ada", count=number) == SENTENCES["there_shown"], words
+        after = (await house.people.posts_by_bot("general"))[-1]
+        assert (await _in_channel(house))[-1] == answer, words
+        assert (after["ts"], after["thread_ts"]) == (before["ts"], thread), words
+        assert after["blocks"] == before["blocks"], words
+        assert len(house.prompts) == number, words
 
 
 async def test_its_buttons_keep_the_language_of_whom_it_answered(house: House) -> None:
@@ -67,27 +67,23 @@ async def test_its_buttons_keep_the_language_of_whom_it_answered(house: House) -
     assert after["blocks"] == before["blocks"]
 
 
-async def test_another_person_can_not_have_it_shown(house: House) -> None:
+async def test_what_another_asks_or_asks_elsewhere_or_in_a_longer_message_is_not_shown(house: House) -> None:
     thread = await _asked(house)
     await house.say("Ben", "general", ASK, thread=thread)
     assert await _whispered(house, "Ben") == SENTENCES["there_not_yours"]
-    assert await _in_channel(house) == []
     assert await house.people.ephemerals("Ada", "general") == []
-
-
-async def test_in_direct_messages_it_says_where_that_can_be_asked(house: House) -> None:
+    await house.say("Ada", "general", f"@soul {ASK}")
+    assert await _whispered(house, "Ada") == SENTENCES["there_none"], "nothing was answered there"
     await house.answered("Ada", "dm", "my locker code is nightingale")
     assert await house.answered("Ada", "dm", ASK) == SENTENCES["there_where"]
+    calls = len(house.prompts)
+    await house.answered("Ada", "general", f"> {ASK}\nwhat would that do?", thread=thread)
+    assert len(house.prompts) == calls + 1
+    assert await _in_channel(house) == []
     assert await _shown(house) == []
 
 
-async def test_where_nothing_was_answered_there_is_nothing_to_show(house: House) -> None:
-    await _asked(house)
-    await house.say("Ada", "general", f"@soul {ASK}")
-    assert await _whispered(house, "Ada") == SENTENCES["there_none"]
-    assert await _in_channel(house) == []
-
-
+@pytest.mark.slow
 async def test_a_reply_that_was_taken_back_is_not_shown(house: House) -> None:
     thread = await _asked(house)
     [post] = await house.people.posts_by_bot("general")
@@ -97,13 +93,6 @@ async def test_a_reply_that_was_taken_back_is_not_shown(house: House) -> None:
     await house.say("Ada", "general", ASK, thread=thread)
     assert await _whispered(house, "Ada") == SENTENCES["there_none"]
     assert await _shown(house) == []
-
-
-async def test_words_in_a_longer_message_are_no_request(house: House) -> None:
-    thread = await _asked(house)
-    await house.answered("Ada", "general", f"> {ASK}\nwhat would that do?", thread=thread)
-    assert len(house.prompts) == 2
-    assert await _in_channel(house) == []
 
 
 async def test_asked_twice_it_stands_there_once_and_the_person_reads_why(house: House) -> None:
@@ -127,6 +116,7 @@ async def test_where_slack_does_not_answer_it_can_be_asked_again(house: House) -
     assert await _in_channel(house) == [ANSWER]
 
 
+@pytest.mark.slow
 async def test_of_two_daemons_one_shows_it(house: House) -> None:
     thread = await _asked(house)
     await house.start()
@@ -136,6 +126,7 @@ async def test_of_two_daemons_one_shows_it(house: House) -> None:
     assert await _in_channel(house) == [ANSWER]
 
 
+@pytest.mark.slow
 async def test_of_a_reply_in_several_messages_the_first_is_shown(house: House) -> None:
     house.model.replies.append(tagged("\n\n".join("brick " * 250 for _ in range(10))))
     thread = await house.say("Ada", "general", "@soul count the bricks")

@@ -1,16 +1,16 @@
 """What a soul's author writes into its folder is what the model reads and what people see."""
 
-import re
 from pathlib import Path
+
+import pytest
 
 from daemon.core.errors import ModelUnavailable
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House, said
 from tests.journeys.learning import feeling
-from tests.journeys.souls import POETIC, write_soul
+from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
 
-HOUR = 3600.0
 GERMAN = """
 [words.de]
 apology = "Verzeih: {what}. {advice} ({reference})"
@@ -45,35 +45,6 @@ async def test_a_states_file_changes_what_the_model_reads_without_a_restart(empt
     assert "states/curius.md: there is no state 'curius'; did you mean curious.md?" in str(broken["reason"])
 
 
-async def test_a_playbook_of_forty_kilobytes_is_one_line_in_the_log_and_an_answer_all_the_same(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    playbook = house.settings.home / "souls" / "tess" / "playbook.md"
-    playbook.write_text("Pull the thread. " * 2_400, encoding="utf-8")
-    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
-    [broken] = house.events.named("soul.broken")
-    assert re.search(r"playbook\.md: has about \d+ tokens of 600 that budgets\.playbook", str(broken["reason"]))
-    playbook.write_text("Pull the thread.", encoding="utf-8")
-    await house.answered("Ada", "dm", "and now?")
-    assert len(house.events.named("soul.reloaded")) == 1
-
-
-async def test_hints_in_arabic_and_emoji_reach_the_model_as_they_are(empty_house: House) -> None:
-    house = empty_house
-    hints = 'hints = ["قصيدة", "🌊 song", "c++ (.*"]\n'
-    write_soul(house.settings.home, modes={"poetic": f"{POETIC}{hints}"})
-    await house.start(name="tess")
-    assert await house.answered("Ada", "dm", "اكتب لي قصيدة 🌊") == "Echo: اكتب لي قصيدة 🌊"
-    for hint in ("قصيدة", "🌊 song", "c++ (.*"):
-        assert hint in house.last_prompt()
-    house.model.steps["respond"] += [wanting("poem"), tagged("البحر يعدّ السفن.")]
-    assert await house.answered("Ada", "dm", "قصيدة 🌊") == "البحر يعدّ السفن."
-    assert await house.process() == "poetic"
-
-
 async def test_an_apology_and_the_buttons_are_in_the_persons_language(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more=GERMAN)
@@ -91,6 +62,7 @@ async def test_an_apology_and_the_buttons_are_in_the_persons_language(empty_hous
     assert "Good answer" in str((await house.reply("general", "and now"))["blocks"])
 
 
+@pytest.mark.slow
 async def test_a_matter_is_thought_over_once_and_the_thought_steers_the_next_answers(house: House) -> None:
     house.model.replies.append(tagged("Which part?", moved=True))
     house.model.steps["feel"].append(feeling("engaged", "a loom that squeaks"))
@@ -106,23 +78,6 @@ async def test_a_matter_is_thought_over_once_and_the_thought_steers_the_next_ans
         assert "You have thought this matter through" in house.last_prompt()
     assert [prompt.step for prompt in house.prompts][5:] == ["respond"] * 3, "an ordinary message costs one call"
     assert all("out of true" not in words for words in await house.replies("D0ADA")), "it is private"
-
-
-async def test_who_asks_for_a_person_where_there_is_none_hears_so(house: House) -> None:
-    for words in ("hello", "it's me", "Ada is what they call me"):
-        await house.answered("Ada", "dm", words)
-    house.model.replies.append(wanting("person"))
-    await house.answered("Ada", "dm", "can I talk to a human?")
-    assert "There is nobody here whom you may name" in house.last_prompt()
-    assert "This wants a person with keys" in house.last_prompt()
-    assert any("→ ready" in step for step in await house.path())
-
-
-async def test_in_a_channel_the_pause_is_the_persons_own(house: House) -> None:
-    await house.answered("Ada", "general", "@soul hello")
-    house.clock.turn(30 * HOUR)
-    await house.answered("Ada", "general", "@soul good evening")
-    assert "This person has been away for 30 hours; it is their visit number 2" in house.last_prompt()
 
 
 async def test_a_playbook_a_goal_and_a_stance_of_the_soul_lead_its_work(empty_house: House) -> None:

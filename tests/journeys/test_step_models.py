@@ -86,24 +86,21 @@ def test_a_soul_says_it_before_the_settings_and_other_steps_keep_the_settings() 
     assert choose_step_models(with_models_of(settings, own)) == {"feel": "groq/a", "respond": OWN}
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
+def test_what_is_no_step_or_has_no_key_is_one_sentence_at_the_start_and_of_the_doctor() -> None:
+    for given, why in (
         ("feel", "names no step and model"),
         ("=groq/a", "there is no cognitive step ''"),
         ("feel=", "names no step and model"),
         ("feels=ollama/a", "there is no cognitive step 'feels'"),
         ("feel=groq/a", "GROQ_API_KEY"),
-    ],
-)
-def test_what_is_no_step_or_has_no_key_is_one_sentence_at_the_start_and_of_the_doctor(given: str, why: str) -> None:
-    settings = load_settings(step_models=given)
-    with pytest.raises(ConfigError) as fault:
-        build_llm(with_models_of(settings, soul()), FakeClock(), Events())
-    assert why in f"{fault.value.message} {fault.value.hint}"
-    (finding,) = step_models(settings)
-    assert finding.verdict is Verdict.FAIL
-    assert why in f"{finding.found} {finding.fix}"
+    ):
+        settings = load_settings(step_models=given)
+        with pytest.raises(ConfigError) as fault:
+            build_llm(with_models_of(settings, soul()), FakeClock(), Events())
+        assert why in f"{fault.value.message} {fault.value.hint}", given
+        (finding,) = step_models(settings)
+        assert finding.verdict is Verdict.FAIL, given
+        assert why in f"{finding.found} {finding.fix}", given
 
 
 def test_the_doctor_names_each_step_with_a_model_of_its_own() -> None:
@@ -112,11 +109,11 @@ def test_the_doctor_names_each_step_with_a_model_of_its_own() -> None:
     assert {name: one.verdict for name, one in found.items()} == {"feel": Verdict.OK, "decision": Verdict.WARN}
 
 
-@pytest.mark.parametrize("models", ["respond = 7", 'respond = ""', '"respond" = ["a"]'])
-async def test_what_is_no_model_in_a_souls_file_is_named_with_its_line(empty_house: House, models: str) -> None:
-    write_soul(empty_house.settings.home, more=f"[models.steps]\n{models}\n")
-    said = await empty_house.command("doctor", "--offline", fails=True, env={"SOUL_NAME": "tess"})
-    assert "respond must be the prefixed id of a model" in said
+async def test_what_is_no_model_in_a_souls_file_is_named_with_its_line(empty_house: House) -> None:
+    for models in ("respond = 7", 'respond = ""', '"respond" = ["a"]'):
+        write_soul(empty_house.settings.home, more=f"[models.steps]\n{models}\n")
+        said = await empty_house.command("doctor", "--offline", fails=True, env={"SOUL_NAME": "tess"})
+        assert "respond must be the prefixed id of a model" in said, models
 
 
 def test_the_names_are_those_of_the_steps() -> None:

@@ -1,9 +1,5 @@
 """*Stop* behind the slash command ends what is under way for who types it, at once, and says what it stopped."""
 
-import asyncio
-
-import pytest
-
 from tests.given import CLOSING, OPENING
 from tests.journeys.house import House, said
 from tests.journeys.surfaces import COMMAND, shown, typed
@@ -33,27 +29,28 @@ async def stop(house: House, person: str, room: str, text: str = "stop", count: 
     return await shown(house, person, room, count)
 
 
-@pytest.mark.parametrize("word", ["stop", "Stop!", "hör auf"])
-async def test_typed_in_direct_messages_it_ends_the_answer_that_grows_there(house: House, word: str) -> None:
-    flow = await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    assert await stop(house, "Ada", "dm", word) == ONE
-    post = await house.reply("D0ADA", BEGUN)
-    flow.end(LATER, CLOSING)
-    await house.idle()
-    assert said(post).startswith("Of kilns.")
-    [reply] = await house.replies("D0ADA")
-    assert LATER.strip() not in reply
-    assert len(await house.rows(CLOSED)) == 1
-    assert len(house.prompts) == 1
+async def test_typed_in_direct_messages_it_ends_the_answer_that_grows_there(house: House) -> None:
+    for number, word in enumerate(("stop", "Stop!", "hör auf"), 1):
+        flow = await growing(house, "Ada", "dm", "D0ADA", f"tell me of kilns{number}")
+        assert await stop(house, "Ada", "dm", word, number) == ONE, word
+        post = await house.reply("D0ADA", BEGUN, count=number)
+        flow.end(LATER, CLOSING)
+        await house.idle()
+        assert said(post).startswith(f"Of kilns{number}."), word
+        assert LATER.strip() not in (await house.replies("D0ADA"))[-1], word
+        assert len(await house.rows(CLOSED)) == number, word
+        assert len(house.prompts) == number, word
 
 
 async def test_typed_in_a_channel_where_nothing_is_done_for_them_it_ends_what_grows_in_direct_messages(
     house: House,
 ) -> None:
+    assert await typed(house, "Ada", "general", "stop") == NOTHING
     await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    assert await stop(house, "Ada", "general") == ONE
+    assert await stop(house, "Ada", "general", count=2) == ONE
     await house.reply("D0ADA", BEGUN)
     await house.idle()
+    assert await typed(house, "Ada", "general", "stop", 3) == NOTHING
     assert len(await house.replies("D0ADA")) == 1
 
 
@@ -66,41 +63,6 @@ async def test_all_threads_of_the_direct_messages_are_stopped_and_counted(house:
     await house.reply("D0ADA", BEGUN, count=2)
     await house.idle()
     assert sum(BEGUN in one for one in await house.replies("D0ADA")) == 2
-
-
-async def test_after_the_end_and_the_second_time_there_was_nothing_to_stop(house: House) -> None:
-    assert await typed(house, "Ada", "general", "stop") == NOTHING
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    assert await stop(house, "Ada", "general", count=2) == ONE
-    await house.reply("D0ADA", BEGUN)
-    await house.idle()
-    assert await typed(house, "Ada", "general", "stop", 3) == NOTHING
-    assert len(await house.replies("D0ADA")) == 1
-
-
-async def test_two_at_once_end_it_once(house: House) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    await asyncio.gather(*(house.people.command("Ada", "general", COMMAND, "stop") for _ in range(2)))
-    await shown(house, "Ada", "general", 2)
-    await house.idle()
-    assert ONE in {said(one) for one in await house.people.ephemerals("Ada", "general")}
-    [reply] = await house.replies("D0ADA")
-    assert reply.count("Stopped.") == 1
-
-
-async def test_a_command_that_waits_behind_the_answer_is_done_once_it_is_stopped(house: House) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    assert await house.people.command("Ada", "general", COMMAND, "pause")
-    await house.when(lambda: _waits(house))
-    await stop(house, "Ada", "general", count=2)
-    told = {said(one).partition(":")[0] for one in await house.people.ephemerals("Ada", "general")}
-    assert told == {ONE, "Paused"}, "in either order: they are answered beside each other"
-    await house.idle()
-
-
-async def _waits(house: House) -> bool:
-    """Whether a command waits behind the talk."""
-    return bool(await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision' AND state = 'new'"))
 
 
 async def test_in_a_channel_ones_own_answer_is_stopped_and_that_of_another_goes_on(house: House) -> None:
@@ -138,42 +100,3 @@ async def test_a_guest_stops_nothing(house: House) -> None:
     await house.reply("C0GENERAL", "All of it.")
     await house.idle()
     assert not await house.rows("SELECT 1 FROM inbox WHERE stopped")
-
-
-async def test_the_daemon_that_hears_it_stops_the_one_that_thinks(house: House) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    await house.start()
-    assert await house.people.command("Ada", "general", COMMAND, "stop")
-    await house.reply("D0ADA", BEGUN)
-    await house.idle()
-    posts = [one for one in await house.replies("D0ADA") if BEGUN in one]
-    shown_to_her = [said(one) for one in await house.people.ephemerals("Ada", "general")]
-    told = [one for one in (*await house.replies("D0ADA"), *shown_to_her) if one == ONE]
-    assert (len(posts), len(told)) == (1, 1)
-
-
-async def test_a_stop_that_was_stored_holds_after_a_kill_and_is_told_once(house: House) -> None:
-    flow = await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    await house.people.fault("chat.stopStream", delay=60.0, times=1)
-    assert await stop(house, "Ada", "general") == ONE
-    await house.when(lambda: house.people.met("chat.stopStream"))
-    assert house.daemon is not None
-    await house.daemon.cut()
-    await house.people.clear_faults()
-    house.clock.turn(90)
-    flow.end(LATER, CLOSING)
-    await house.start()
-    post = await house.reply("D0ADA", "Of kilns.")
-    await house.idle()
-    assert LATER.strip() not in said(post)
-    assert len(await house.replies("D0ADA")) == 1
-    assert len(await house.people.ephemerals("Ada", "general")) == 1
-
-
-@pytest.mark.parametrize("text", ["!stop", "@soul stop", "*stop*", "please stop."])
-async def test_other_forms_of_the_word_as_a_message_stop_as_well(house: House, text: str) -> None:
-    await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
-    await house.say("Ada", "dm", text)
-    await house.reply("D0ADA", BEGUN)
-    await house.idle()
-    assert len(await house.replies("D0ADA")) == 1

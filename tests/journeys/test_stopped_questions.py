@@ -15,7 +15,6 @@ from tests.journeys.problems import (
     buttons,
     goes_on,
     lines,
-    press,
     script,
     shelf,
     solver,
@@ -49,6 +48,7 @@ async def lapsed(house: House, ts: str) -> Json:
     return post
 
 
+@pytest.mark.slow
 async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_counts(
     empty_house: House, note: Path
 ) -> None:
@@ -71,6 +71,7 @@ async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_co
     assert lines(note) == 0
 
 
+@pytest.mark.slow
 async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(empty_house: House, note: Path) -> None:
     house = empty_house
     await asks(house, note)
@@ -90,37 +91,6 @@ async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(
     assert not {YES, NO} & set(shown)
     assert not await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
     assert lines(note) == 0
-
-
-async def test_a_question_that_is_over_stays_as_it_was_decided(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await asks(house, note)
-    await house.say("Ada", "dm", PROBLEM)
-    question = await asked(house)
-    script(house, chosen("Respond"), enters=False)
-    assert await press(house, "Ada", "D0ADA", question["ts"]) == "accepted"
-    await house.idle()
-    await house.answered("Ada", "dm", "stop")
-    [row] = await house.rows("SELECT state FROM approvals")
-    assert row["state"] == "used"
-    assert lines(note) == 1
-
-
-async def test_a_question_of_another_talk_stays_open(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await asks(house, note)
-    await house.say("Ada", "dm", PROBLEM)
-    question = await asked(house)
-    flow = house.flow()
-    root = await house.say("Ada", "general", "@soul tell me something else")
-    await flow.asked.wait()
-    await house.people.say("Ada", "general", "stop", thread=root)
-    await house.final_state(root)
-    await house.idle()
-    posts = await house.people.posts_by_bot("D0ADA")
-    assert len(buttons(next(one for one in posts if one["ts"] == question["ts"]))) == 2
-    [row] = await house.rows("SELECT state FROM approvals")
-    assert row["state"] == "waiting"
 
 
 async def test_the_line_in_place_of_a_rest_that_is_left_out_is_in_the_language_of_the_person(house: House) -> None:

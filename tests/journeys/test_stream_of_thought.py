@@ -4,13 +4,10 @@ import json
 
 import pytest
 
-from daemon.core.errors import ModelRefused
-from daemon.core.ports.models import Prompt
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import files_with
 from tests.journeys.souls import POETIC, write_soul
-from tests.models import Reply
 
 WORDS = "quincunx"
 
@@ -85,41 +82,3 @@ async def test_after_forget_me_no_file_holds_what_was_thought_of_it(thinker: Hou
     assert [tuple(row) for row in await thinker.rows("SELECT id, previous, occasion, calls FROM thoughts")] == [
         tuple(row) for row in before
     ]
-
-
-async def test_a_message_that_is_deleted_takes_all_along_that_was_thought_since(thinker: House) -> None:
-    thinker.model.replies.append(considered("Yes.", f"A {WORDS}."))
-    await thinker.answered("Ada", "dm", "hello")
-    thinker.model.replies.append(considered("Gone.", "I see."))
-    await thinker.answered("Ada", "dm", "what was that?")
-    (ts,) = [row["ts"] for row in await thinker.rows("SELECT ts FROM turns WHERE body = 'hello'")]
-    await thinker.people.delete("Ada", "dm", ts)
-    await thinker.when(lambda: _emptied(thinker))
-    assert [row["output"] for row in await thinker.rows("SELECT output FROM thoughts")] == ["", ""]
-
-
-async def test_words_of_another_thread_that_are_edited_while_they_are_thought_about_stay_in_no_thought(
-    thinker: House,
-) -> None:
-    thinker.model.replies.append(ModelRefused("no", hint="ask later"))  # so that no thought stands between
-    await thinker.answered("Ada", "general", f"@soul the harvest ledger is kept in the {WORDS} vault")
-    (ts,) = [row["ts"] for row in await thinker.rows("SELECT ts FROM turns WHERE body LIKE ?", f"%{WORDS}%")]
-
-    async def edited() -> bool:
-        return bool(await thinker.rows("SELECT 1 FROM turns WHERE body LIKE '%kept elsewhere%'"))
-
-    async def edits_and_answers(prompt: Prompt) -> Reply:
-        assert WORDS in str(prompt.messages)
-        await thinker.people.edit("Ada", "C0GENERAL", ts, "@soul the harvest ledger is kept elsewhere")
-        await thinker.when(edited)
-        return considered("In a vault.", f"The {WORDS} vault.")
-
-    thinker.model.replies.append(edits_and_answers)
-    await thinker.answered("Ben", "general", "@soul where is the harvest ledger kept?")
-    rows = await thinker.rows("SELECT input, output, emptied FROM thoughts ORDER BY seq")
-    assert [row["emptied"] for row in rows] == [1]
-    assert WORDS not in str([tuple(row) for row in rows])
-
-
-async def _emptied(house: House) -> bool:
-    return not await house.rows("SELECT 1 FROM thoughts WHERE emptied = 0")

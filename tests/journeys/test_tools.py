@@ -55,6 +55,7 @@ async def test_tools_that_only_declare_that_they_read_ask_for_a_click(empty_hous
     assert used(offer) == []
 
 
+@pytest.mark.slow
 async def test_what_may_destroy_is_refused_where_no_one_may_allow_it(empty_house: House, offer: Path) -> None:
     house = empty_house
     await begin(house, offer, reads=["delete_everything"])
@@ -64,6 +65,7 @@ async def test_what_may_destroy_is_refused_where_no_one_may_allow_it(empty_house
     assert used(offer) == []
 
 
+@pytest.mark.slow
 async def test_only_the_approvers_of_its_server_may_allow_what_a_tool_does(empty_house: House, offer: Path) -> None:
     house = empty_house
     ben = await house.person("Ben")
@@ -82,6 +84,7 @@ async def test_only_the_approvers_of_its_server_may_allow_what_a_tool_does(empty
     assert json.loads(row["process_memory"])["asker"] == await house.person("Ada"), "it stays Ada's problem"
 
 
+@pytest.mark.slow
 async def test_a_tool_that_changes_after_the_question_is_not_used_by_the_click(empty_house: House, offer: Path) -> None:
     house = empty_house
     await begin(house, offer)

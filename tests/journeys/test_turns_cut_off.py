@@ -1,5 +1,7 @@
 """Turns that a person stops have no end that a hook tells of: what their session was asked in them is asked again."""
 
+import pytest
+
 from daemon.core.questions import WAKE_AGAIN_MS
 from tests.hooks.companion import SessionProcess
 from tests.journeys.asking import WORDS, AskedSession, asks, states
@@ -26,6 +28,7 @@ async def test_a_turn_that_was_stopped_loses_nothing_of_what_it_was_handed_at_it
     assert len([one for one in await house.replies("D0ADA") if ANSWER in one]) == 1
 
 
+@pytest.mark.slow
 async def test_a_turn_whose_beginning_told_of_the_one_before_hands_it_out_again_at_its_end(
     house: House, session: AskedSession
 ) -> None:
@@ -51,6 +54,7 @@ async def test_what_is_heard_late_of_a_turn_before_takes_nothing_back(house: Hou
     assert ANSWER in said(await house.reply("D0ADA", ANSWER))
 
 
+@pytest.mark.slow
 async def test_a_woken_turn_that_was_stopped_wakes_its_session_no_more(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -67,6 +71,7 @@ async def test_a_woken_turn_that_was_stopped_wakes_its_session_no_more(
     assert process.heard.empty()
 
 
+@pytest.mark.slow
 async def test_a_turn_that_failed_is_begun_again_after_a_minute(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -81,6 +86,7 @@ async def test_a_turn_that_failed_is_begun_again_after_a_minute(
     assert ANSWER in said(await house.reply("D0ADA", ANSWER))
 
 
+@pytest.mark.slow
 async def test_a_wake_that_comes_into_a_turn_under_way_is_not_taken_for_its_beginning(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:

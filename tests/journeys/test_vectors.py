@@ -3,13 +3,8 @@
 import json
 from typing import Any
 
-from daemon.core.perception import ConversationKey
-from daemon.core.ports.vectors import NearQuery, View
-from daemon.llm.embedder import MODEL
-from daemon.llm.embedder.local import LocalEmbedder
-from daemon.memory.reader_codes import codes_of_turn
-from daemon.memory.retrieval.vectors import Vectors
-from tests.fakes import Events
+import pytest
+
 from tests.journeys.house import House
 
 
@@ -24,31 +19,7 @@ async def _followed(house: House, have: int) -> dict[str, Any]:
         await house.daemon.events.until("vectors.followed", times=seen + 1)
 
 
-async def test_what_is_said_in_a_dm_is_found_by_what_it_means_until_it_is_deleted(empty_house: House) -> None:
-    house = empty_house
-    await house.start(embedder="local")
-    ts = await house.say("Ada", "dm", "Our plumber repairs the radiators on Friday.")
-    await house.reply("D0ADA")
-    await house.say("Ada", "dm", "We had pasta for lunch.")
-    await house.reply("D0ADA", "We had pasta for lunch.")
-    await house.idle()
-    stats = await _followed(house, have=4)
-    assert (stats["index"]["kind"], stats["index"]["owner"] is None) == ("exact", False)
-    embedder = LocalEmbedder(MODEL)
-    index = Vectors(house.settings.index_folder, embedder.id, Events())  # as another process asks
-    row = await house.one("SELECT conversation, audience FROM turns LIMIT 1")
-    codes = codes_of_turn(ConversationKey.parse(row["conversation"]), row["audience"])
-    (asked,) = await embedder.embed(["Who fixes the heating?"])
-    [near] = await index.near(codes, [NearQuery(View.OWN, asked)], 9)
-    assert near.cosines["TU_1"] > near.cosines["TU_3"]
-    await house.people.delete("Ada", "D0ADA", ts)
-    await _followed(house, have=3)
-    [near] = await index.near(codes, [NearQuery(View.OWN, asked, ["TU_1"])], 9)
-    assert "TU_1" not in near.cosines
-    await index.aclose()
-    await embedder.aclose()
-
-
+@pytest.mark.slow
 async def test_in_a_house_that_is_days_old_other_words_find_it_too_and_thanks_find_nothing(empty_house: House) -> None:
     house = empty_house
     await house.start(embedder="local")

@@ -1,5 +1,7 @@
 """A session that rests is woken by its companion with what people ask it, and its answer stands in the thread."""
 
+import pytest
+
 from daemon.core.questions import MOST_WAKES, WAKE_AGAIN_MS, WOKEN_WITHIN_MS
 from tests.hooks.companion import TOKEN, SessionProcess
 from tests.journeys.asking import WORDS, AskedSession, asks, states
@@ -32,6 +34,7 @@ async def test_a_session_at_rest_is_woken_and_what_it_says_in_that_turn_is_the_a
         assert TOKEN.encode() not in raw
 
 
+@pytest.mark.slow
 async def test_a_session_at_work_is_not_woken_and_reads_it_as_its_turn_ends(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -44,6 +47,7 @@ async def test_a_session_at_work_is_not_woken_and_reads_it_as_its_turn_ends(
     assert (await house.one("SELECT how FROM shared_messages WHERE kind = 'question'"))["how"] == "stop"
 
 
+@pytest.mark.slow
 async def test_where_no_turn_begins_it_waits_for_the_end_of_one_and_a_late_turn_doubles_nothing(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -63,6 +67,7 @@ async def test_where_no_turn_begins_it_waits_for_the_end_of_one_and_a_late_turn_
     assert not [one for one in await house.replies("D0ADA") if "0043" in one]
 
 
+@pytest.mark.slow
 async def test_it_is_woken_a_few_times_with_pauses_and_then_no_more(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -82,6 +87,7 @@ def _words(text: str) -> str:
     return text.rpartition("</said-")[0].rpartition(">")[2]
 
 
+@pytest.mark.slow
 async def test_of_two_questions_the_second_follows_the_answer_to_the_first(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -97,6 +103,7 @@ async def test_of_two_questions_the_second_follows_the_answer_to_the_first(
     assert process.heard.empty()
 
 
+@pytest.mark.slow
 async def test_after_clear_the_next_session_is_woken_with_what_the_one_did_not_answer(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -112,6 +119,7 @@ async def test_after_clear_the_next_session_is_woken_with_what_the_one_did_not_a
     assert await states(house) == ["answered"]
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_killed_before_it_answers_is_told_of_in_the_thread(
     house: House, process: SessionProcess
 ) -> None:

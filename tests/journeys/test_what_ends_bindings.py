@@ -9,7 +9,7 @@ from daemon.core.sessions import KeyOwner, Visibility
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, said_by
 from tests.journeys.asking import TEAM, AskedSession, forgotten, new_key, states
-from tests.journeys.binding import BOUND, HEAD, bound_thread, put
+from tests.journeys.binding import HEAD, bound_thread, put
 from tests.journeys.house import House, said
 
 LOST = "takes nothing from here any more"
@@ -30,7 +30,7 @@ async def says(house: House, words: str, call: str) -> SaidInThread:
 
 
 @pytest.mark.usefixtures("session")
-async def test_a_session_speaks_in_its_own_thread_alone_and_each_call_once(house: House) -> None:
+async def test_a_session_speaks_in_its_own_thread_alone_each_call_once_and_so_much_an_hour(house: House) -> None:
     assert await says(house, "too early", "a") is SaidInThread.UNBOUND
     ts = await bound_thread(house)
     came = await asyncio.gather(*(says(house, "The tests <!channel> pass.", "b") for _ in range(4)))
@@ -42,11 +42,6 @@ async def test_a_session_speaks_in_its_own_thread_alone_and_each_call_once(house
     assert "<!channel>" not in str(await house.posting_calls())
     assert len(await house.replies("general")) == 2
     assert house.prompts == []
-
-
-@pytest.mark.usefixtures("session")
-async def test_one_key_may_say_so_much_an_hour(house: House) -> None:
-    await bound_thread(house)
     await house.change(
         f"""
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MOST_SAID_HOURLY})
@@ -58,14 +53,9 @@ async def test_one_key_may_say_so_much_an_hour(house: House) -> None:
         house.clock.now_ms(),
     )
     assert await says(house, "one more", "c") is SaidInThread.OVER
-
-
-@pytest.mark.usefixtures("session")
-async def test_what_was_said_before_it_was_unbound_is_said_nowhere(house: House) -> None:
-    await bound_thread(house)
     await house.change("UPDATE bound_threads SET session = 'other'")
     assert await says(house, "nowhere", "d") is SaidInThread.UNBOUND
-    assert len(await house.replies("general")) == 1
+    assert len(await house.replies("general")) == 2
 
 
 @pytest.mark.usefixtures("session")
@@ -116,17 +106,3 @@ async def test_an_owner_who_is_no_longer_admitted_speaks_and_has_spoken_for_no_m
     await house.idle()
     assert (await session.ends_turn()).context == ""
     assert await states(house) == []
-
-
-async def test_the_binding_is_there_after_a_daemon_that_was_cut_off_and_words_go_once(
-    house: House, session: AskedSession
-) -> None:
-    ts = await bound_thread(house)
-    await put(house, "Ada", ts, "which migration?")
-    assert house.daemon is not None
-    assert "which migration?" in (await session.ends_turn()).context
-    await house.daemon.cut()
-    await house.start()
-    await put(house, "Ada", ts, "and when?")
-    assert await house.replies("general") == [BOUND]
-    assert await states(house) == ["delivered", "waiting"]

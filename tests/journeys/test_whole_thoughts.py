@@ -5,9 +5,6 @@ import json
 import pytest
 
 from daemon.core.ports.models import Prompt
-from daemon.memory.admin.overview import survey
-from daemon.memory.database import open_database
-from daemon.mind.thought import CognitiveInput
 from tests.journeys.house import House, said
 from tests.journeys.souls import POETIC, write_soul
 from tests.journeys.thinking import CANARY, thought
@@ -22,16 +19,15 @@ async def thinker(empty_house: House) -> House:
     return empty_house
 
 
-async def test_only_the_speech_is_said_and_the_thought_is_kept_in_private(thinker: House) -> None:
+async def test_only_the_speech_is_said_and_the_next_thought_begins_with_the_last_one(
+    thinker: House,
+) -> None:
     thinker.model.replies.append(thought("Good morning, *Ada*."))
     assert await thinker.answered("Ada", "dm", "good morning") == "Good morning, *Ada*."
     assert [prompt.step for prompt in thinker.prompts] == ["think"]
     assert CANARY not in str(await thinker.people.calls())
     turn = await thinker.one("SELECT body, thought FROM turns WHERE speaker = 'soul'")
     assert json.loads(turn["thought"])["monologue"] == CANARY
-
-
-async def test_the_next_thought_begins_with_the_last_one_and_no_one_reads_it(thinker: House) -> None:
     thinker.model.replies.extend([thought("Hello.", inner_speech=f"{CANARY} one"), thought("Yes.")])
     await thinker.answered("Ada", "dm", "hello")
     await thinker.answered("Ada", "dm", "and?")
@@ -48,20 +44,28 @@ async def test_the_speech_streams_while_the_thought_goes_on(thinker: House) -> N
     assert CANARY not in str(shown)
 
 
-@pytest.mark.parametrize("broken", ["So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', thought(None)])
-async def test_what_is_no_thought_is_asked_for_once_more(thinker: House, broken: str) -> None:
-    thinker.model.replies.extend([broken, thought("Hello again.")])
-    assert await thinker.answered("Ada", "dm", "hello") == "Hello again."
-    assert [prompt.step for prompt in thinker.prompts] == ["think", "think"]
+async def test_what_is_no_thought_is_asked_for_once_more(thinker: House) -> None:
+    for broken in ("So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', thought(None)):
+        before = len(thinker.prompts)
+        thinker.model.replies.extend([broken, thought("Hello again.")])
+        assert await thinker.answered("Ada", "dm", "hello") == "Hello again.", broken
+        assert [prompt.step for prompt in thinker.prompts[before:]] == ["think", "think"], broken
     assert CANARY not in str(await thinker.people.calls())
 
 
-async def test_after_two_it_answers_in_words(thinker: House) -> None:
+async def test_after_two_it_answers_in_words_which_stand_in_the_stream_as_degraded(thinker: House) -> None:
     replies: list[Reply] = ["no thought", "none again"]
     thinker.model.replies.extend(replies)
     assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
     assert [prompt.step for prompt in thinker.prompts] == ["think", "think", "respond"]
     assert [event["reason"] for event in thinker.events.named("thought.degraded")] == ["it is no JSON object"]
+    rows = await thinker.rows("SELECT degraded, input, output FROM thoughts")
+    assert [(row["degraded"], row["input"]) for row in rows] == [(1, "")]
+    assert json.loads(rows[0]["output"])["external_speech"] == "Echo: hello"
+    thinker.model.replies.extend([looking("bees"), "no thought", "none again"])
+    assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
+    rows = await thinker.rows("SELECT spoke, degraded FROM thoughts ORDER BY seq")
+    assert [tuple(row) for row in rows[1:]] == [(0, 0), (1, 1)], "also after a look into memory"
 
 
 async def test_a_wish_ends_the_call_before_a_word_is_said(thinker: House) -> None:
@@ -73,46 +77,28 @@ async def test_a_wish_ends_the_call_before_a_word_is_said(thinker: House) -> Non
     assert [tuple(row) for row in path] != []
 
 
-async def test_what_a_thought_remembers_is_inferred_and_no_fact_of_the_person(thinker: House) -> None:
+async def test_what_a_thought_remembers_is_inferred_and_may_be_noted_in_two_channels(
+    thinker: House,
+) -> None:
     noted = [{"type": "write_semantic", "content": "The import runs at night.", "significance": 7, "tags": ["import"]}]
     thinker.model.replies.append(thought("I see.", memory_ops=noted))
     await thinker.answered("Ada", "dm", "our import runs at night")
     await thinker.idle()
     fact = await thinker.one("SELECT r.trust, r.significance FROM records r JOIN facts f ON f.id = r.id")
     assert (fact["trust"], fact["significance"]) == ("inferred", 7)
-
-
-async def test_the_same_words_noted_in_two_channels_fail_no_answer_in_either(thinker: House) -> None:
-    noted = [{"type": "write_semantic", "content": "The import runs at night."}]
+    noted = [{"type": "write_semantic", "content": "The backup runs at noon."}]
     thinker.model.replies.extend(thought("I see.", memory_ops=noted) for _ in range(2))
     await thinker.people.add_channel("kilns", kind="channel", members=["Ada"])
     for room in ("general", "kilns"):
-        assert await thinker.answered("Ada", room, "@soul our import runs at night") == "I see."
-    facts = await thinker.rows("SELECT channel FROM records WHERE text = 'The import runs at night.'")
-    assert len({row["channel"] for row in facts}) == len(facts) == 2, "neither is told where only the other was said"
+        assert await thinker.answered("Ada", room, "@soul our backup runs at noon") == "I see."
+    facts = await thinker.rows("SELECT channel FROM records WHERE text = 'The backup runs at noon.'")
+    assert len({row["channel"] for row in facts}) == len(facts) == 2, "neither is known where only the other was said"
 
 
-async def test_a_soul_without_the_switch_is_asked_as_before(house: House) -> None:
+async def test_a_soul_without_the_switch_is_asked_as_before_and_adds_nothing_to_the_stream(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     assert [prompt.step for prompt in house.prompts] == ["respond"]
-
-
-async def test_each_thought_follows_the_last_of_its_conversation_over_a_restart(thinker: House) -> None:
-    for number in range(3):
-        thinker.model.replies.append(thought(f"Answer {number}.", inner_speech=f"Inner {number}."))
-    await thinker.answered("Ada", "dm", "one")
-    await thinker.answered("Ada", "dm", "two")
-    await thinker.restart(name="tess")
-    await thinker.answered("Ada", "dm", "three")
-    rows = await thinker.rows("SELECT id, previous, occasion, process, input, output, spoke FROM thoughts ORDER BY seq")
-    assert [row["previous"] for row in rows] == ["", rows[0]["id"], rows[1]["id"]]
-    assert [json.loads(row["output"])["inner_speech"] for row in rows] == ["Inner 0.", "Inner 1.", "Inner 2."]
-    assert {row["occasion"] for row in rows} == {"words"}
-    given = CognitiveInput.model_validate_json(rows[2]["input"])
-    assert given.previous_thought is not None
-    assert given.previous_thought.inner_speech == "Inner 1."
-    assert [one.content for one in given.new_percepts if one.modality == "language"] == ["three"]
-    assert [one.content.endswith("seconds since last cycle") for one in given.new_percepts[1:]] == [True]
+    assert await house.rows("SELECT id FROM thoughts") == []
 
 
 async def test_the_next_thought_is_shown_what_the_last_one_expected_and_looked_out_for(thinker: House) -> None:
@@ -150,56 +136,9 @@ async def test_what_a_direct_message_made_it_think_is_in_no_prompt_elsewhere(thi
     assert "zqsecret" not in thinker.last_prompt()
 
 
-async def test_a_soul_that_answers_in_words_adds_nothing_to_the_stream(house: House) -> None:
-    await house.answered("Ada", "dm", "hello")
-    assert await house.rows("SELECT id FROM thoughts") == []
-
-
-async def test_a_reply_in_words_stands_in_the_stream_as_degraded(thinker: House) -> None:
-    thinker.model.replies.extend(["no thought", "none again"])
-    await thinker.answered("Ada", "dm", "hello")
-    rows = await thinker.rows("SELECT degraded, input, output FROM thoughts")
-    assert [(row["degraded"], row["input"]) for row in rows] == [(1, "")]
-    assert json.loads(rows[0]["output"])["external_speech"] == "Echo: hello"
-
-
-async def test_after_three_of_ten_it_answers_in_words_for_an_hour(thinker: House) -> None:
-    for number in range(3):
-        thinker.model.replies.extend(["no thought", "none again"])
-        await thinker.answered("Ada", "dm", f"hello {number}")
-    before = len(thinker.prompts)
-    await thinker.answered("Ada", "dm", "and in words?")
-    assert [prompt.step for prompt in thinker.prompts[before:]] == ["respond"]
-    async with open_database(thinker.settings.database_path, thinker.clock) as database:
-        seen = await survey(database, thinker.clock.now_ms(), 0)
-    assert [(one.soul, one.until_ms > thinker.clock.now_ms()) for one in seen.in_words] == [("tess", True)]
-    thinker.clock.turn(3_601)
-    thinker.model.replies.append(thought("I think again."))
-    assert await thinker.answered("Ada", "dm", "and now?") == "I think again."
-
-
 def looking(query: str) -> str:
     """A thought that says nothing and looks into memory."""
     return thought(None, inner_speech=f"I look for {query}.", memory_ops=[{"type": "retrieve", "query": query}])
-
-
-async def test_it_may_look_into_its_memory_and_think_again_before_a_word_is_said(thinker: House) -> None:
-    thinker.model.replies.append(thought("Noted."))
-    await thinker.answered("Ada", "dm", "the vault code word is marzipan")
-    for number in range(12):  # so that the transcript is not what it finds
-        thinker.model.replies.append(thought(f"Talk {number}."))
-        await thinker.answered("Ada", "dm", f"some other talk about bees and hives {number}")
-    before = len(thinker.prompts)
-    thinker.model.replies.extend([looking("vault code word"), thought("It is marzipan.")])
-    assert await thinker.answered("Ada", "dm", "so which one was it?") == "It is marzipan."
-    assert [prompt.step for prompt in thinker.prompts[before:]] == ["think", "think"]
-    assert "I look for vault code word." in thinker.last_prompt()
-    rows = await thinker.rows("SELECT id, previous, spoke, did, calls FROM thoughts ORDER BY seq")
-    assert [(row["spoke"], json.loads(row["did"]), row["calls"]) for row in rows[-2:]] == [
-        (0, {"memory_ops": 1}, 1),
-        (1, {"external_speech": 1}, 1),
-    ]
-    assert rows[-1]["previous"] == rows[-2]["id"]
 
 
 async def test_a_second_look_is_told_of_once_and_keeps_earlier_thoughts_in_mind(thinker: House) -> None:
@@ -207,6 +146,7 @@ async def test_a_second_look_is_told_of_once_and_keeps_earlier_thoughts_in_mind(
     await thinker.answered("Ada", "dm", "hello")
     thinker.model.replies.extend([looking("bees"), looking("hives"), thought("There are three.")])
     assert await thinker.answered("Ada", "dm", "how many are there?") == "There are three."
+    assert [prompt.step for prompt in thinker.prompts] == ["think"] * 4, "no word is said before"
     prompt = thinker.last_prompt()
     assert prompt.count("A moment ago you thought the first of these") == 1
     assert prompt.index("I look for hives.") < prompt.index("I look for bees.") < prompt.index("greet me kindly")
@@ -234,26 +174,3 @@ async def test_what_is_said_while_it_looks_is_answered_with_it(thinker: House) -
     await thinker.idle()
     assert len(thinker.prompts) == 2
     assert "and second" in thinker.last_prompt()
-
-
-async def test_words_that_follow_a_look_stand_in_the_stream_as_degraded(thinker: House) -> None:
-    thinker.model.replies.extend([looking("bees"), "no thought", "none again"])
-    assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
-    rows = await thinker.rows("SELECT spoke, degraded FROM thoughts ORDER BY seq")
-    assert [tuple(row) for row in rows] == [(0, 0), (1, 1)]
-
-
-async def test_what_is_too_much_to_remember_at_once_is_said_to_be_refused(thinker: House) -> None:
-    noted = [{"type": "write_semantic", "content": f"Fact number {number}."} for number in range(8)]
-    thinker.model.replies.append(thought("I see.", memory_ops=noted))
-    await thinker.answered("Ada", "dm", "eight facts")
-    row = await thinker.one("SELECT did, refused FROM thoughts")
-    assert json.loads(row["did"]) == {"external_speech": 1, "memory_ops": 5}
-    assert json.loads(row["refused"]) == [["memory_ops", "too_many"]] * 3
-
-
-async def test_half_a_character_breaks_no_answer(thinker: House) -> None:
-    thinker.model.replies.append(
-        '{"calls_for": "nothing", "inner_speech": "\\ud800", "external_speech": "hello there"}'
-    )
-    assert await thinker.answered("Ada", "dm", "hello") == "hello there"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.own_memory import KNOWN, note
+from tests.journeys.own_memory import note
 
 BEES = "You keep bees on the roof. The sky is blue."
 NOTHING = "Nothing that I remember; it came from the talk itself or from what I know in general."
@@ -53,30 +53,16 @@ async def test_each_sentence_leads_to_its_memory_its_quotation_and_the_message_w
         assert (at.status, at.headers["Location"]) == (303, "/#/D0ADA")
 
 
-async def test_asked_again_or_after_a_restart_it_is_still_about_the_reply(house: House) -> None:
+async def test_asked_again_in_a_thread_or_after_a_restart_it_is_still_about_the_reply(house: House) -> None:
     await _bees(house)
     first = await house.answered("Ada", "dm", "why")
     assert await house.answered("Ada", "dm", "Warum!") == first
     await house.restart()
     assert await house.answered("Ada", "dm", "why did you say that?") == first
-
-
-async def test_in_the_thread_below_a_reply_it_is_about_that_reply(house: House) -> None:
-    await _bees(house)
     asked = (await house.rows("SELECT ts FROM turns WHERE speaker = 'person' ORDER BY seq"))[-1]["ts"]
     await house.answered("Ada", "dm", "thank you")
     assert "keeps bees" not in await house.answered("Ada", "dm", "why")
     assert "keeps bees" in await house.answered("Ada", "dm", "why", thread=asked)
-
-
-async def test_why_with_a_question_mark_is_a_question_to_the_soul(house: House) -> None:
-    await _bees(house)
-    house.model.replies.append(tagged("Because I like bees."))
-    assert await house.answered("Ada", "dm", "why?") == "Because I like bees."
-
-
-async def test_where_nothing_was_said_there_is_nothing_to_explain(house: House) -> None:
-    assert await house.answered("Ada", "dm", "why") == "I have said nothing here that I could give reasons for."
 
 
 async def test_lines_of_the_house_below_a_reply_are_none_of_its_sentences(empty_house: House) -> None:
@@ -85,23 +71,9 @@ async def test_lines_of_the_house_below_a_reply_are_none_of_its_sentences(empty_
     assert "I remember what we talk about." in await empty_house.answered("Ada", "dm", "hello")
     answer = await empty_house.answered("Ada", "dm", "why")
     assert answer == f"Where it comes from, sentence by sentence:\n\n> Welcome.\n{NOTHING}"
-
-
-async def test_what_is_forgotten_since_is_gone_without_words(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
-    await house.answered("Ada", "dm", "forget 1")
-    said_so = await house.rows("SELECT * FROM turns WHERE speaker = 'person' AND body LIKE '%bees%'")
-    await house.people.delete("Ada", "dm", said_so[0]["ts"])
-    await house.when(lambda: _gone(house, "SELECT * FROM turns WHERE speaker = 'person' AND body LIKE '%bees%'"))
-    answer = await house.answered("Ada", "dm", "why")
-    assert "I had noted" not in answer
-    assert "keep bees on the roof”" not in answer
-    assert "this much is gone since, forgotten or corrected: " in answer
-
-
-async def _gone(house: House, sql: str) -> bool:
-    return not await house.rows(sql)
+    assert await empty_house.answered("Ben", "dm", "why") == "I have said nothing here that I could give reasons for."
+    empty_house.model.replies.append(tagged("Because I like bees."))
+    assert await empty_house.answered("Ada", "dm", "why?") == "Because I like bees.", "that is a question to the soul"
 
 
 @pytest.fixture
@@ -162,6 +134,7 @@ async def test_to_german_readers_all_of_it_is_said_in_german(empty_house: House)
     assert "nothing" not in answer.lower()
 
 
+@pytest.mark.slow
 async def test_a_hostile_quotation_stays_words(house: House) -> None:
     hostile = "I keep <!channel> bees [here](https://evil.example/x) on the *roof*"
     await house.answered("Ada", "dm", hostile)
@@ -174,6 +147,7 @@ async def test_a_hostile_quotation_stays_words(house: House) -> None:
     assert "<!channel>" not in sent
 
 
+@pytest.mark.slow
 async def test_the_command_shows_ids_and_addresses_and_words_only_if_asked(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

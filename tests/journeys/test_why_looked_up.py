@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from tests.given import tagged
+import pytest
+
 from tests.journeys.house import House
-from tests.journeys.own_memory import note
 from tests.journeys.problems import PROBLEM, indexed, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 
@@ -31,11 +31,12 @@ async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, 
     await _documents(house, tmp_path / "docs")
     await house.answered("Ada", "dm", PROBLEM)
     answer = await house.answered("Ada", "dm", "why")
-    told, rest = answer.split("\n\n")[1:]
-    assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", told)
+    cited, rest = answer.split("\n\n")[1:]
+    assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", cited)
     assert rest == f"> Or so I hear.\n{NOTHING}"
 
 
+@pytest.mark.slow
 async def test_a_document_that_is_gone_since_is_counted_alone(empty_house: House, tmp_path: Path) -> None:
     house, docs = empty_house, tmp_path / "docs"
     await _documents(house, docs)
@@ -64,6 +65,7 @@ async def test_what_was_found_in_earlier_talk_leads_to_the_message(empty_house: 
     assert "/archives/C0GENERAL/p" in answer
 
 
+@pytest.mark.slow
 async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: House, tmp_path: Path) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(tmp_path))
@@ -72,16 +74,3 @@ async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: Hous
     await house.answered("Ada", "dm", PROBLEM)
     answer = await house.answered("Ada", "dm", "why")
     assert answer.endswith("> A long word.\n- I looked it up in `shelf/look_up`")
-
-
-async def test_by_meaning_a_sentence_in_other_words_finds_its_memory(empty_house: House) -> None:
-    house = empty_house
-    await house.start(embedder="local")
-    await house.answered("Ada", "dm", "I am afraid of dogs")
-    await note(house, "U0ADA", "is afraid of dogs", "afraid of dogs")
-    house.model.replies.append(tagged("You are scared of hounds, so stay at home. Copper melts at high heat."))
-    await house.answered("Ada", "dm", "shall I visit Ben?")
-    answer = await house.answered("Ada", "dm", "why")
-    first, second = answer.split("\n\n")[1:]
-    assert first.startswith("> You are scared of hounds, so stay at home.\n- I had noted: is afraid of dogs")
-    assert second == f"> Copper melts at high heat.\n{NOTHING}"

@@ -73,7 +73,7 @@ async def test_a_guest_is_shown_nothing_that_was_said_elsewhere(studio: tuple[Ho
     assert GLAZE not in json.dumps(await house.people.messages("D0GUS", thread="*"))
 
 
-async def test_at_a_message_that_is_not_the_souls_it_says_so_to_who_asked(studio: tuple[House, str]) -> None:
+async def test_at_a_message_that_is_no_answer_of_the_souls_it_says_so_to_who_asked(studio: tuple[House, str]) -> None:
     house, _ = studio
     theirs = await house.say("Ada", "studio", "lunch?")
     await _ask(house, "Ben", "studio", theirs)
@@ -83,10 +83,6 @@ async def test_at_a_message_that_is_not_the_souls_it_says_so_to_who_asked(studio
 
     assert await house.until(shown) == ["That is no answer of mine, so I can't say why it was written."]
     assert await house.rows("SELECT * FROM inbox WHERE modality = 'decision'") == []
-
-
-async def test_a_message_of_the_house_itself_has_no_reasons(studio: tuple[House, str]) -> None:
-    house, _ = studio
     await house.answered("Ada", "dm", "what do you know about me")
     reply = await house.reply("D0ADA")
     await _ask(house, "Ada", "dm", reply["ts"])
@@ -106,6 +102,7 @@ async def test_a_user_who_may_not_talk_with_the_soul_is_refused_alone(studio: tu
     assert await house.replies("studio") == before
 
 
+@pytest.mark.slow
 async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_is_killed(
     studio: tuple[House, str],
 ) -> None:
@@ -150,6 +147,7 @@ async def test_where_no_direct_message_can_be_opened_the_answer_is_shown_to_them
     assert f"{GLAZE}” (Ben, " in answer
 
 
+@pytest.mark.slow
 async def test_what_an_answer_quoted_goes_with_who_is_forgotten(studio: tuple[House, str]) -> None:
     house, ts = studio
     await _ask(house, "Ada", "studio", ts)

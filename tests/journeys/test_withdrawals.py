@@ -11,6 +11,7 @@ from tests.unit.ism_parts import chosen
 LONG = "\n".join(f"line_{number} = {number}" for number in range(80))
 MODULE = f"Here it is:\n\n```python\n{LONG}\n```"
 SECRET = "The kiln stands in the cellar of the old mill."
+SAID_WORDS = "SELECT 1 FROM turn_words WHERE seq IN (SELECT seq FROM turns WHERE speaker = 'soul')"
 
 
 async def posts(house: House, room: str) -> list[Json]:
@@ -57,11 +58,15 @@ async def says(house: House, room: str = "general", reply: str = SECRET) -> Json
     return post
 
 
-@pytest.mark.parametrize(("room", "channel"), [("general", "C0GENERAL"), ("dm", "D0ADA")])
+@pytest.mark.parametrize(
+    ("room", "channel"), [("general", "C0GENERAL"), pytest.param("dm", "D0ADA", marks=pytest.mark.slow)]
+)
 async def test_the_person_who_was_answered_takes_the_reply_back(house: House, room: str, channel: str) -> None:
     post = await says(house, room)
+    assert await house.rows(SAID_WORDS)
     assert await cross(house, "Ada", room, post["ts"]) == "accepted"
     await gone(house, channel)
+    assert not await house.rows(SAID_WORDS)
     for table, column in (("turns", "body"), ("turns", "thought"), ("outbox", "body")):
         assert not await house.rows(f"SELECT 1 FROM {table} WHERE {column} LIKE '%old mill%'"), table
     if room == "dm":
@@ -70,26 +75,8 @@ async def test_the_person_who_was_answered_takes_the_reply_back(house: House, ro
         await house.answered("Ada", room, "@soul say it again", thread=post["thread_ts"])
     assert "old mill" not in house.last_prompt()
     assert "was taken back" in house.last_prompt()
-
-
-async def test_what_was_taken_back_is_recalled_nowhere(house: House) -> None:
-    post = await says(house)
-    assert await house.rows("SELECT 1 FROM turn_words WHERE seq IN (SELECT seq FROM turns WHERE speaker = 'soul')")
-    await cross(house, "Ada", "general", post["ts"])
-    await gone(house, "C0GENERAL")
-    assert not await house.rows("SELECT 1 FROM turn_words WHERE seq IN (SELECT seq FROM turns WHERE speaker = 'soul')")
     await house.answered("Ben", "general", "@soul where does the kiln of the mill stand?")
-    assert "old mill" not in house.last_prompt()
-
-
-async def test_others_can_not_take_it_back(house: House) -> None:
-    await house.people.join("Gus", "general")
-    post = await says(house)
-    assert await cross(house, "Ben", "general", post["ts"]) == "ignored"
-    assert await cross(house, "Gus", "general", post["ts"]) == "withdrawal_refused"
-    await house.idle()
-    assert [one["ts"] for one in await posts(house, "C0GENERAL")] == [post["ts"]]
-    assert await house.rows("SELECT 1 FROM turns WHERE body = ?", SECRET)
+    assert "old mill" not in house.last_prompt(), "it is recalled nowhere"
 
 
 async def test_an_approver_takes_any_reply_back(empty_house: House) -> None:
@@ -100,7 +87,7 @@ async def test_an_approver_takes_any_reply_back(empty_house: House) -> None:
     await gone(house, "C0GENERAL")
 
 
-async def test_other_emoji_other_posts_and_removed_crosses_take_nothing_back(house: House) -> None:
+async def test_others_other_emoji_and_removed_crosses_take_nothing_back(house: House) -> None:
     mine = await house.say("Ada", "general", "nothing for the soul")
     post = await says(house)
     await house.people.react("Ada", "general", post["ts"], "heavy_multiplication_x")
@@ -110,8 +97,15 @@ async def test_other_emoji_other_posts_and_removed_crosses_take_nothing_back(hou
     await house.acknowledged()
     await house.idle()
     assert [one["ts"] for one in await posts(house, "C0GENERAL")] == [post["ts"]]
+    await house.people.join("Gus", "general")
+    assert await cross(house, "Ben", "general", post["ts"]) == "ignored"
+    assert await cross(house, "Gus", "general", post["ts"]) == "withdrawal_refused"
+    await house.idle()
+    assert [one["ts"] for one in await posts(house, "C0GENERAL")] == [post["ts"]]
+    assert await house.rows("SELECT 1 FROM turns WHERE body = ?", SECRET)
 
 
+@pytest.mark.slow
 async def test_all_parts_and_files_of_a_reply_go(house: House) -> None:
     long = "\n\n".join(f"Paragraph {number}: " + "clay and water. " * 40 for number in range(30))
     house.model.replies.append(tagged(f"{MODULE}\n\n{long}"))
@@ -132,6 +126,7 @@ async def test_all_parts_and_files_of_a_reply_go(house: House) -> None:
     assert deleted["args"]["file"] == file["id"]
 
 
+@pytest.mark.slow
 async def test_two_crosses_and_a_restart_delete_once(house: House) -> None:
     post = await says(house)
     await house.people.fault("chat.delete", mode="reset_before", times=1)
@@ -173,6 +168,7 @@ async def test_what_is_still_being_written_is_stopped_and_not_taken_back(house: 
     assert len(await posts(house, "C0GENERAL")) == 1
 
 
+@pytest.mark.slow
 async def test_the_end_of_a_reply_that_is_still_sent_goes_with_it(house: House) -> None:
     long = "\n\n".join(f"Paragraph {number}: " + "clay and water. " * 40 for number in range(30))
     house.model.replies.append(tagged(long))
@@ -188,6 +184,7 @@ async def test_the_end_of_a_reply_that_is_still_sent_goes_with_it(house: House) 
     assert states <= {"sent", "dropped"}
 
 
+@pytest.mark.slow
 async def test_a_question_for_permission_is_refused_and_not_taken_back(empty_house: House) -> None:
     house, note = empty_house, empty_house.settings.home / "note.txt"
     await solver(house, mcp_servers=shelf(note.parent))

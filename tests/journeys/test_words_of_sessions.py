@@ -77,6 +77,7 @@ async def test_it_is_kept_for_its_owner_alone_and_no_evidence_about_people(
     assert not any(one.startswith("session.") for one in people)
 
 
+@pytest.mark.slow
 async def test_what_the_owner_is_given_holds_it_and_forget_me_takes_it(house: House, remembering: AskedSession) -> None:
     await works(remembering)
     await house.answered("Ada", "dm", "export my memory")
@@ -105,6 +106,7 @@ async def test_a_key_keeps_nothing_by_default_and_no_word_is_sent(house: House, 
     assert "Quagga" not in await everything(house)
 
 
+@pytest.mark.slow
 async def test_no_word_leaves_the_machine_before_the_daemon_has_said_that_it_is_kept(
     house: House, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ async def test_an_event_twice_counts_once_and_what_is_kept_is_bounded_and_holds_
     assert len((await kept(house))[1][1]) == LONGEST_ANSWER
 
 
+@pytest.mark.slow
 async def test_of_one_key_and_day_so_much_is_kept_and_its_session_hears_once_that_it_is_all(
     house: House, remembering: AskedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +165,7 @@ async def test_of_one_key_and_day_so_much_is_kept_and_its_session_hears_once_tha
     assert (await kept(house))[-1][1] == "the next day"
 
 
+@pytest.mark.slow
 async def test_what_others_ask_a_session_is_kept_once_where_they_asked(house: House, tmp_path: Path) -> None:
     async with door(house) as url:
         client = Client(tmp_path / "api", url, await new_key(house, remember=True))
@@ -176,6 +180,7 @@ async def test_what_others_ask_a_session_is_kept_once_where_they_asked(house: Ho
         assert await kept(house) == []
 
 
+@pytest.mark.slow
 async def test_nothing_is_kept_while_its_owner_pauses_and_the_admins_is_the_admins(
     house: House, remembering: AskedSession, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ async def test_the_person_is_informed_once_with_the_time_and_no_one_else_is(hous
     assert len(house.prompts) == calls
 
 
+@pytest.mark.slow
 async def test_a_user_who_never_wrote_in_private_is_informed_there_all_the_same_after_a_restart(house: House) -> None:
     await house.answered("Ben", "general", "@soul the quay is blue")
     await house.stop()
@@ -74,14 +75,15 @@ async def test_who_is_forgotten_first_gets_no_notice(house: House) -> None:
     assert await _notices(house, "D0ADA") == []
 
 
-async def _at(house: House, hour: float, quiet_hours: str = "20:00-08:00") -> None:
+async def _at(house: House, hour: float) -> None:
     """Ada has spoken, and it is that hour of a later day on her clock."""
-    await house.start(quiet_hours=quiet_hours)
+    await house.start(quiet_hours="20:00-08:00")
     await house.answered("Ada", "dm", "I keep bees on the roof")
     there = datetime.fromtimestamp(house.clock.now_ms() / 1_000, ZoneInfo("Europe/Athens"))
     house.clock.turn(DAY + (hour - there.hour - there.minute / 60 - there.second / HOUR) * HOUR)
 
 
+@pytest.mark.slow
 async def test_at_night_it_waits_for_the_morning_of_the_person(empty_house: House) -> None:
     house = empty_house
     await _at(house, 4)
@@ -99,6 +101,7 @@ async def test_at_night_it_waits_for_the_morning_of_the_person(empty_house: Hous
     assert len(await _notices(house, "D0ADA")) == 1
 
 
+@pytest.mark.slow
 async def test_what_slack_does_not_take_before_the_night_is_sent_after_it(empty_house: House) -> None:
     house = empty_house
     await _at(house, 19.98)
@@ -115,12 +118,4 @@ async def test_what_slack_does_not_take_before_the_night_is_sent_after_it(empty_
     await house.when(lambda: waits_for("quiet hours"))
     assert await _notices(house, "D0ADA") == []
     house.clock.turn(12 * HOUR)
-    await house.reply("D0ADA", NOTICE)
-
-
-async def test_without_quiet_hours_it_is_said_at_night_too(empty_house: House) -> None:
-    house = empty_house
-    await _at(house, 4, quiet_hours="")
-    await _look(house, "TU_1")
-    house.clock.turn(16)
     await house.reply("D0ADA", NOTICE)

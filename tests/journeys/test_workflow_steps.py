@@ -7,7 +7,6 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.sentences import SENTENCES
-from daemon.local_slack.client import WorkspaceRefused
 from daemon.local_slack.model import Json
 from tests.fakes import TIMEOUT
 from tests.given import shown
@@ -75,6 +74,10 @@ async def test_a_workflow_gets_one_answer_and_its_question_is_data(house: House)
     assert await house.rows("SELECT 1 FROM user_models") == []
     assert await house.rows("SELECT 1 FROM jobs") == []
     assert await house.rows("SELECT 1 FROM intentions") == []
+    files = [one.read_bytes() for one in house.settings.home.rglob("*") if one.is_file()]
+    assert any(QUESTION.encode() in one for one in files)
+    assert not any(b"xwfp-" in one for one in files), "the token of a step is kept nowhere"
+    assert "xwfp-" not in str(house.events.emitted)
 
 
 async def test_a_step_that_slack_tells_of_twice_is_answered_once(house: House) -> None:
@@ -90,6 +93,7 @@ async def test_a_step_that_slack_tells_of_twice_is_answered_once(house: House) -
     assert len(await _completions(house)) == 1
 
 
+@pytest.mark.slow
 async def test_of_two_daemons_one_answers_a_step(house: House) -> None:
     await house.start()
     house.model.replies.append(ANSWER)
@@ -103,7 +107,7 @@ async def test_of_two_daemons_one_answers_a_step(house: House) -> None:
     assert [call for call, answer in await _completions(house) if answer["ok"]] == [_CALLS[0]]
 
 
-async def test_what_the_workspace_may_not_know_is_not_in_an_answer(house: House) -> None:
+async def test_what_a_workflow_asks_is_answered_by_what_all_may_know_and_known_nowhere_else(house: House) -> None:
     await house.answered("Ada", "dm", "my locker code is nightingale")
     await house.answered("Ada", "founders", "@soul we buy the nightingale works")
     await house.answered("Ada", "general", "@soul the kiln is fired on Thursdays")
@@ -113,9 +117,6 @@ async def test_what_the_workspace_may_not_know_is_not_in_an_answer(house: House)
     assert "locker" not in prompt
     assert "we buy" not in prompt
     assert "fired on Thursdays" in prompt
-
-
-async def test_what_a_workflow_asked_is_known_nowhere_else(house: House) -> None:
     house.model.replies.append(ANSWER)
     await _ended(house, await house.people.run_step("Is the salary of Ben 90 drachmas?"))
     await house.answered("Ada", "general", "@soul what is the salary of Ben in drachmas?")
@@ -123,12 +124,16 @@ async def test_what_a_workflow_asked_is_known_nowhere_else(house: House) -> None
     assert ANSWER not in house.last_prompt()
 
 
-async def test_a_model_that_fails_ends_the_step_with_an_error(house: House) -> None:
+async def test_a_model_that_fails_or_a_blank_question_ends_the_step_with_an_error(house: House) -> None:
     house.model.replies.append(ModelUnavailable("down"))
     ended = await _ended(house, await house.people.run_step(QUESTION))
     assert (ended["state"], ended["error"]) == ("failed", SENTENCES["step_unanswered"])
     await house.idle()
     assert len(await _completions(house)) == 1
+    calls = len(house.prompts)
+    ended = await _ended(house, await house.people.run_step(" \n "))
+    assert (ended["state"], ended["error"]) == ("failed", SENTENCES["step_empty"])
+    assert len(house.prompts) == calls
 
 
 async def test_a_cap_of_nothing_ends_the_step_with_an_error(empty_house: House) -> None:
@@ -137,12 +142,6 @@ async def test_a_cap_of_nothing_ends_the_step_with_an_error(empty_house: House) 
     ended = await _ended(empty_house, await empty_house.people.run_step(QUESTION))
     assert (ended["state"], ended["error"]) == ("failed", SENTENCES["step_unanswered"])
     assert not model.prompts
-
-
-async def test_a_blank_question_ends_the_step_with_an_error(house: House) -> None:
-    ended = await _ended(house, await house.people.run_step(" \n "))
-    assert (ended["state"], ended["error"]) == ("failed", SENTENCES["step_empty"])
-    assert house.prompts == []
 
 
 async def test_where_the_admin_has_not_allowed_it_a_step_ends_with_an_error(empty_house: House) -> None:
@@ -165,6 +164,7 @@ async def test_a_question_that_waited_too_long_ends_with_an_error(house: House) 
     assert (ended["state"], ended["error"]) == ("failed", SENTENCES["step_late"])
 
 
+@pytest.mark.slow
 async def test_an_answer_that_was_made_before_a_kill_completes_the_step_after_it(house: House) -> None:
     house.model.replies.append(ANSWER)
     await house.people.fault("functions.completeSuccess", times=1_000, mode="reset_before")
@@ -175,16 +175,6 @@ async def test_an_answer_that_was_made_before_a_kill_completes_the_step_after_it
     await house.start()
     assert (await _ended(house, step))["outputs"] == {"answer": ANSWER}
     assert len(house.prompts) == 1
-
-
-async def test_a_completion_whose_answer_was_lost_is_no_second_one(house: House) -> None:
-    house.model.replies.append(ANSWER)
-    await house.people.fault("functions.completeSuccess", times=1, mode="accept_then_drop")
-    step = await house.people.run_step(QUESTION)
-    await house.events.until("workflow.step_over")
-    await house.idle()
-    assert (await house.people.step(step))["outputs"] == {"answer": ANSWER}
-    assert [row["state"] for row in await house.rows("SELECT state FROM outbox")] == ["sent"]
 
 
 async def test_an_answer_that_slack_refuses_ends_the_step_with_an_error(house: House) -> None:
@@ -207,36 +197,17 @@ async def test_a_step_whose_workflow_was_cancelled_is_dropped(house: House) -> N
     assert [row["state"] for row in await house.rows("SELECT state FROM outbox")] == ["sent"]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+async def test_a_strange_step_or_that_of_another_app_is_acknowledged_and_dropped(house: House) -> None:
+    strange: list[dict[str, object]] = [
         {"function": {"callback_id": "another"}},
         {"function": {"callback_id": "ask_soul", "app_id": "A0OTHER"}},
         {"function": "ask_soul"},
         {"function_execution_id": 7},
         {"function_execution_id": "a/b"},
-    ],
-)
-async def test_a_strange_step_or_that_of_another_app_is_acknowledged_and_dropped(
-    house: House, changes: dict[str, object]
-) -> None:
-    await house.people.emit(_event(house, **changes))
-    await house.acknowledged()
-    await house.idle()
-    assert await house.rows("SELECT 1 FROM inbox") == []
+    ]
+    for changes in strange:
+        await house.people.emit(_event(house, **changes))
+        await house.acknowledged()
+        await house.idle()
+        assert await house.rows("SELECT 1 FROM inbox") == [], changes
     assert house.prompts == []
-
-
-async def test_the_token_of_a_step_is_kept_nowhere(house: House) -> None:
-    house.model.replies.append(ANSWER)
-    await _ended(house, await house.people.run_step(QUESTION))
-    await house.idle()
-    files = [one.read_bytes() for one in house.settings.home.rglob("*") if one.is_file()]
-    assert any(QUESTION.encode() in one for one in files)
-    assert not any(b"xwfp-" in one for one in files)
-    assert "xwfp-" not in str(house.events.emitted)
-
-
-async def test_a_workflow_without_a_question_does_not_run(house: House) -> None:
-    with pytest.raises(WorkspaceRefused, match="missing_input"):
-        await house.people.run_step("")
