@@ -127,8 +127,7 @@ async def test_messages_and_posts_are_known_whatever_soul_they_belong_to(stores:
 async def test_a_post_that_is_on_its_way_is_known_before_the_platform_has_named_it(stores: Stores) -> None:
     """Else the messages of its thread that are read at that moment would count as answered, and be lost."""
     log, here = stores.inbox.catch_up_log, thread("1.0")
-    await stores.inbox.accept(new_message("1.0", conversation=here))
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message("1.0", conversation=here))
     await stores.conversations.begin_draft(claim, reply_to="1.0", recipient="U1", newer_than_ts="1.0")
     assert await log.known_posts(TEAM, here.channel, "1.0", ["0.9", "1.5"]) == {"1.5"}
     assert await log.known_posts(TEAM, here.channel, "1.2", ["1.5"]) == frozenset(), "in another thread"

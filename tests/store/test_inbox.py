@@ -95,8 +95,7 @@ async def test_an_edited_message_is_answered_in_its_newest_text(stores: Stores) 
 
 
 async def test_an_edit_with_the_same_text_does_not_disturb_a_reply(stores: Stores) -> None:
-    await stores.inbox.accept(new_message("1.0", "see example.org"))
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message("1.0", "see example.org"))
     assert await stores.inbox.accept(edited("1.0", "see example.org", "unfurled")) is Acceptance.IGNORED
     assert await stores.commits.commit(effect(claim, "seen")) is not None
 
@@ -108,8 +107,7 @@ async def test_a_message_that_changes_during_its_reply_supersedes_it(
     stores: Stores, path: Path, arrival: Edit | Deletion, left: list[str]
 ) -> None:
     await stores.inbox.accept(new_message("1.0", "old words"))
-    await stores.inbox.accept(new_message("2.0", "and"))
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message("2.0", "and"))
     assert await stores.inbox.accept(arrival) is Acceptance.ACCEPTED
     with pytest.raises(Superseded):
         await stores.commits.commit(effect(claim, "reply"))
