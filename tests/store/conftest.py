@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, open_database
+from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, HERE, SOUL, new_message
 from tests.store.handing import host
@@ -21,6 +22,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(params=["rollback", "wal"])
 def either(request: pytest.FixtureRequest, path: Path) -> Path:
     """A path whose file is in either journal mode, which an existing file keeps."""
+    template.by_copy(path)
     make = make_wal if request.param == "wal" else make_rollback
     make(path)
     return path

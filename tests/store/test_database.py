@@ -13,6 +13,7 @@ from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
 from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.work_thread import WorkThread
+from tests import template
 from tests.fakes import TIMEOUT, FakeClock
 from tests.store.parts import ACTS, Note, acts, look, make_rollback, note, poke
 
@@ -42,20 +43,7 @@ async def test_units_that_wait_together_share_one_transaction(database: Database
     assert statements.count("COMMIT") == 2
 
 
-FAULTS = {
-    "constraint": ("INSERT INTO audit (seq, actor) VALUES (1, :value)", None),
-    "too big": ("INSERT INTO audit (actor) VALUES (zeroblob(:value))", 2_000_000_000),
-    "wrong type": ("INSERT INTO audit (actor) VALUES (:value)", object()),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_a_failing_unit_is_undone_alone(database: Database, path: Path, fault: str) -> None:
-    async def faulty(transaction: Transaction) -> None:
-        await note("half done")(transaction)
-        sql, value = FAULTS[fault]
-        await transaction.run(sql, value=value)
-
+async def test_a_failing_unit_is_undone_alone(database: Database, path: Path) -> None:
     answers: dict[str, object] = {}
 
     async def ask(name: str, unit: object) -> None:
@@ -64,12 +52,23 @@ async def test_a_failing_unit_is_undone_alone(database: Database, path: Path, fa
         except Exception as error:  # noqa: BLE001 - the test looks at it
             answers[name] = error
 
-    async with asyncio.TaskGroup() as group, held_up(database):
-        for name, unit in {"before": note("before"), "faulty": faulty, "after": note("after")}.items():
-            group.create_task(ask(name, unit))
-    assert (answers["before"], answers["after"]) == ("before", "after")
-    assert isinstance(answers["faulty"], sqlite3.Error)
-    assert look(path, ACTS) == [("first",), ("before",), ("after",)]
+    faults = {
+        "constraint": ("INSERT INTO audit (seq, actor) VALUES (1, :value)", None),
+        "too big": ("INSERT INTO audit (actor) VALUES (zeroblob(:value))", 2_000_000_000),
+        "wrong type": ("INSERT INTO audit (actor) VALUES (:value)", object()),
+    }
+    for number, (fault, (sql, value)) in enumerate(faults.items(), 1):
+
+        async def faulty(transaction: Transaction, sql: str = sql, value: object = value) -> None:
+            await note("half done")(transaction)
+            await transaction.run(sql, value=value)
+
+        async with asyncio.TaskGroup() as group, held_up(database):
+            for name, unit in {"before": note("before"), "faulty": faulty, "after": note("after")}.items():
+                group.create_task(ask(name, unit))
+        assert (answers["before"], answers["after"]) == ("before", "after"), fault
+        assert isinstance(answers["faulty"], sqlite3.Error), fault
+        assert look(path, ACTS) == [("first",), ("before",), ("after",)] * number, fault
 
 
 async def test_a_write_returns_only_after_the_commit(database: Database, path: Path) -> None:
@@ -147,6 +146,7 @@ async def test_each_write_has_its_own_deadline(either: Path) -> None:
 
 
 async def test_a_read_behind_a_locked_rollback_journal_raises_at_its_deadline(path: Path) -> None:
+    template.by_copy(path)
     make_rollback(path)
     async with open_database(path, SystemClock()) as database:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:

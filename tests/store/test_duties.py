@@ -104,15 +104,13 @@ async def test_a_clock_that_was_ahead_does_not_put_a_duty_off_for_ever(duty: Dut
         assert wait <= HOUR_S
 
 
-async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one(duty: Duty, path: Path, clock: FakeClock) -> None:
-    async with duty.turn():
-        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + 86400000")
-    async with duty.turn() as wait:
-        assert wait == 0
-
-
-async def test_clocks_that_differ_by_seconds_take_nothing_from_each_other(duty: Duty, path: Path) -> None:
-    async with duty.turn():
-        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + 30000")
-    async with duty.turn() as wait:
-        assert wait == LOOK_S
+async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one_and_one_of_seconds_does(
+    duty: Duty, path: Path
+) -> None:
+    later = "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + ?"
+    for ahead_ms, waits in ((30_000, LOOK_S), (86_400_000, 0)):
+        poke(path, "UPDATE duties SET lease_owner = '', lease_until = 0, due_ms = 0")
+        async with duty.turn():
+            poke(path, later, ahead_ms)
+        async with duty.turn() as wait:
+            assert wait == waits, ahead_ms

@@ -92,7 +92,8 @@ def test_no_single_disk_fault_loses_an_acknowledged_row(either: Path, tmp_path: 
     assert outcome["points"] >= 10
     assert outcome["refused"] > 0
     assert (outcome["lost"], outcome["integrity"]) == (0, "ok")
-    lie = deed("faults", tmp_path / "another.db", shim, "lie", preload=shim)
+    (tmp_path / "lie").mkdir()
+    lie = deed("faults", tmp_path / "lie" / "memory.db", shim, "lie", preload=shim)
     assert lie["lost"] > 0, "the test catches an acknowledgement after a fault"
 
 
