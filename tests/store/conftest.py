@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, open_database
+from daemon.memory.knowledge.library import LibraryIndex
+from daemon.tools.library.folders import FolderLibrary
 from tests import template
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, SOUL, new_message
 from tests.store.handing import host
 from tests.store.indexed import CHANNEL, EVERYBODY, Indexed
@@ -64,6 +66,28 @@ async def indexed(database: Database, stores: Stores, path: Path, clock: FakeClo
     made = Indexed(database, path.parent / "index", clock)
     yield made
     await made.index.aclose()
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def index(database: Database, clock: FakeClock) -> LibraryIndex:
+    return LibraryIndex(database, clock)
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+def library(docs: Path, index: LibraryIndex, clock: FakeClock, events: Events) -> FolderLibrary:
+    return FolderLibrary((docs,), index, clock, events)
 
 
 @pytest.fixture

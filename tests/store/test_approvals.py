@@ -2,21 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import Acceptance, Decision
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
-from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import WORKER, Stores, look, poke, room
@@ -272,64 +267,3 @@ async def test_a_permission_expires(database: Database, clock: FakeClock, approv
 def test_a_question_without_users_to_ask_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one user"):
         NewApproval("a1", "files/write", {}, (), 1)
-
-
-clicks = st.builds(
-    Decision,
-    event_id=st.just("P"),
-    soul=st.just(SOUL),
-    workspace=st.sampled_from([TEAM, TEAM, TEAM, "T2"]),
-    channel=st.sampled_from(["D1", "D1", "D1", "D2"]),
-    ts=st.sampled_from(["5.0", "5.0", "5.0", "4.0"]),
-    author=st.sampled_from(["U1", "U2", "U9"]),
-    approval=st.sampled_from(["a1", "a1", "a1", "a2"]),
-    approves=st.booleans(),
-)
-acts = clicks | st.sampled_from(["wait", "restart", "expire", "use"])
-
-
-@settings(max_examples=15, deadline=None)
-@given(course=st.lists(acts, max_size=14))
-def test_any_course_of_clicks_decides_at_most_once_and_is_used_at_most_once(
-    course: list[Decision | str],
-) -> None:
-    async def live(path: Path, new_database: Callable[[], int]) -> None:
-        clock, decided, used, waited = FakeClock(auto=True), "", 0, 0
-        began = None
-        opened = open_database(path, clock)
-        database = await opened.__aenter__()
-        try:
-            await ask(database, clock)
-            began = clock.now_ms()
-            for act in course:
-                approvals = Approvals(database, clock, replace(WORKER, id=f"worker-{new_database()}"))
-                in_time = clock.now_ms() < began + OPEN_FOR_MS
-                if isinstance(act, Decision):
-                    right = replace(act, author="U1", approves=True, event_id="P1") == CLICK and act.author in ASKED
-                    acceptance, _ = await click(database, clock, act)
-                    assert (acceptance is Acceptance.ACCEPTED) == (right and in_time and not decided)
-                    if right and not decided:
-                        decided = ("approved" if act.approves else "refused") if in_time else "expired"
-                elif act == "wait":
-                    waited += 1
-                    await clock.advance(OPEN_FOR_MS / 3000)
-                elif act == "restart":
-                    await opened.__aexit__(None, None, None)
-                    opened = open_database(path, clock)
-                    database = await opened.__aenter__()
-                elif act == "expire":
-                    assert await approvals.expire() == int(not in_time and not decided)
-                    decided = decided or ("" if in_time else "expired")
-                else:
-                    taken = await approvals.begin_use("a1")
-                    assert taken is None or decided == "approved"
-                    used += taken is not None
-        finally:
-            await opened.__aexit__(None, None, None)
-        assert used <= 1
-        assert look(path, "SELECT count(*) FROM inbox") == [(int(bool(decided)),)]
-        assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(int(bool(decided)),)]
-
-    with template.folder() as folder:
-        path = Path(folder) / "memory.db"
-        asyncio.run(live(path, count().__next__))

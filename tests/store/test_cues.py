@@ -287,6 +287,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 0)])
 async def test_a_kill_around_the_report_neither_repeats_nor_loses_it(
     *, database: Database, clock: FakeClock, stores: Stores, cues: CueMatching, path: Path, moment: str, left: int

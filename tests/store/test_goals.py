@@ -134,27 +134,26 @@ async def test_goals_of_two_daemons_and_many_threads_are_kept_within_the_bound(
 # -- before whom they are shown ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("made", "made_before", "where", "readers", "shown"),
-    [
+async def test_goals_are_shown_before_no_wider_readers(soul: Aiming) -> None:
+    others = outsiders(f"workspace:{TEAM}")
+    for made, made_before, where, readers, shown in (
         (DM, MINE, DM, MINE, True),
         (DM, MINE, OTHER_DM, THEIRS, False),
         (DM, MINE, OPEN, EVERYBODY, False),
         (OPEN, EVERYBODY, DM, MINE, True),
         (OPEN, EVERYBODY, OPEN_TOO, EVERYBODY, True),
-        (OPEN, EVERYBODY, OPEN, outsiders(f"workspace:{TEAM}"), False),
-        (OPEN, outsiders(f"workspace:{TEAM}"), OPEN, outsiders(f"workspace:{TEAM}"), True),
-        (OPEN, outsiders(f"workspace:{TEAM}"), OPEN_TOO, outsiders(f"workspace:{TEAM}"), False),
+        (OPEN, EVERYBODY, OPEN, others, False),
+        (OPEN, others, OPEN, others, True),
+        (OPEN, others, OPEN_TOO, others, False),
         (DM, members("dm:D1", ["C9"]), DM, MINE, False),
         (DM, MINE, DM, Readers(MINE.audience, members_only=True, apart=True), False),
-    ],
-)
-async def test_goals_are_shown_before_no_wider_readers(  # noqa: PLR0917 - one of each
-    soul: Aiming, made: ConversationKey, made_before: Readers, where: ConversationKey, readers: Readers, shown: bool
-) -> None:
-    await soul.thinks(made, made_before, add("the import"))
-    assert [one.goal for one in await soul.at_hand(where, readers)] == ["the import"] * shown
-    assert await soul.thinks(where, readers, complete("G1")) == ([] if shown else ["foreign"])
+    ):
+        given = (made, made_before, where, readers)
+        await soul.thinks(made, made_before, add("the import"))
+        (row,) = await soul.rows()
+        assert [one.goal for one in await soul.at_hand(where, readers)] == ["the import"] * shown, given
+        assert await soul.thinks(where, readers, complete(row["id"])) == ([] if shown else ["foreign"]), given
+        await soul.thinker.database.run("DELETE FROM goals")
 
 
 async def test_what_is_due_comes_first_then_by_priority(soul: Aiming) -> None:

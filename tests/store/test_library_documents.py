@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,28 +18,6 @@ from daemon.tools.library.passages import MOST_PASSAGES
 from tests.fakes import Events, FakeClock
 from tests.store.parts import look
 from tests.tools.documents import made
-
-
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def events() -> Events:
-    return Events()
-
-
-@pytest.fixture
-def index(database: Database, clock: FakeClock) -> LibraryIndex:
-    return LibraryIndex(database, clock)
-
-
-@pytest.fixture
-def library(docs: Path, index: LibraryIndex, clock: FakeClock, events: Events) -> FolderLibrary:
-    return FolderLibrary((docs,), index, clock, events)
 
 
 async def sources(library: FolderLibrary, query: str) -> list[str]:
@@ -208,9 +186,8 @@ def one(path: str, *words: str) -> IndexedFile:
     return IndexedFile(path, "stamp", tuple(IndexedPassage(line, word) for line, word in enumerate(words, start=1)))
 
 
-@pytest.mark.parametrize("length", [0, 1, SLICE, SLICE + 1, 5 * SLICE])
 async def test_a_long_file_is_written_and_removed_slice_by_slice_and_wholly(
-    path: Path, database: Database, index: LibraryIndex, monkeypatch: pytest.MonkeyPatch, length: int
+    path: Path, database: Database, index: LibraryIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[int] = []
     write = database.write
@@ -222,41 +199,41 @@ async def test_a_long_file_is_written_and_removed_slice_by_slice_and_wholly(
         return value
 
     monkeypatch.setattr(database, "write", counted)
-    short = [one(f"docs/{number}.md", "heron") for number in range(3 * SLICE)]
-    await index.put([one("docs/long.md", *["egret"] * length), *short])
-    await index.put([one("docs/long.md", *["ibis"] * length)])
-    assert len(await index.search("ibis", 9)) == min(length, 2)
-    assert await index.search("egret", 9) == ()
-    assert set((await index.stamps()).values()) == {"stamp"}
-    await index.remove(["docs/long.md", *(file.path for file in short)])
-    assert max(written) <= SLICE
-    assert look(path, "SELECT count(*) FROM library_passages") == [(0,)]
-    assert look(path, "SELECT count(*) FROM library_words") == [(0,)]
-    assert await index.stamps() == {}
+    for length in (0, 1, SLICE, SLICE + 1, 5 * SLICE):
+        short = [one(f"docs/{number}.md", "heron") for number in range(3 * SLICE)]
+        await index.put([one("docs/long.md", *["egret"] * length), *short])
+        await index.put([one("docs/long.md", *["ibis"] * length)])
+        assert len(await index.search("ibis", 9)) == min(length, 2), length
+        assert await index.search("egret", 9) == (), length
+        assert set((await index.stamps()).values()) == {"stamp"}, length
+        await index.remove(["docs/long.md", *(file.path for file in short)])
+        assert max(written) <= SLICE, length
+        assert look(path, "SELECT count(*) FROM library_passages") == [(0,)], length
+        assert look(path, "SELECT count(*) FROM library_words") == [(0,)], length
+        assert await index.stamps() == {}, length
 
 
-@pytest.mark.parametrize("done", range(6))
 async def test_a_long_file_that_is_cut_off_has_no_stamp_until_it_is_put_again(
-    database: Database, index: LibraryIndex, monkeypatch: pytest.MonkeyPatch, done: int
+    database: Database, index: LibraryIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await index.put([one("docs/long.md", *["egret"] * 3 * SLICE)])
-    write, left = database.write, [None] * done
+    write, new = database.write, one("docs/long.md", *["ibis"] * 4 * SLICE)
+    for done in range(6):
+        await index.put([one("docs/long.md", *["egret"] * 3 * SLICE)])
+        left = iter(range(done))
 
-    async def fails(unit: Callable[[Transaction], Awaitable[object]]) -> object:
-        if not left:
-            raise StoreError("busy")
-        left.pop()
-        return await write(unit)
+        async def fails(unit: Callable[[Transaction], Awaitable[object]], left: Iterator[int] = left) -> object:
+            if next(left, None) is None:
+                raise StoreError("busy")
+            return await write(unit)
 
-    new = one("docs/long.md", *["ibis"] * 4 * SLICE)
-    with monkeypatch.context() as failing:
-        failing.setattr(database, "write", fails)
-        with pytest.raises(StoreError):
-            await index.put([new])
-    assert await index.stamps() == {"docs/long.md": "" if done else "stamp"}
-    await index.put([new])
-    assert await index.stamps() == {"docs/long.md": "stamp"}
-    assert await index.search("egret", 9) == ()
+        with monkeypatch.context() as failing:
+            failing.setattr(database, "write", fails)
+            with pytest.raises(StoreError):
+                await index.put([new])
+        assert await index.stamps() == {"docs/long.md": "" if done else "stamp"}, done
+        await index.put([new])
+        assert await index.stamps() == {"docs/long.md": "stamp"}, done
+        assert await index.search("egret", 9) == (), done
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
