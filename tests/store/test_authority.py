@@ -83,6 +83,14 @@ async def proposals(soul: Thinker) -> list[str]:
     return [row["id"] for row in await soul.database.rows("SELECT id FROM approvals WHERE tool GLOB 'mind.*'")]
 
 
+async def proposed(soul: Thinker, field: str) -> str:
+    """Think a field whose function proposes alone; gives the id of the proposal."""
+    await on_level(soul, FUNCTION_OF[field], 1)
+    await thinks(soul, holding(field))
+    (name,) = await proposals(soul)
+    return name
+
+
 def agenda(soul: Thinker) -> Agenda:
     return Agenda(soul.database, CLOCK, "ada")
 
@@ -134,9 +142,7 @@ async def test_a_level_that_fell_while_it_was_thought_counts(soul: Thinker) -> N
 
 
 async def test_what_an_admin_allows_takes_effect_at_once_and_is_perceived_once(soul: Thinker) -> None:
-    await on_level(soul, Function.MEMORY, 1)
-    await thinks(soul, holding("memory_ops"))
-    (name,) = await proposals(soul)
+    name = await proposed(soul, "memory_ops")
     assert await agenda(soul).approve(name, again) == ("memory_ops", [])
     assert len(await soul.database.rows("SELECT id FROM records WHERE kind = 'fact'")) == 1
     last = await soul.last(OPEN, EVERYBODY)
@@ -184,9 +190,7 @@ async def test_a_row_that_can_not_be_read_stops_no_conversation(soul: Thinker) -
 
 
 async def test_two_that_approve_at_once_have_it_take_effect_once(soul: Thinker) -> None:
-    await on_level(soul, Function.MEMORY, 1)
-    await thinks(soul, holding("memory_ops"))
-    (name,) = await proposals(soul)
+    name = await proposed(soul, "memory_ops")
     outcomes: list[str] = []
 
     async def approve() -> None:
@@ -204,10 +208,8 @@ async def test_two_that_approve_at_once_have_it_take_effect_once(soul: Thinker) 
 
 
 async def test_what_was_allowed_to_be_looked_for_is_looked_for_at_the_next_message(soul: Thinker) -> None:
-    await on_level(soul, Function.ATTENTION, 1)
-    await thinks(soul, holding("attention"))
+    name = await proposed(soul, "attention")
     assert focus_of(await soul.last(OPEN, EVERYBODY)) == ""
-    (name,) = await proposals(soul)
     await agenda(soul).approve(name, again)
     last = await soul.last(OPEN, EVERYBODY)
     assert focus_of(last) == "the log"
@@ -229,8 +231,7 @@ async def test_what_is_of_another_form_by_now_takes_nothing_else_along(soul: Thi
 
 
 async def test_what_an_admin_declines_has_no_effect_and_the_soul_perceives_it(soul: Thinker) -> None:
-    await thinks(soul, holding("value_updates"))
-    (name,) = await proposals(soul)
+    name = await proposed(soul, "value_updates")
     await agenda(soul).refuse(name)
     last = await soul.last(OPEN, EVERYBODY)
     assert settled_lines(last)[0].startswith("Declined by an admin: value_updates")

@@ -40,23 +40,18 @@ async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, 
     assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
-async def test_a_lapsed_claim_is_taken_over_with_a_higher_fence(
+async def test_a_claim_is_taken_over_with_a_higher_fence_once_it_is_not_renewed(
     stores: Stores, others: Stores, clock: FakeClock
 ) -> None:
-    await stores.inbox.accept(new_message())
-    lost = await stores.claim()
+    lost = await stores.claimed(new_message())
+    for _ in range(3):
+        await clock.advance(LEASE * 0.9)
+        await stores.conversations.renew(lost)
+        assert await others.conversations.claim_next() is None
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert (taken.fence, taken.version) == (lost.fence + 1, lost.version)
     assert [one.attempts for one in taken.messages] == [2]
-
-
-async def test_a_renewed_claim_is_not_taken_over(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    claim = await stores.claimed(new_message())
-    for _ in range(3):
-        await clock.advance(LEASE * 0.9)
-        await stores.conversations.renew(claim)
-        assert await others.conversations.claim_next() is None
 
 
 async def draft(stores: Stores, claim: Claim, reply_to: str = "") -> None:
@@ -119,31 +114,21 @@ async def test_a_paused_message_holds_up_its_conversation_also_with_a_draft(stor
     assert [(one.perception.ts, one.attempts) for one in (await stores.claim()).messages] == [("1.0", 1), ("2.0", 1)]
 
 
-async def test_the_next_claim_finds_and_finishes_a_draft(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path
+@pytest.mark.parametrize("ts", ["7.0", None])
+async def test_the_next_claim_finds_and_finishes_a_draft_or_has_it_looked_up_where_its_ts_was_lost(
+    stores: Stores, others: Stores, clock: FakeClock, path: Path, ts: str | None
 ) -> None:
     claim = await stores.claimed(new_message())
     await draft(stores, claim)
-    await stores.conversations.draft_opened(claim, "7.0")
+    if ts:
+        await stores.conversations.draft_opened(claim, ts)
     await clock.advance(LEASE + 1)
     taken = await others.claim()
-    assert taken.draft == Draft(claim.key(0), "7.0")
+    assert taken.draft == Draft(claim.key(0), ts)
     delivery = await others.commits.commit(effect(taken, "whole"))
     assert delivery is not None
-    assert (delivery.post.key, delivery.post.draft, delivery.post.draft_lost) == (claim.key(0), "7.0", False)
+    assert (delivery.post.key, delivery.post.draft, delivery.post.draft_lost) == (claim.key(0), ts, ts is None)
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
-
-
-async def test_a_draft_with_a_lost_ts_is_looked_up(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(new_message())
-    await stores.conversations.begin_draft(await stores.claim(), reply_to="", recipient="U1", newer_than_ts="1")
-    await clock.advance(LEASE + 1)
-    taken = await others.claim()
-    assert taken.draft is not None
-    assert taken.draft.ts is None
-    delivery = await others.commits.commit(effect(taken, "whole"))
-    assert delivery is not None
-    assert (delivery.post.draft, delivery.post.draft_lost) == (None, True)
 
 
 async def test_a_draft_that_is_refused_leaves_nothing_and_one_without_a_reply_is_dropped(

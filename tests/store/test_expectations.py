@@ -28,6 +28,9 @@ def soul(stores: Stores, clock: FakeClock) -> Expecter:
 
 
 async def test_what_a_thought_expects_is_numbered_for_its_soul_and_bounded(soul: Expecter) -> None:
+    await soul.expects_in_passing(prediction(REPLY))
+    assert await soul.refused() == ["private"], "nothing is to be remembered"
+    assert await soul.states() == []
     await soul.expects(prediction(REPLY), prediction(Check("reply", who="user:ben")), prediction(REPLY, "again"))
     assert await soul.refused() == ["duplicate"]
     await soul.expects(*[prediction(NONE, f"thing {number}") for number in range(30)])
@@ -196,13 +199,6 @@ async def test_it_is_shown_before_the_same_readers_or_all_and_before_outsiders_h
     assert await shown(other, members("dm:D2")) == ["in public"]
     assert await shown(other, outsiders("dm:D2")) == []
     assert await shown(ROOM, outsiders(f"workspace:{TEAM}")) == []
-
-
-async def test_nothing_is_expected_where_nothing_is_to_be_remembered(soul: Expecter) -> None:
-    thought = prediction(REPLY)
-    await soul.expects_in_passing(thought)
-    assert await soul.refused() == ["private"]
-    assert await soul.states() == []
 
 
 async def test_what_was_expected_in_a_channel_that_is_made_private_is_shown_nowhere(soul: Expecter, path: Path) -> None:

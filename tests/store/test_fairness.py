@@ -9,7 +9,6 @@ from daemon.core.errors import LostLease
 from daemon.core.perception import Place
 from daemon.core.ports.arrivals import NewMessage, Source
 from daemon.memory.database import Database
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.inbox import Inbox
 from tests.fakes import Events, FakeClock
@@ -197,7 +196,3 @@ async def test_a_claim_costs_as_little_with_thousands_waiting_as_with_few(
     many = max([await steps_of_a_claim() for _ in range(3)])
     assert await stores.conversations.next_due_ms() is not None
     assert many <= few + 10_000, (few, many)  # a step a row of the whole queue is more
-
-
-def test_sqlite_knows_what_the_steps_of_the_schema_need() -> None:
-    assert sqlite3.sqlite_version_info >= (3, 31), "columns that are computed"

@@ -64,15 +64,13 @@ async def test_a_goal_gets_another_priority_and_time_and_keeps_what_is_not_said(
     assert [one.id for one in await soul.at_hand(DM, MINE)] == ["G1", "G2"]
 
 
-async def test_what_is_unknown_foreign_or_closed_is_refused(soul: Aiming) -> None:
+async def test_what_is_unknown_foreign_closed_or_not_to_be_remembered_is_refused(soul: Aiming) -> None:
+    assert await soul.thinks(DM, MINE, add("a"), add("b"), passing=True) == ["private", "private"]
+    assert await soul.goals() == []
     await soul.thinks(OTHER_DM, THEIRS, add("theirs"), author="U2")
     await soul.thinks(DM, MINE, add("mine"), complete("G2"))
-    assert await soul.thinks(DM, MINE, complete("G1"), complete("G2"), complete("G9"), complete("' OR 1=1 --")) == [
-        "foreign",
-        "unknown",
-        "unknown",
-        "unknown",
-    ]
+    changes = (complete("G1"), complete("G2"), complete("G9"), complete("' OR 1=1 --"))
+    assert await soul.thinks(DM, MINE, *changes) == ["foreign", "unknown", "unknown", "unknown"]
     assert [row["state"] for row in await soul.rows()] == ["open", "done"]
 
 
@@ -88,21 +86,19 @@ async def test_a_goal_of_another_soul_is_unknown(soul: Aiming, ben: Stores) -> N
     ]
 
 
-async def test_a_repeated_goal_is_touched_and_not_added_again(soul: Aiming) -> None:
-    await soul.thinks(DM, MINE, add("The import, again!"))
+async def test_a_repeated_goal_is_touched_and_not_added_again_but_before_others_who_may_not_know_it(
+    soul: Aiming,
+) -> None:
+    await soul.thinks(OPEN, EVERYBODY, add("The import, again!"))
     (before,) = await soul.rows()
     await soul.clock.sleep(HOUR)
-    assert await soul.thinks(DM, MINE, add("  the IMPORT again"), add("THE import: again")) == []
+    assert await soul.thinks(OPEN, EVERYBODY, add("  the IMPORT again"), add("THE import: again")) == []
     (after,) = await soul.rows()
     assert after["touched_ms"] > before["touched_ms"]
     assert (after["goal"], after["why"]) == ("The import, again!", "they asked")
-
-
-async def test_a_goal_before_others_is_no_repeat_of_one_that_they_may_not_know(soul: Aiming) -> None:
-    await soul.thinks(OPEN, EVERYBODY, add("the import"))
-    await soul.thinks(OPEN_TOO, outsiders(f"workspace:{TEAM}"), add("the import"))
-    assert len(await soul.rows()) == 2
-    assert [one.id for one in await soul.at_hand(OPEN_TOO, outsiders(f"workspace:{TEAM}"))] == ["G2"]
+    others = outsiders(f"workspace:{TEAM}")
+    await soul.thinks(OPEN_TOO, others, add("the import, again"))
+    assert [one.id for one in await soul.at_hand(OPEN_TOO, others)] == ["G2"]
 
 
 async def test_an_audience_has_twelve_open_goals_at_most(soul: Aiming) -> None:
@@ -110,11 +106,6 @@ async def test_an_audience_has_twelve_open_goals_at_most(soul: Aiming) -> None:
     assert await soul.thinks(DM, MINE, *asked) == ["too_many", "too_many"]
     assert await soul.thinks(DM, MINE, add("goal 3"), complete("G1"), add("one more"), add("and one")) == ["too_many"]
     assert await soul.thinks(OTHER_DM, THEIRS, add("elsewhere"), author="U2") == [], "another audience has its own"
-
-
-async def test_a_thought_that_is_not_to_be_remembered_changes_no_goal(soul: Aiming) -> None:
-    assert await soul.thinks(DM, MINE, add("a"), add("b"), passing=True) == ["private", "private"]
-    assert await soul.goals() == []
 
 
 async def test_goals_of_two_daemons_and_many_threads_are_kept_within_the_bound(
@@ -189,13 +180,17 @@ async def test_stale_goals_take_no_place_and_come_back_only_where_there_is_room(
 # -- when they go ------------------------------------------------------------------------------------------------------
 
 
-async def test_an_edit_or_a_deletion_takes_the_goals_that_were_made_of_the_words(soul: Aiming) -> None:
-    thinker = soul.thinker
-    await soul.thinks(DM, MINE, add("of the first"))
-    await soul.thinks(DM, MINE, add("of the second"))
-    await thinker.stores.inbox.accept(edited("2.000001", "I meant something else"))
+async def test_an_edit_or_a_deletion_takes_the_goals_and_the_reasons_that_were_made_of_the_words(soul: Aiming) -> None:
+    accept = soul.thinker.stores.inbox.accept
+    await soul.thinks(OPEN, EVERYBODY, add("of the first"))
+    await soul.thinks(OPEN, EVERYBODY, add("of the second"))
+    await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="Ada said that it runs"))
+    await accept(deleted("3.000001", conversation=OPEN_TOO))
+    (row, _) = await soul.rows()
+    assert (row["goal"], row["state"], row["why"]) == ("of the first", "done", "")
+    await accept(edited("2.000001", "I meant something else", conversation=OPEN))
     assert await soul.goals() == ["of the first"]
-    await thinker.stores.inbox.accept(deleted("1.000001"))
+    await accept(deleted("1.000001", conversation=OPEN))
     assert await soul.goals() == []
 
 
@@ -206,14 +201,6 @@ async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(so
     await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="closed after it was seen"))
     await soul.thinker.stores.inbox.accept(deleted("1.000001", conversation=OPEN))
     assert await soul.goals() == []
-
-
-async def test_the_reason_for_a_change_goes_with_its_thought_and_the_goal_stays(soul: Aiming) -> None:
-    await soul.thinks(OPEN, EVERYBODY, add("the import"))
-    await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="Ada said that it runs"))
-    await soul.thinker.stores.inbox.accept(deleted("2.000001", conversation=OPEN_TOO))
-    (row,) = await soul.rows()
-    assert (row["goal"], row["state"], row["why"]) == ("the import", "done", "")
 
 
 async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_along(soul: Aiming) -> None:
