@@ -88,11 +88,19 @@ async def looked_at(database: Database, clock: FakeClock, platform: Platform) ->
     return await watch.look_at(heard), events
 
 
-async def test_what_may_be_heard_is_reported_once(
+async def test_what_may_be_heard_is_reported_once_and_later_where_it_cannot_be_decided_now(
     database: Database, clock: FakeClock, platform: Platform, path: Path
 ) -> None:
-    reports, _ = await looked_at(database, clock, platform)
-    assert reports == 1
+    for tries, error in enumerate((NotDelivered("Slack is away"), RuntimeError("the release, quoted")), 1):
+        platform.broken = error
+        reports, events = await looked_at(database, clock, platform)
+        assert reports == 0, error
+        [logged] = events.named("cues.put_off")
+        assert "release" not in str(logged), "no word of a user"
+        assert look(path, "SELECT tries FROM heard_words") == [(tries,)], error
+        await clock.advance(60)
+    platform.broken = None
+    assert (await looked_at(database, clock, platform))[0] == 1
     assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
     assert look(path, "SELECT author FROM inbox WHERE modality = 'time'") == [("U1",)]
 
@@ -106,18 +114,3 @@ async def test_what_may_not_is_dropped_and_leaves_no_trace(
     assert reports == 0
     assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
     assert look(path, "SELECT hits, pending FROM cues") == [(0, "")]
-
-
-async def test_where_it_cannot_be_decided_now_it_is_looked_at_again_later(
-    database: Database, clock: FakeClock, platform: Platform, path: Path
-) -> None:
-    for tries, error in enumerate((NotDelivered("Slack is away"), RuntimeError("the release, quoted")), 1):
-        platform.broken = error
-        reports, events = await looked_at(database, clock, platform)
-        assert reports == 0, error
-        [logged] = events.named("cues.put_off")
-        assert "release" not in str(logged), "no word of a user"
-        assert look(path, "SELECT tries FROM heard_words") == [(tries,)], error
-        await clock.advance(60)
-    platform.broken = None
-    assert (await looked_at(database, clock, platform))[0] == 1

@@ -33,16 +33,6 @@ async def held_up(database: Database) -> AsyncIterator[None]:
             go.set()
 
 
-async def test_units_that_wait_together_share_one_transaction(database: Database) -> None:
-    statements: list[str] = []
-    await database._writer.set_trace_callback(statements.append)
-    async with asyncio.TaskGroup() as group, held_up(database):
-        for number in range(20):
-            group.create_task(database.write(note(f"a{number}")))
-    await database._writer.set_trace_callback(lambda _: None)
-    assert statements.count("COMMIT") == 2
-
-
 async def test_a_failing_unit_is_undone_alone(database: Database, path: Path) -> None:
     answers: dict[str, object] = {}
 
@@ -249,23 +239,21 @@ async def test_a_unit_that_awaits_anything_else_is_refused_and_undone(database: 
     assert look(path, ACTS) == [("next",)]
 
 
-async def test_a_batch_that_takes_long_is_committed_in_parts(path: Path) -> None:
-    clock = FakeClock(auto=True)
-
+async def test_a_batch_that_takes_long_is_committed_in_parts(database: Database, clock: FakeClock, path: Path) -> None:
     class Slow(Note):
         async def __call__(self, transaction: Transaction) -> str:
             clock._elapsed += 0.03  # as a slow disk does
             return await super().__call__(transaction)
 
-    async with open_database(path, clock) as database:
+    for kind, number, commits in ((Note, 20, 2), (Slow, 5, 6)):
         statements: list[str] = []
         await database._writer.set_trace_callback(statements.append)
         async with asyncio.TaskGroup() as group, held_up(database):
-            tasks = [group.create_task(database.write(Slow(f"a{number}"))) for number in range(5)]
+            tasks = [group.create_task(database.write(kind(f"a{one}"))) for one in range(number)]
         await database._writer.set_trace_callback(lambda _: None)
-        assert [task.result() for task in tasks] == [f"a{number}" for number in range(5)]
-        assert statements.count("COMMIT") == 6
-    assert len(look(path, ACTS)) == 6
+        assert [task.result() for task in tasks] == [f"a{one}" for one in range(number)]
+        assert statements.count("COMMIT") == commits, kind
+    assert len(look(path, ACTS)) == 27
 
 
 async def test_a_busy_loop_does_not_prolong_a_transaction(database: Database, path: Path) -> None:

@@ -81,21 +81,15 @@ async def test_intentions_of_other_souls_and_workspaces_are_left_alone_and_one_w
     assert look(path, "SELECT process FROM inbox") == [(None,)]
 
 
-async def test_a_new_intention_replaces_the_waiting_one_in_its_slot(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
-    await intend(database, clock, later(clock, minutes=5), later(clock, minutes=9), later(clock, "other", 7))
-    assert [slot for slot, _ in waiting(path)] == ["other", "look"]
-    assert look(path, "SELECT state, reason FROM intentions WHERE state <> 'waiting'") == [
-        ("cancelled", "replaced by a newer one")
-    ]
-
-
-async def test_intentions_are_cancelled_by_slot_or_id_within_their_conversation(
+async def test_intentions_are_replaced_by_slot_and_cancelled_by_slot_or_id_within_their_conversation(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
-    await intend(database, clock, later(clock, "one"), later(clock, "two"), later(clock, "three"))
+    await intend(database, clock, later(clock, "one", 5), later(clock, "one", 9), later(clock, "two", 7))
+    assert [slot for slot, _ in waiting(path)] == ["two", "one"]
+    ended = "SELECT state, reason FROM intentions WHERE state <> 'waiting'"
+    assert look(path, ended) == [("cancelled", "replaced by a newer one")]
+    await intend(database, clock, later(clock, "three"))
     name = {one.slot: one.id for one in await intentions.waiting(DM)}["two"]
 
     async def cancel(key: ConversationKey, *names: str) -> int:
@@ -137,7 +131,7 @@ async def test_a_refused_intention_leaves_its_slot_unchanged(database: Database,
         assert waiting(path) == before, reason
 
 
-async def test_a_recurring_intention_skips_missed_slots(
+async def test_a_recurring_intention_skips_missed_slots_and_ends_with_its_last_one(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     await intend(database, clock, later(clock, minutes=0, every="0 * * * *"))
@@ -149,17 +143,10 @@ async def test_a_recurring_intention_skips_missed_slots(
     ((_, following),) = waiting(path)
     assert clock.now_ms() < int(str(following)) <= clock.now_ms() + HOUR_MS
     assert look(path, "SELECT fired FROM intentions") == [(1,)]
+    poke(path, "UPDATE intentions SET every = '0 0 29 2 *'")
     await clock.advance(3600)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT count(DISTINCT ts) FROM inbox") == [(2,)]
-
-
-async def test_a_recurring_intention_ends_with_its_last_slot(
-    database: Database, clock: FakeClock, intentions: Intentions, path: Path
-) -> None:
-    await intend(database, clock, later(clock, minutes=0))
-    poke(path, "UPDATE intentions SET every = '0 0 29 2 *'")
-    assert await intentions.fall_due() == 1
     assert look(path, "SELECT state FROM intentions") == [("due",)]
 
 
