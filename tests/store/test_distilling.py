@@ -90,7 +90,7 @@ async def test_seven_visits_and_small_talk_are_left_alone_without_a_call_or_a_ro
     assert (nights.llm.prompts, await nights.runs(), look(path, MADE)) == ([], [], [])
 
 
-async def test_visits_of_two_rooms_are_never_mixed_and_those_of_open_ones_are_told_in_none(
+async def test_visits_of_open_rooms_are_told_in_none_and_for_fewer_or_not_at_all_once_a_room_is_private(
     nights: Nights, path: Path
 ) -> None:
     other = ConversationKey(SOUL, TEAM, "C2")
@@ -99,14 +99,7 @@ async def test_visits_of_two_rooms_are_never_mixed_and_those_of_open_ones_are_to
     for number in range(4):
         await visited(nights, number)
     await nights.pass_one()
-    assert [row[2:] for row in look(path, MADE)] == [(str(EVERYBODY), "")]
-
-
-async def test_a_core_of_channels_that_are_made_private_is_for_fewer_or_goes(nights: Nights, path: Path) -> None:
-    other = ConversationKey(SOUL, TEAM, "C2")
-    for number in range(8):
-        await visited(nights, number, key=(GENERAL, other)[number % 2], audience=EVERYBODY)
-    await nights.pass_one()
+    assert [row[2:] for row in look(path, MADE)] == [(str(EVERYBODY), "")], "those of the DM are not mixed in"
 
     async def private(room: str) -> None:
         only = Audience(AudienceKind.CHANNEL, room)

@@ -269,29 +269,20 @@ async def test_the_export_holds_what_is_meant_to_be_done_for_its_person_and_in_t
         assert [one["text"] for one in found] == shown
 
 
-async def test_goals_are_kept_for_as_long_as_the_words_of_their_thoughts(soul: Aiming) -> None:
-    await soul.thinks(DM, MINE, add("the import"))
-    await soul.clock.sleep(7 * DAY)
-    await expire(soul.thinker.database, soul.clock, MemoryRetention(facts=6))
-    assert await soul.goals() == ["the import"]
-    await expire(soul.thinker.database, soul.clock, MemoryRetention(turns=6))
-    assert await soul.goals() == []
-
-
 async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_as_words(soul: Aiming) -> None:
     database, kept = soul.thinker.database, MemoryRetention(turns=6)
-    await soul.thinks(DM, MINE)
+    await soul.thinks(DM, MINE, add("of a thought"))
     for goal in ("open", "closed long ago", "closed lately"):
         await soul.admin_adds(DM, goal)
     admin = AdminsGoals(database, soul.clock, "root")
-    await admin.close(SOUL, ("G2",), "done", "it works")
+    await admin.close(SOUL, ("G3",), "done", "it works")
     await soul.clock.sleep(7 * DAY)
-    await admin.close(SOUL, ("G3",), "abandoned", "")
+    await admin.close(SOUL, ("G4",), "abandoned", "")
     await expire(database, soul.clock, MemoryRetention(facts=6))
-    assert await soul.goals() == ["open", "closed long ago", "closed lately"]
+    assert await soul.goals() == ["of a thought", "open", "closed long ago", "closed lately"]
     await expire(database, soul.clock, kept)
-    assert await soul.goals() == ["open", "closed lately"]
-    assert (await soul.admin_adds(DM, "the next")).id == "G4", "a number is never given twice"
+    assert await soul.goals() == ["open", "closed lately"], "a thought's own goes with its words"
+    assert (await soul.admin_adds(DM, "the next")).id == "G5", "a number is never given twice"
 
 
 async def test_goals_of_a_channel_that_is_made_private_are_for_its_members_and_shown_no_more(soul: Aiming) -> None:

@@ -248,16 +248,13 @@ async def aged(soul: Thinker, clock: FakeClock, path: Path) -> Thinker:
     return soul
 
 
-async def test_age_takes_the_words_of_thoughts_that_are_as_old_alone(aged: Thinker, path: Path) -> None:
+@pytest.mark.parametrize("act", ["delete", "edit", "forget me"])
+async def test_age_takes_the_words_of_old_thoughts_alone_and_who_takes_back_what_aged_empties_all_that_rests_on_it(
+    aged: Thinker, clock: FakeClock, path: Path, act: str
+) -> None:
     assert list((await aged.words()).values()) == ["", "there", "of the turn", "of the fact"]
     assert look(path, "SELECT count(*) FROM turns WHERE body = 'old'") == [(0,)]
     assert look(path, "SELECT count(*) FROM records") == [(0,)]
-
-
-@pytest.mark.parametrize("act", ["delete", "edit", "forget me"])
-async def test_who_takes_back_what_aged_empties_all_that_rests_on_it(
-    aged: Thinker, clock: FakeClock, path: Path, act: str
-) -> None:
     if act == "forget me":
         await aged.database.write(lambda one: erase(one, TEAM, "U1", Spared(), clock.now_ms(), 10**15))
     else:
