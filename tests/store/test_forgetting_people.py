@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,7 @@ async def test_what_others_said_of_them_by_name_alone_goes(filled: Database, pat
             valid_from_ms=1,
         )
         proof = Link("", Relation.EVIDENCE, bens, "I weave")
-        await filled.write(lambda unit, claim=claim, proof=proof: put(unit, claim, 1, [proof]))
+        await filled.write(partial(put, record=claim, now=1, links=[proof]))
     await forget_ada(filled, path)
     assert look(path, "SELECT subject, text FROM facts JOIN records USING (id) ORDER BY seq") == stays
 

@@ -188,6 +188,10 @@ def a_fact(**fields: object) -> Fact:
     )
 
 
+async def _changes(soul: Thinker, name: str, **fields: object) -> None:
+    await soul.database.write(lambda one: change(one, name, 9, "why", **fields))
+
+
 async def test_only_other_words_or_readers_of_a_record_take_the_words(soul: Thinker) -> None:
     changes: tuple[tuple[dict[str, object], bool], ...] = (
         ({"significance": 9}, True),
@@ -200,7 +204,7 @@ async def test_only_other_words_or_readers_of_a_record_take_the_words(soul: Thin
         name = (await soul.database.write(lambda one: put(one, a_fact(), 1))).id
         await soul.thinks("before", DM, MINE, sources=[name])
         read_at = (await soul.last(DM, MINE)).read_at
-        await soul.database.write(lambda one, name=name, changed=changed: change(one, name, 9, "why", **changed))
+        await _changes(soul, name, **changed)
         await soul.thinks("meanwhile", OPEN, EVERYBODY, sources=[name], read_at=read_at)
         held = list((await soul.words()).values())[-2:]
         assert held == (["before", "meanwhile"] if stays else ["", ""]), changed
