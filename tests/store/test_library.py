@@ -410,12 +410,9 @@ def test_every_line_is_in_one_passage_under_its_number(text: str) -> None:
     }
 
 
-def test_passages_end_where_paragraphs_and_functions_do() -> None:
+def test_passages_end_where_paragraphs_and_functions_do_and_at_a_length_and_a_huge_file_is_truncated() -> None:
     paragraph, function = "\n".join(["some words"] * 24), "\n".join(["def go():", *["    step()"] * 24])
     assert [passage.line for passage in cut(f"{paragraph}\n\n{function}\n{function}")] == [1, 26, 51]
-
-
-def test_a_file_without_paragraphs_is_split_and_a_huge_one_is_truncated() -> None:
     assert [passage.line for passage in cut("\n".join(["    x"] * 100))] == [1, 41, 81]
     assert len(cut("a\n" * 200_000)) == MOST_PASSAGES
 
