@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from daemon.memory import database
 from daemon.memory.database import migrate
 from daemon.soul import loader, reload
 from tests import chance, template
@@ -95,5 +96,6 @@ def _made_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """A new memory.db is a copy of a migrated one, except in tests of the migrations; a shipped soul is read once."""
     if request.node.get_closest_marker("migrates") is None:
         monkeypatch.setattr(migrate, "migrate", template.by_copy)
+        monkeypatch.setattr(database, "_require_sound", template.sound_if_copied)
     for reading in (loader, reload):
         monkeypatch.setattr(reading, "load_soul", template.soul_once)

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, open_database
-from tests.fakes import FakeClock
+from daemon.memory.knowledge.library import LibraryIndex
+from daemon.tools.library.folders import FolderLibrary
+from tests import template
+from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, SOUL, new_message
 from tests.store.handing import host
 from tests.store.indexed import CHANNEL, EVERYBODY, Indexed
@@ -21,6 +24,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(params=["rollback", "wal"])
 def either(request: pytest.FixtureRequest, path: Path) -> Path:
     """A path whose file is in either journal mode, which an existing file keeps."""
+    template.by_copy(path)
     make = make_wal if request.param == "wal" else make_rollback
     make(path)
     return path
@@ -62,6 +66,28 @@ async def indexed(database: Database, stores: Stores, path: Path, clock: FakeClo
     made = Indexed(database, path.parent / "index", clock)
     yield made
     await made.index.aclose()
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def index(database: Database, clock: FakeClock) -> LibraryIndex:
+    return LibraryIndex(database, clock)
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+def library(docs: Path, index: LibraryIndex, clock: FakeClock, events: Events) -> FolderLibrary:
+    return FolderLibrary((docs,), index, clock, events)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports.arrivals import NewMessage
 from daemon.core.ports.clock import Clock
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
@@ -70,6 +71,11 @@ class Stores:
         claim = await self.conversations.claim_next()
         assert claim is not None, "nothing to claim"
         return claim
+
+    async def claimed(self, message: NewMessage) -> Claim:
+        """Claim a conversation in which this message arrives."""
+        await self.inbox.accept(message)
+        return await self.claim()
 
     async def answer(self, *parts: str, jobs: tuple[str, ...] = ()) -> Delivery:
         delivery = await self.commits.commit(effect(await self.claim(), *(parts or ("hello",)), jobs=jobs))

@@ -246,5 +246,5 @@ class Ledger(RuleBasedStateMachine):
 
 TestLedger = Ledger.TestCase
 TestLedger.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=8, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

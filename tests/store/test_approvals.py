@@ -2,21 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import Acceptance, Decision
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
-from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import WORKER, Stores, look, poke, room
@@ -121,38 +116,31 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("how", WRONG)
 async def test_a_wrong_click_changes_nothing_and_goes_into_the_audit_log(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path, how: str
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
     await ask(database, clock)
-    accepted = 0
-    for number, approves in enumerate((True, False)):
-        acceptance, reason = await click(database, clock, replace(WRONG[how], approves=approves))
-        accepted += acceptance is Acceptance.ACCEPTED
-        assert reason
-        assert look(path, "SELECT count(*) FROM audit WHERE act = 'approval.ignored'") == [(number + 1,)]
-    print(f"{how}: accepted={accepted}")
-    assert accepted == 0
-    assert (await _status(approvals)).state == "waiting"
-    assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
-    assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
+    clicks = [(how, replace(wrong, approves=approves)) for how, wrong in WRONG.items() for approves in (True, False)]
+    for number, (how, wrong) in enumerate(clicks, 1):
+        acceptance, reason = await click(database, clock, wrong)
+        assert acceptance is not Acceptance.ACCEPTED, how
+        assert reason, how
+        assert look(path, "SELECT count(*) FROM audit WHERE act = 'approval.ignored'") == [(number,)], how
+        assert (await _status(approvals)).state == "waiting", how
+        assert look(path, "SELECT count(*) FROM inbox") == [(0,)], how
+        assert look(path, "SELECT count(*) FROM outbox") == [(2,)], how
     assert await approvals.begin_use("a1") is None
     assert (await click(database, clock))[0] is Acceptance.ACCEPTED  # the right click still counts
 
 
-@pytest.mark.parametrize("restarted", [False, True])
 async def test_a_second_click_is_never_accepted_also_after_a_restart(
-    *, database: Database, clock: FakeClock, approvals: Approvals, path: Path, restarted: bool
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     assert (await click(database, clock))[0] is Acceptance.ACCEPTED
-    accepted = 0
-    async with open_database(path, clock) as later:
+    for where in (database, others.database):
         for again in (CLICK, replace(CLICK, approves=False), replace(CLICK, author="U2")):
-            accepted += (await click(later if restarted else database, clock, again))[0] is Acceptance.ACCEPTED
-    print(f"twice{', after a restart' if restarted else ''}: accepted={accepted}")
-    assert accepted == 0
+            assert (await click(where, clock, again))[0] is not Acceptance.ACCEPTED, again
     assert (await _status(approvals)).state == "approved"
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
     assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
@@ -175,15 +163,12 @@ async def test_simultaneous_clicks_decide_once(
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-@pytest.mark.parametrize("seconds", [0, 1, 86_400])
 async def test_a_late_click_expires_the_question(
-    *, database: Database, clock: FakeClock, approvals: Approvals, path: Path, seconds: int
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
     await ask(database, clock)
-    await clock.advance(OPEN_FOR_MS / 1000 + seconds)
-    acceptance, reason = await click(database, clock)
-    print(f"late: accepted={int(acceptance is Acceptance.ACCEPTED)}")
-    assert (acceptance, reason) == (Acceptance.IGNORED, "too late")
+    await clock.advance(OPEN_FOR_MS / 1000)
+    assert await click(database, clock) == (Acceptance.IGNORED, "too late")
     assert (await _status(approvals)).state == "expired"
     assert await approvals.expire() == 0  # it has expired already
     assert look(path, "SELECT author FROM inbox") == [("U1",)]
@@ -208,18 +193,6 @@ async def test_a_question_expires_once_at_its_deadline(
     assert look(path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == [(1,)]
 
 
-async def test_a_question_that_expires_before_its_post_is_posted_without_buttons(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
-) -> None:
-    await ask(database, clock, state="pending", ts=None)
-    await clock.advance(OPEN_FOR_MS / 1000)
-    assert await approvals.expire() == 1
-    assert look(path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [
-        ("May I?\n\n_Expired, nothing was done._", None, "pending")
-    ]
-    assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(0,)]
-
-
 async def test_a_question_in_the_middle_of_its_post_expires_once_its_ts_is_known(
     database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
@@ -233,12 +206,16 @@ async def test_a_question_in_the_middle_of_its_post_expires_once_its_ts_is_known
     assert look(path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
 
 
-async def test_a_question_that_was_never_posted_expires_too(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
+@pytest.mark.parametrize("state", ["pending", "dead"])
+async def test_a_question_that_expires_before_its_post_is_posted_without_buttons_if_ever(
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path, state: str
 ) -> None:
-    await ask(database, clock, state="dead", ts=None)
+    await ask(database, clock, state=state, ts=None)
     await clock.advance(OPEN_FOR_MS / 1000)
     assert await approvals.expire() == 1
+    if state == "pending":
+        expired = ("May I?\n\n_Expired, nothing was done._", None, "pending")
+        assert look(path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [expired]
     assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
@@ -277,6 +254,8 @@ async def test_a_use_interrupted_by_a_crash_is_unknown_and_never_repeated(
 
 
 async def test_a_permission_expires(database: Database, clock: FakeClock, approvals: Approvals) -> None:
+    assert await approvals.status("a1") is None, "an unknown question"
+    assert await approvals.begin_use("a1") is None
     await ask(database, clock)
     await clock.advance(10)
     await click(database, clock)
@@ -285,72 +264,6 @@ async def test_a_permission_expires(database: Database, clock: FakeClock, approv
     assert (await _status(approvals)).state == "expired"
 
 
-async def test_an_unknown_question_has_no_status(approvals: Approvals) -> None:
-    assert await approvals.status("a1") is None
-    assert await approvals.begin_use("a1") is None
-
-
 def test_a_question_without_users_to_ask_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one user"):
         NewApproval("a1", "files/write", {}, (), 1)
-
-
-clicks = st.builds(
-    Decision,
-    event_id=st.just("P"),
-    soul=st.just(SOUL),
-    workspace=st.sampled_from([TEAM, TEAM, TEAM, "T2"]),
-    channel=st.sampled_from(["D1", "D1", "D1", "D2"]),
-    ts=st.sampled_from(["5.0", "5.0", "5.0", "4.0"]),
-    author=st.sampled_from(["U1", "U2", "U9"]),
-    approval=st.sampled_from(["a1", "a1", "a1", "a2"]),
-    approves=st.booleans(),
-)
-acts = clicks | st.sampled_from(["wait", "restart", "expire", "use"])
-
-
-@settings(max_examples=60, deadline=None)
-@given(course=st.lists(acts, max_size=14))
-def test_any_course_of_clicks_decides_at_most_once_and_is_used_at_most_once(
-    course: list[Decision | str],
-) -> None:
-    async def live(path: Path, new_database: Callable[[], int]) -> None:
-        clock, decided, used, waited = FakeClock(auto=True), "", 0, 0
-        began = None
-        opened = open_database(path, clock)
-        database = await opened.__aenter__()
-        try:
-            await ask(database, clock)
-            began = clock.now_ms()
-            for act in course:
-                approvals = Approvals(database, clock, replace(WORKER, id=f"worker-{new_database()}"))
-                in_time = clock.now_ms() < began + OPEN_FOR_MS
-                if isinstance(act, Decision):
-                    right = replace(act, author="U1", approves=True, event_id="P1") == CLICK and act.author in ASKED
-                    acceptance, _ = await click(database, clock, act)
-                    assert (acceptance is Acceptance.ACCEPTED) == (right and in_time and not decided)
-                    if right and not decided:
-                        decided = ("approved" if act.approves else "refused") if in_time else "expired"
-                elif act == "wait":
-                    waited += 1
-                    await clock.advance(OPEN_FOR_MS / 3000)
-                elif act == "restart":
-                    await opened.__aexit__(None, None, None)
-                    opened = open_database(path, clock)
-                    database = await opened.__aenter__()
-                elif act == "expire":
-                    assert await approvals.expire() == int(not in_time and not decided)
-                    decided = decided or ("" if in_time else "expired")
-                else:
-                    taken = await approvals.begin_use("a1")
-                    assert taken is None or decided == "approved"
-                    used += taken is not None
-        finally:
-            await opened.__aexit__(None, None, None)
-        assert used <= 1
-        assert look(path, "SELECT count(*) FROM inbox") == [(int(bool(decided)),)]
-        assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(int(bool(decided)),)]
-
-    with template.folder() as folder:
-        path = Path(folder) / "memory.db"
-        asyncio.run(live(path, count().__next__))

@@ -83,6 +83,14 @@ async def proposals(soul: Thinker) -> list[str]:
     return [row["id"] for row in await soul.database.rows("SELECT id FROM approvals WHERE tool GLOB 'mind.*'")]
 
 
+async def proposed(soul: Thinker, field: str) -> str:
+    """Think a field whose function proposes alone; gives the id of the proposal."""
+    await on_level(soul, FUNCTION_OF[field], 1)
+    await thinks(soul, holding(field))
+    (name,) = await proposals(soul)
+    return name
+
+
 def agenda(soul: Thinker) -> Agenda:
     return Agenda(soul.database, CLOCK, "ada")
 
@@ -100,31 +108,26 @@ def test_each_field_of_a_thought_belongs_to_one_function_or_to_the_reply() -> No
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
-@pytest.mark.parametrize("name", sorted(FUNCTION_OF))
-async def test_what_a_function_holds_is_kept_proposed_or_in_effect(soul: Thinker, name: str, level: int) -> None:
-    await on_level(soul, FUNCTION_OF[name], level)
-    await thinks(soul, holding(name, (await soul.last(OPEN, EVERYBODY)).authority))
-    did, refused = await newest(soul)
-    last = await soul.last(OPEN, EVERYBODY)
-    shown = held_in(last.previous)
-    assert shown is not None
+async def test_what_a_function_holds_is_kept_proposed_or_in_effect(soul: Thinker, level: int) -> None:
     effective = level >= Level.CHECKED
-    assert ([name, "authority"] in refused) is not effective
-    assert (shown == CognitiveOutput(inner_speech="")) is not effective
-    assert (left_out(last.previous) == (f"{name}: authority",)) is not effective
-    assert bool(await proposals(soul)) is (level == Level.PROPOSED)
-    assert effective or name not in did
-    kept = await soul.database.one("SELECT output FROM thoughts ORDER BY seq DESC LIMIT 1")
-    assert kept is not None
-    assert json.loads(kept["output"])[name], "it stays in the thought"
-
-
-@pytest.mark.parametrize("level", [0, 1, 2, 3])
-async def test_memory_writes_as_far_as_it_may(soul: Thinker, level: int) -> None:
-    await on_level(soul, Function.MEMORY, level)
-    await thinks(soul, holding("memory_ops"))
+    for function in Function:
+        await on_level(soul, function, level)
+    for number, name in enumerate(sorted(FUNCTION_OF), 1):
+        await thinks(soul, holding(name, (await soul.last(OPEN, EVERYBODY)).authority))
+        did, refused = await newest(soul)
+        last = await soul.last(OPEN, EVERYBODY)
+        shown = held_in(last.previous)
+        assert shown is not None, name
+        assert ([name, "authority"] in refused) is not effective, name
+        assert (shown == CognitiveOutput(inner_speech="")) is not effective, name
+        assert (left_out(last.previous) == (f"{name}: authority",)) is not effective, name
+        assert len(await proposals(soul)) == (number if level == Level.PROPOSED else 0), name
+        assert effective or name not in did, name
+        kept = await soul.database.one("SELECT output FROM thoughts ORDER BY seq DESC LIMIT 1")
+        assert kept is not None, name
+        assert json.loads(kept["output"])[name], f"{name} stays in the thought"
     noted = [row["text"] for row in await soul.database.rows("SELECT text FROM records WHERE kind = 'fact'")]
-    assert noted == (["The import runs at night."] if level >= Level.CHECKED else [])
+    assert noted == (["The import runs at night."] if effective else [])
 
 
 async def test_a_level_that_fell_while_it_was_thought_counts(soul: Thinker) -> None:
@@ -139,9 +142,7 @@ async def test_a_level_that_fell_while_it_was_thought_counts(soul: Thinker) -> N
 
 
 async def test_what_an_admin_allows_takes_effect_at_once_and_is_perceived_once(soul: Thinker) -> None:
-    await on_level(soul, Function.MEMORY, 1)
-    await thinks(soul, holding("memory_ops"))
-    (name,) = await proposals(soul)
+    name = await proposed(soul, "memory_ops")
     assert await agenda(soul).approve(name, again) == ("memory_ops", [])
     assert len(await soul.database.rows("SELECT id FROM records WHERE kind = 'fact'")) == 1
     last = await soul.last(OPEN, EVERYBODY)
@@ -167,32 +168,29 @@ async def test_what_is_allowed_later_rests_on_the_message_that_it_answered(soul:
     assert source["body"] == "the import is slow at night"
 
 
-@pytest.mark.parametrize(
-    "spoilt",
-    [
-        "UPDATE thoughts SET refused = 'gone' WHERE seq = (SELECT max(seq) FROM thoughts)",
-        "UPDATE thoughts SET refused = '[3, [1], {}]' WHERE seq = (SELECT max(seq) FROM thoughts)",
+async def test_a_row_that_can_not_be_read_stops_no_conversation(soul: Thinker) -> None:
+    newest_refused = "UPDATE thoughts SET refused = '{}' WHERE seq = (SELECT max(seq) FROM thoughts)"
+    spoilt = (
+        *(newest_refused.format(held) for held in ("gone", "[3, [1], {}]")),
         "UPDATE thoughts SET did = 'gone'",
         "UPDATE approvals SET arguments = 'gone'",
         "UPDATE approvals SET arguments = '[]'",
-    ],
-)
-async def test_a_row_that_can_not_be_read_stops_no_conversation(soul: Thinker, spoilt: str) -> None:
-    await thinks(soul, holding("value_updates"))
-    (name,) = await proposals(soul)
-    await agenda(soul).refuse(name)
-    await soul.database.write(lambda transaction: transaction.run(spoilt))
-    last = await soul.last(OPEN, EVERYBODY)
-    assert last.previous is not None
-    assert left_out(last.previous) == () or "refused" not in spoilt
-    await thinks(soul, replace(new_thought("I go on"), saw_thoughts=last.ids))
-    assert (await list_thoughts(soul.database, DM.soul, "", 9))[-1].seq == 2
+    )
+    for number, statement in enumerate(spoilt, 1):
+        await thinks(soul, holding("value_updates"))
+        waiting = await soul.database.one("SELECT id FROM approvals WHERE state = 'waiting'")
+        assert waiting is not None, statement
+        await agenda(soul).refuse(waiting["id"])
+        await soul.database.run(statement)
+        last = await soul.last(OPEN, EVERYBODY)
+        assert last.previous is not None, statement
+        assert left_out(last.previous) == () or "refused" not in statement, statement
+        await thinks(soul, replace(new_thought("I go on"), saw_thoughts=last.ids))
+        assert max(one.seq for one in await list_thoughts(soul.database, DM.soul, "", 99)) == 2 * number, statement
 
 
 async def test_two_that_approve_at_once_have_it_take_effect_once(soul: Thinker) -> None:
-    await on_level(soul, Function.MEMORY, 1)
-    await thinks(soul, holding("memory_ops"))
-    (name,) = await proposals(soul)
+    name = await proposed(soul, "memory_ops")
     outcomes: list[str] = []
 
     async def approve() -> None:
@@ -210,10 +208,8 @@ async def test_two_that_approve_at_once_have_it_take_effect_once(soul: Thinker) 
 
 
 async def test_what_was_allowed_to_be_looked_for_is_looked_for_at_the_next_message(soul: Thinker) -> None:
-    await on_level(soul, Function.ATTENTION, 1)
-    await thinks(soul, holding("attention"))
+    name = await proposed(soul, "attention")
     assert focus_of(await soul.last(OPEN, EVERYBODY)) == ""
-    (name,) = await proposals(soul)
     await agenda(soul).approve(name, again)
     last = await soul.last(OPEN, EVERYBODY)
     assert focus_of(last) == "the log"
@@ -235,8 +231,7 @@ async def test_what_is_of_another_form_by_now_takes_nothing_else_along(soul: Thi
 
 
 async def test_what_an_admin_declines_has_no_effect_and_the_soul_perceives_it(soul: Thinker) -> None:
-    await thinks(soul, holding("value_updates"))
-    (name,) = await proposals(soul)
+    name = await proposed(soul, "value_updates")
     await agenda(soul).refuse(name)
     last = await soul.last(OPEN, EVERYBODY)
     assert settled_lines(last)[0].startswith("Declined by an admin: value_updates")

@@ -89,17 +89,13 @@ async def test_a_large_shelf_is_searched_by_chroma_with_what_is_newer_and_withou
     assert len(_as_in_file(large)) == 2  # the shelf of each view
 
 
-async def test_small_shelves_never_start_chroma(large: Indexed) -> None:
-    await large.say("one", "two")
+async def test_small_shelves_never_start_chroma_and_one_that_shrinks_leaves_it(large: Indexed) -> None:
+    await large.say("word0", "word1")
     async with large.owning() as work:
         await work_off(work)
-        assert (await large.near("one")).kind == "exact"
-    assert not _folders(large)
-
-
-async def test_a_shelf_that_shrinks_leaves_chroma(large: Indexed) -> None:
-    await large.say(*(f"word{number}" for number in range(LEAST)))
-    async with large.owning() as work:
+        assert (await large.near("word1")).kind == "exact"
+        assert not _folders(large)
+        await large.say(*(f"word{number}" for number in range(2, LEAST)))
         await work_off(work)
         assert (await large.near("word3")).kind == "chroma"
         await large.database.write(partial(delete_turns, conversation=str(DM), ts="3.0", now=1))

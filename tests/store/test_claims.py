@@ -24,16 +24,11 @@ def everything(path: Path) -> list[object]:
     return [look(path, f"SELECT * FROM {table}") for table in _TABLES]
 
 
-async def test_messages_are_claimed_in_ts_order(stores: Stores) -> None:
+async def test_messages_are_claimed_in_ts_order_by_one_worker(stores: Stores, others: Stores) -> None:
     for ts in ("9.5", "10.000002", "10.000001"):
         await stores.inbox.accept(new_message(ts))
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["9.5", "10.000001", "10.000002"]
-
-
-async def test_a_claimed_conversation_is_not_claimed_again(stores: Stores, others: Stores) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    await stores.claim()
-    await stores.inbox.accept(new_message("2.0"))
+    await stores.inbox.accept(new_message("11.0"))
     assert await others.conversations.claim_next() is None
 
 
@@ -45,72 +40,71 @@ async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, 
     assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
-async def test_a_lapsed_claim_is_taken_over_with_a_higher_fence(
+async def test_a_claim_is_taken_over_with_a_higher_fence_once_it_is_not_renewed(
     stores: Stores, others: Stores, clock: FakeClock
 ) -> None:
-    await stores.inbox.accept(new_message())
-    lost = await stores.claim()
+    lost = await stores.claimed(new_message())
+    for _ in range(3):
+        await clock.advance(LEASE * 0.9)
+        await stores.conversations.renew(lost)
+        assert await others.conversations.claim_next() is None
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert (taken.fence, taken.version) == (lost.fence + 1, lost.version)
     assert [one.attempts for one in taken.messages] == [2]
 
 
-async def test_a_renewed_claim_is_not_taken_over(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
-    for _ in range(3):
-        await clock.advance(LEASE * 0.9)
-        await stores.conversations.renew(claim)
-        assert await others.conversations.claim_next() is None
+async def draft(stores: Stores, claim: Claim, reply_to: str = "") -> None:
+    await stores.conversations.begin_draft(claim, reply_to=reply_to, recipient="U1", newer_than_ts="1")
 
 
 _CALLS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
     "renew": lambda stores, claim: stores.conversations.renew(claim),
-    "begin a draft": lambda stores, claim: stores.conversations.begin_draft(
-        claim, reply_to="", recipient="U1", newer_than_ts="1"
-    ),
+    "begin a draft": draft,
     "open a draft": lambda stores, claim: stores.conversations.draft_opened(claim, "7.0"),
     "refuse a draft": lambda stores, claim: stores.conversations.draft_refused(claim),
     "commit": lambda stores, claim: stores.commits.commit(effect(claim, "late", jobs=("summarizes",))),
 }
 
 
-@pytest.mark.parametrize("action", _CALLS)
+async def _refuses_all(stores: Stores, claim: Claim, path: Path) -> None:
+    """No call with this claim writes anything."""
+    before = everything(path)
+    for name, call_with in _CALLS.items():
+        with pytest.raises(LostLease):
+            await call_with(stores, claim)
+        assert everything(path) == before, name
+
+
 async def test_a_worker_with_a_lost_claim_writes_nothing(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path, action: str
+    stores: Stores, others: Stores, clock: FakeClock, path: Path
 ) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message())
     await clock.advance(LEASE + 1)
     taken = await others.claim()
-    await others.conversations.begin_draft(taken, reply_to="", recipient="U1", newer_than_ts="1")
+    await draft(others, taken)
+    await _refuses_all(stores, claim, path)
     before = everything(path)
-    with pytest.raises(LostLease):
-        await _CALLS[action](stores, claim)
     await stores.conversations.release(claim, retry_in=99)
+    assert not await stores.conversations.park(claim, "KeyError", reply_to="", retry_in=5)
     assert everything(path) == before
     assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 @pytest.mark.parametrize("end", ["commit", "release"])
-@pytest.mark.parametrize("action", _CALLS)
-async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Path, action: str, end: str) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
+async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Path, end: str) -> None:
+    claim = await stores.claimed(new_message())
     if end == "commit":
         await stores.commits.commit(effect(claim, "answer"))
     else:
         await stores.conversations.release(claim)
-    before = everything(path)
-    with pytest.raises(LostLease):  # a late renewal must not hold the conversation for a whole lease
-        await _CALLS[action](stores, claim)
-    assert everything(path) == before
+    await _refuses_all(stores, claim, path)  # a late renewal must not hold the conversation for a whole lease
 
 
-async def test_a_paused_message_holds_up_its_conversation(stores: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    await stores.conversations.release(await stores.claim(), retry_in=5, reason="not now")
+async def test_a_paused_message_holds_up_its_conversation_also_with_a_draft(stores: Stores, clock: FakeClock) -> None:
+    claim = await stores.claimed(new_message("1.0"))
+    await draft(stores, claim)
+    await stores.conversations.release(claim, retry_in=5, reason="not now")
     await stores.inbox.accept(new_message("2.0"))  # it must not overtake the first
     due = await stores.conversations.next_due_ms()
     assert due is not None
@@ -120,54 +114,39 @@ async def test_a_paused_message_holds_up_its_conversation(stores: Stores, clock:
     assert [(one.perception.ts, one.attempts) for one in (await stores.claim()).messages] == [("1.0", 1), ("2.0", 1)]
 
 
-async def test_a_draft_does_not_cut_a_pause_short(stores: Stores) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
-    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await stores.conversations.release(claim, retry_in=5)
-    assert await stores.conversations.claim_next() is None
-
-
-async def test_the_next_claim_finds_and_finishes_a_draft(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path
+@pytest.mark.parametrize("ts", ["7.0", None])
+async def test_the_next_claim_finds_and_finishes_a_draft_or_has_it_looked_up_where_its_ts_was_lost(
+    stores: Stores, others: Stores, clock: FakeClock, path: Path, ts: str | None
 ) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
-    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await stores.conversations.draft_opened(claim, "7.0")
+    claim = await stores.claimed(new_message())
+    await draft(stores, claim)
+    if ts:
+        await stores.conversations.draft_opened(claim, ts)
     await clock.advance(LEASE + 1)
     taken = await others.claim()
-    assert taken.draft == Draft(claim.key(0), "7.0")
+    assert taken.draft == Draft(claim.key(0), ts)
     delivery = await others.commits.commit(effect(taken, "whole"))
     assert delivery is not None
-    assert (delivery.post.key, delivery.post.draft, delivery.post.draft_lost) == (claim.key(0), "7.0", False)
+    assert (delivery.post.key, delivery.post.draft, delivery.post.draft_lost) == (claim.key(0), ts, ts is None)
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
 
 
-async def test_a_draft_with_a_lost_ts_is_looked_up(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(new_message())
-    await stores.conversations.begin_draft(await stores.claim(), reply_to="", recipient="U1", newer_than_ts="1")
-    await clock.advance(LEASE + 1)
-    taken = await others.claim()
-    assert taken.draft is not None
-    assert taken.draft.ts is None
-    delivery = await others.commits.commit(effect(taken, "whole"))
-    assert delivery is not None
-    assert (delivery.post.draft, delivery.post.draft_lost) == (None, True)
-
-
-async def test_a_refused_draft_leaves_nothing(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
-    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+async def test_a_draft_that_is_refused_leaves_nothing_and_one_without_a_reply_is_dropped(
+    stores: Stores, path: Path
+) -> None:
+    claim = await stores.claimed(new_message())
+    await draft(stores, claim)
     await stores.conversations.draft_refused(claim)
     assert look(path, "SELECT count(*) FROM outbox") == [(0,)]
+    await draft(stores, claim)
+    assert await stores.commits.commit(effect(claim)) is None
+    assert look(path, "SELECT state FROM outbox") == [("dropped",)]
+    assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
 
 
 async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    claim = await stores.claim()
-    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    claim = await stores.claimed(new_message("1.0"))
+    await draft(stores, claim)
     await stores.conversations.draft_opened(claim, "7.0")
     await stores.inbox.accept(deleted("1.0"))
     with pytest.raises(Superseded):
@@ -182,40 +161,26 @@ async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(stores:
     assert look(path, "SELECT state, body FROM outbox") == [("sending", "it is gone")]
 
 
-async def test_a_commit_without_a_reply_drops_the_draft(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message())
-    claim = await stores.claim()
-    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    assert await stores.commits.commit(effect(claim)) is None
-    assert look(path, "SELECT state FROM outbox") == [("dropped",)]
-    assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
-
-
-async def test_a_message_that_arrives_during_a_cycle_waits_for_the_next_cycle(stores: Stores) -> None:
+async def test_a_message_that_arrives_during_a_cycle_or_is_left_for_the_next_one_waits_and_was_not_tried(
+    stores: Stores, path: Path
+) -> None:
     await stores.inbox.accept(new_message("1.0"))
-    claim = await stores.claim()
-    await stores.inbox.accept(new_message("2.0"))
-    await stores.commits.commit(effect(claim, "one"))
-    later = await stores.claim()
-    assert ([one.perception.ts for one in later.messages], later.version) == (["2.0"], claim.version + 1)
-
-
-async def test_a_message_that_waits_for_a_cycle_of_its_own_was_not_tried(stores: Stores, path: Path) -> None:
-    for ts in ("1.0", "2.0"):
-        await stores.inbox.accept(new_message(ts))
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message("2.0"))
+    await stores.inbox.accept(new_message("3.0"))
     await stores.commits.commit(replace(effect(claim, "one"), answered=claim.messages[:1]))
     assert look(path, "SELECT ts, state, attempts FROM inbox ORDER BY ts") == [
         ("1.0", "answered", 1),
         ("2.0", "new", 0),
+        ("3.0", "new", 0),
     ]
+    later = await stores.claim()
+    assert ([one.perception.ts for one in later.messages], later.version) == (["2.0", "3.0"], claim.version + 1)
 
 
 async def test_a_commit_stores_the_whole_cycle(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.inbox.accept(new_message("2.0"))
-    await stores.inbox.accept(new_message("3.0"))
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message("3.0"))
     dismissed = {
         claim.messages[1].id: Dismissal("guest"),
         claim.messages[2].id: Dismissal("too old to answer", stale=True),
@@ -250,15 +215,13 @@ PUBLIC, PRIVATE = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.
 
 async def _claimed_in(stores: Stores, audience: Audience, then: Audience) -> Claim:
     """A claim on a thread whose audience is told otherwise by the next message there."""
-    await stores.inbox.accept(new_message("1.0", conversation=thread("1.0"), audience=audience))
-    claim = await stores.claim()
+    claim = await stores.claimed(new_message("1.0", conversation=thread("1.0"), audience=audience))
     await stores.inbox.accept(new_message("2.0", conversation=thread("1.0"), audience=then))
     return claim
 
 
-@pytest.mark.parametrize("write", ["commit", "renew", "absorb", "draft"])
 async def test_a_claim_is_void_once_the_words_of_its_conversation_are_for_fewer_people(
-    stores: Stores, path: Path, write: str
+    stores: Stores, path: Path
 ) -> None:
     claim = await _claimed_in(stores, PUBLIC, PRIVATE)
     before = everything(path)
@@ -266,11 +229,12 @@ async def test_a_claim_is_void_once_the_words_of_its_conversation_are_for_fewer_
         "commit": lambda: stores.commits.commit(effect(claim, "hello")),
         "renew": lambda: stores.conversations.renew(claim),
         "absorb": lambda: stores.conversations.absorb_new_messages(claim),
-        "draft": lambda: stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1.0"),
+        "draft": lambda: draft(stores, claim),
     }
-    with pytest.raises(ReadersChanged):
-        await writes[write]()
-    assert everything(path) == before
+    for name, write in writes.items():
+        with pytest.raises(ReadersChanged):
+            await write()
+        assert everything(path) == before, name
     await stores.conversations.release(claim)
     assert (await stores.claim()).audience == PRIVATE
 
@@ -296,8 +260,7 @@ async def test_a_corrected_audience_is_that_of_the_conversation_and_its_messages
 
 async def test_that_an_outsider_spoke_is_never_forgotten(stores: Stores) -> None:
     for number, spoke in enumerate((False, True, False, False), 1):
-        await stores.inbox.accept(new_message(f"{number}.0"))
-        claim = await stores.claim()
+        claim = await stores.claimed(new_message(f"{number}.0"))
         assert claim.outsider_spoke is (number >= 3)
         await stores.commits.commit(replace(effect(claim, "hello"), outsider_spoke=spoke))
 
@@ -313,26 +276,22 @@ async def test_a_message_that_can_not_be_read_is_parked_and_holds_up_no_other(st
     assert look(path, "SELECT body, note FROM outbox") == [(Note.UNREAD, 1)]
 
 
-@pytest.mark.parametrize("fault", ["params = '['", "params = '[]'", "process_memory = '[1]'"])
-async def test_a_state_that_can_not_be_read_begins_anew(stores: Stores, path: Path, fault: str) -> None:
+async def test_a_state_that_can_not_be_read_begins_anew(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message())
-    poke(path, f"UPDATE conversations SET process = 'sleeping', {fault}")
-    claim = await stores.claim()
-    assert claim.state == ProcessState()
-    assert claim.unreadable == (str(DM),)
+    for fault in ("params = '['", "params = '[]'", "process_memory = '[1]'"):
+        poke(path, f"UPDATE conversations SET process = 'sleeping', {fault}")
+        claim = await stores.claim()
+        assert (claim.state, claim.unreadable) == (ProcessState(), (str(DM),)), fault
+        await stores.conversations.release(claim)
 
 
-@pytest.mark.parametrize("thought", ["[", "[]", "3"])
-async def test_a_turn_whose_private_part_can_not_be_read_is_read_without_it(
-    stores: Stores, path: Path, thought: str
-) -> None:
+async def test_a_turn_whose_private_part_can_not_be_read_is_read_without_it(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message())
     await stores.answer("hello")
-    poke(path, "UPDATE turns SET thought = ?", thought)
-    assert [(turn.body, turn.thought) for turn in (await stores.turns.transcript(DM, 9)).turns] == [
-        ("hi", {}),
-        ("hello", {}),
-    ]
+    for thought in ("[", "[]", "3"):
+        poke(path, "UPDATE turns SET thought = ?", thought)
+        read = [(turn.body, turn.thought) for turn in (await stores.turns.transcript(DM, 9)).turns]
+        assert read == [("hi", {}), ("hello", {})], thought
 
 
 @pytest.mark.parametrize("draft", [True, False])
@@ -353,13 +312,3 @@ async def test_messages_that_failed_three_times_are_parked_with_a_note(
     assert await stores.conversations.claim_next() is None
     await stores.inbox.accept(new_message("2.0"))
     assert (await stores.claim()).draft is None
-
-
-async def test_a_lost_claim_parks_nothing(stores: Stores, others: Stores, clock: FakeClock, path: Path) -> None:
-    await stores.inbox.accept(new_message())
-    lost = await stores.claim()
-    await clock.advance(LEASE + 1)
-    await others.claim()
-    before = everything(path)
-    assert not await stores.conversations.park(lost, "KeyError", reply_to="", retry_in=5)
-    assert everything(path) == before

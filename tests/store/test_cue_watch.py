@@ -53,25 +53,20 @@ def said(audience: Audience, room: Audience) -> HeardMessage:
     return HeardMessage(1, words, 0, room)
 
 
-@pytest.mark.parametrize(
-    ("stored", "room", "now", "heard"),
-    [
+async def test_the_narrowest_of_all_that_is_known_of_a_room_decides() -> None:
+    for stored, room, now, heard in (
         (PUBLIC, PUBLIC, PUBLIC, True),
         (PRIVATE, PUBLIC, PUBLIC, False),
         (PUBLIC, PRIVATE, PUBLIC, False),
         (PUBLIC, PUBLIC, PRIVATE, False),
         (PRIVATE, PRIVATE, PRIVATE, False),
-    ],
-)
-async def test_the_narrowest_of_all_that_is_known_of_a_room_decides(
-    *, stored: Audience, room: Audience, now: Audience, heard: bool
-) -> None:
-    readers = Readers(HERE, members_only=True)
-    assert await is_heard(Platform(now), readers, DM, said(stored, room)) is heard
-    guests = Readers(HERE, members_only=False)
-    assert not await is_heard(Platform(now), guests, DM, said(stored, room))
-    member = Readers(HERE, members_only=True, rooms=frozenset({"C1"}))
-    assert await is_heard(Platform(now), member, DM, said(stored, room)), "a member of the room hears each of them"
+    ):
+        readers = Readers(HERE, members_only=True)
+        assert await is_heard(Platform(now), readers, DM, said(stored, room)) is heard, (stored, room, now)
+        guests = Readers(HERE, members_only=False)
+        assert not await is_heard(Platform(now), guests, DM, said(stored, room)), (stored, room, now)
+        member = Readers(HERE, members_only=True, rooms=frozenset({"C1"}))
+        assert await is_heard(Platform(now), member, DM, said(stored, room)), "a member of the room hears each of them"
 
 
 @pytest.fixture
@@ -93,11 +88,19 @@ async def looked_at(database: Database, clock: FakeClock, platform: Platform) ->
     return await watch.look_at(heard), events
 
 
-async def test_what_may_be_heard_is_reported_once(
+async def test_what_may_be_heard_is_reported_once_and_later_where_it_cannot_be_decided_now(
     database: Database, clock: FakeClock, platform: Platform, path: Path
 ) -> None:
-    reports, _ = await looked_at(database, clock, platform)
-    assert reports == 1
+    for tries, error in enumerate((NotDelivered("Slack is away"), RuntimeError("the release, quoted")), 1):
+        platform.broken = error
+        reports, events = await looked_at(database, clock, platform)
+        assert reports == 0, error
+        [logged] = events.named("cues.put_off")
+        assert "release" not in str(logged), "no word of a user"
+        assert look(path, "SELECT tries FROM heard_words") == [(tries,)], error
+        await clock.advance(60)
+    platform.broken = None
+    assert (await looked_at(database, clock, platform))[0] == 1
     assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
     assert look(path, "SELECT author FROM inbox WHERE modality = 'time'") == [("U1",)]
 
@@ -111,18 +114,3 @@ async def test_what_may_not_is_dropped_and_leaves_no_trace(
     assert reports == 0
     assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
     assert look(path, "SELECT hits, pending FROM cues") == [(0, "")]
-
-
-@pytest.mark.parametrize("error", [NotDelivered("Slack is away"), RuntimeError("the release, quoted")])
-async def test_where_it_cannot_be_decided_now_it_is_looked_at_again_later(
-    *, database: Database, clock: FakeClock, platform: Platform, path: Path, error: Exception
-) -> None:
-    platform.broken = error
-    reports, events = await looked_at(database, clock, platform)
-    assert reports == 0
-    [logged] = events.named("cues.put_off")
-    assert "release" not in str(logged), "no word of a user"
-    assert look(path, "SELECT tries FROM heard_words") == [(1,)]
-    platform.broken = None
-    await clock.advance(10)
-    assert (await looked_at(database, clock, platform))[0] == 1

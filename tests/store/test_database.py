@@ -13,6 +13,7 @@ from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
 from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.work_thread import WorkThread
+from tests import template
 from tests.fakes import TIMEOUT, FakeClock
 from tests.store.parts import ACTS, Note, acts, look, make_rollback, note, poke
 
@@ -32,30 +33,7 @@ async def held_up(database: Database) -> AsyncIterator[None]:
             go.set()
 
 
-async def test_units_that_wait_together_share_one_transaction(database: Database) -> None:
-    statements: list[str] = []
-    await database._writer.set_trace_callback(statements.append)
-    async with asyncio.TaskGroup() as group, held_up(database):
-        for number in range(20):
-            group.create_task(database.write(note(f"a{number}")))
-    await database._writer.set_trace_callback(lambda _: None)
-    assert statements.count("COMMIT") == 2
-
-
-FAULTS = {
-    "constraint": ("INSERT INTO audit (seq, actor) VALUES (1, :value)", None),
-    "too big": ("INSERT INTO audit (actor) VALUES (zeroblob(:value))", 2_000_000_000),
-    "wrong type": ("INSERT INTO audit (actor) VALUES (:value)", object()),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_a_failing_unit_is_undone_alone(database: Database, path: Path, fault: str) -> None:
-    async def faulty(transaction: Transaction) -> None:
-        await note("half done")(transaction)
-        sql, value = FAULTS[fault]
-        await transaction.run(sql, value=value)
-
+async def test_a_failing_unit_is_undone_alone(database: Database, path: Path) -> None:
     answers: dict[str, object] = {}
 
     async def ask(name: str, unit: object) -> None:
@@ -64,12 +42,23 @@ async def test_a_failing_unit_is_undone_alone(database: Database, path: Path, fa
         except Exception as error:  # noqa: BLE001 - the test looks at it
             answers[name] = error
 
-    async with asyncio.TaskGroup() as group, held_up(database):
-        for name, unit in {"before": note("before"), "faulty": faulty, "after": note("after")}.items():
-            group.create_task(ask(name, unit))
-    assert (answers["before"], answers["after"]) == ("before", "after")
-    assert isinstance(answers["faulty"], sqlite3.Error)
-    assert look(path, ACTS) == [("first",), ("before",), ("after",)]
+    faults = {
+        "constraint": ("INSERT INTO audit (seq, actor) VALUES (1, :value)", None),
+        "too big": ("INSERT INTO audit (actor) VALUES (zeroblob(:value))", 2_000_000_000),
+        "wrong type": ("INSERT INTO audit (actor) VALUES (:value)", object()),
+    }
+    for number, (fault, (sql, value)) in enumerate(faults.items(), 1):
+
+        async def faulty(transaction: Transaction, sql: str = sql, value: object = value) -> None:
+            await note("half done")(transaction)
+            await transaction.run(sql, value=value)
+
+        async with asyncio.TaskGroup() as group, held_up(database):
+            for name, unit in {"before": note("before"), "faulty": faulty, "after": note("after")}.items():
+                group.create_task(ask(name, unit))
+        assert (answers["before"], answers["after"]) == ("before", "after"), fault
+        assert isinstance(answers["faulty"], sqlite3.Error), fault
+        assert look(path, ACTS) == [("first",), ("before",), ("after",)] * number, fault
 
 
 async def test_a_write_returns_only_after_the_commit(database: Database, path: Path) -> None:
@@ -108,18 +97,14 @@ async def test_a_failed_commit_fails_every_unit_of_its_batch(database: Database,
     assert await database.write(note("next")) == "next"
 
 
-async def test_a_unit_cancelled_before_its_start_is_not_run(database: Database, path: Path) -> None:
+async def test_a_unit_cancelled_before_its_start_is_not_run_and_one_that_runs_is_stored(
+    database: Database, path: Path
+) -> None:
     unwanted = note("unwanted")
     async with held_up(database):
         task = asyncio.ensure_future(database.write(unwanted))
         await asyncio.sleep(0)
         task.cancel()
-    assert await database.write(note("next")) == "next"
-    assert unwanted.ran == 0
-    assert look(path, ACTS) == [("first",), ("next",)]
-
-
-async def test_a_cancelled_caller_does_not_disturb_the_writer(database: Database, path: Path) -> None:
     go = threading.Event()
     slow = Note("slow", hold=go)
     task = asyncio.ensure_future(database.write(slow))
@@ -129,7 +114,8 @@ async def test_a_cancelled_caller_does_not_disturb_the_writer(database: Database
         await task
     go.set()
     assert await database.write(note("next")) == "next"
-    assert look(path, ACTS) == [("slow",), ("next",)]
+    assert unwanted.ran == 0
+    assert look(path, ACTS) == [("first",), ("slow",), ("next",)]
 
 
 async def test_each_write_has_its_own_deadline(either: Path) -> None:
@@ -147,6 +133,7 @@ async def test_each_write_has_its_own_deadline(either: Path) -> None:
 
 
 async def test_a_read_behind_a_locked_rollback_journal_raises_at_its_deadline(path: Path) -> None:
+    template.by_copy(path)
     make_rollback(path)
     async with open_database(path, SystemClock()) as database:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -249,23 +236,21 @@ async def test_a_unit_that_awaits_anything_else_is_refused_and_undone(database: 
     assert look(path, ACTS) == [("next",)]
 
 
-async def test_a_batch_that_takes_long_is_committed_in_parts(path: Path) -> None:
-    clock = FakeClock(auto=True)
-
+async def test_a_batch_that_takes_long_is_committed_in_parts(database: Database, clock: FakeClock, path: Path) -> None:
     class Slow(Note):
         async def __call__(self, transaction: Transaction) -> str:
             clock._elapsed += 0.03  # as a slow disk does
             return await super().__call__(transaction)
 
-    async with open_database(path, clock) as database:
+    for kind, number, commits in ((Note, 20, 2), (Slow, 5, 6)):
         statements: list[str] = []
         await database._writer.set_trace_callback(statements.append)
         async with asyncio.TaskGroup() as group, held_up(database):
-            tasks = [group.create_task(database.write(Slow(f"a{number}"))) for number in range(5)]
+            tasks = [group.create_task(database.write(kind(f"a{one}"))) for one in range(number)]
         await database._writer.set_trace_callback(lambda _: None)
-        assert [task.result() for task in tasks] == [f"a{number}" for number in range(5)]
-        assert statements.count("COMMIT") == 6
-    assert len(look(path, ACTS)) == 6
+        assert [task.result() for task in tasks] == [f"a{one}" for one in range(number)]
+        assert statements.count("COMMIT") == commits, kind
+    assert len(look(path, ACTS)) == 27
 
 
 async def test_a_busy_loop_does_not_prolong_a_transaction(database: Database, path: Path) -> None:

@@ -90,7 +90,7 @@ async def test_seven_visits_and_small_talk_are_left_alone_without_a_call_or_a_ro
     assert (nights.llm.prompts, await nights.runs(), look(path, MADE)) == ([], [], [])
 
 
-async def test_visits_of_two_rooms_are_never_mixed_and_those_of_open_ones_are_told_in_none(
+async def test_visits_of_open_rooms_are_told_in_none_and_for_fewer_or_not_at_all_once_a_room_is_private(
     nights: Nights, path: Path
 ) -> None:
     other = ConversationKey(SOUL, TEAM, "C2")
@@ -99,14 +99,7 @@ async def test_visits_of_two_rooms_are_never_mixed_and_those_of_open_ones_are_to
     for number in range(4):
         await visited(nights, number)
     await nights.pass_one()
-    assert [row[2:] for row in look(path, MADE)] == [(str(EVERYBODY), "")]
-
-
-async def test_a_core_of_channels_that_are_made_private_is_for_fewer_or_goes(nights: Nights, path: Path) -> None:
-    other = ConversationKey(SOUL, TEAM, "C2")
-    for number in range(8):
-        await visited(nights, number, key=(GENERAL, other)[number % 2], audience=EVERYBODY)
-    await nights.pass_one()
+    assert [row[2:] for row in look(path, MADE)] == [(str(EVERYBODY), "")], "those of the DM are not mixed in"
 
     async def private(room: str) -> None:
         only = Audience(AudienceKind.CHANNEL, room)
@@ -139,31 +132,28 @@ async def test_eight_cores_become_a_sphere(nights: Nights, path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
+async def test_what_does_not_rest_on_its_visits_is_refused_noted_and_tried_three_times(
+    nights: Nights, path: Path
+) -> None:
+    unproven = (
         ("no JSON at all", "there is no JSON object in it"),
         (said(("Ann mended the gate.", (9,))), "a claim of it names no note that is there"),
         (said(("Ann mended the gate.", ())), "a claim of it names no note that is there"),
         ('{"claims": []}', "it is empty"),
-        (said(("A holiday was declared.", (1,))), "a sentence of it names too little of the notes that it rests on"),
         (said(("Ann mended the west gate 40 times.", (8,))), "a number in it stands nowhere in the notes"),
         (said(("Ann mended the gate, see EP_20260101_001.", (1,))), "ids that it was not shown"),
         (said(key_outcome="Everybody was dismissed."), "a sentence of it names too little"),
-    ],
-)
-async def test_what_does_not_rest_on_its_visits_is_refused_noted_and_tried_three_times(
-    nights: Nights, path: Path, answer: str, reason: str
-) -> None:
-    await eight(nights)
-    nights.llm.default = answer
-    for _ in range(5):
-        await nights.pass_one()
-    assert look(path, MADE) == []
-    refused = look(path, "SELECT act, reason FROM ledger WHERE act LIKE 'refuse%'")
-    assert len(refused) == 3
-    assert refused[0][0] == "refuse core"
-    assert reason in str(refused[0][1])
+    )
+    for number, (answer, reason) in enumerate(unproven, 1):
+        await eight(nights)
+        nights.llm.default = answer
+        for _ in range(4):
+            await nights.pass_one()
+        assert look(path, MADE) == [], answer
+        refused = look(path, "SELECT act, reason FROM ledger WHERE act LIKE 'refuse%' ORDER BY rowid")
+        assert len(refused) == 3 * number, answer
+        assert refused[-1][0] == "refuse core", answer
+        assert reason in str(refused[-1][1])
     assert {row["state"] for row in await nights.database.rows("SELECT state FROM episodes")} == {"closed"}
     assert "memory.distillate_refused" in nights.events.names
     assert (await check_memory(nights.database, path.parent, "")).sound
@@ -241,29 +231,29 @@ async def test_an_undone_distillation_gives_the_visits_back_and_is_not_made_agai
     assert look(path, MADE) == []
 
 
-@pytest.mark.parametrize("step", range(1, 8))
 async def test_a_failure_at_any_write_loses_no_visit_and_makes_no_second_core(
-    nights: Nights, path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+    nights: Nights, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visits = await eight(nights)
-    writes, write = 0, nights.database.write
+    write = nights.database.write
+    for step in range(1, 8):
+        await eight(nights)
+        left = iter(range(step - 1))
 
-    async def failing(unit, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202
-        nonlocal writes
-        writes += 1
-        if writes == step:
-            raise StoreError("the disk is gone", hint="plug it in")
-        return await write(unit, **options)
+        async def failing(unit, left=left, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202
+            if next(left, None) is None:
+                monkeypatch.undo()
+                raise StoreError("the disk is gone", hint="plug it in")
+            return await write(unit, **options)
 
-    monkeypatch.setattr(nights.database, "write", failing)
-    with suppress(StoreError):
+        monkeypatch.setattr(nights.database, "write", failing)
+        with suppress(StoreError):
+            await nights.pass_one()
+        monkeypatch.undo()
         await nights.pass_one()
-    monkeypatch.undo()
-    await nights.pass_one()
-    await nights.pass_one()
-    assert [row[0] for row in look(path, MADE)] == ["core_001"]
-    assert len(look(path, "SELECT * FROM links WHERE relation = 'sources'")) == len(visits)
-    assert look(path, "SELECT DISTINCT state FROM episodes WHERE id LIKE 'EP%'") == [("distilled",)]
+        await nights.pass_one()
+        assert [row[0] for row in look(path, MADE)] == [f"core_{number:03}" for number in range(1, step + 1)], step
+        assert len(look(path, "SELECT * FROM links WHERE relation = 'sources'")) == 8 * step, step
+        assert look(path, "SELECT DISTINCT state FROM episodes WHERE id LIKE 'EP%'") == [("distilled",)], step
 
 
 async def test_what_changed_while_the_model_thought_is_not_distilled(nights: Nights, path: Path) -> None:

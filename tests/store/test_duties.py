@@ -22,14 +22,24 @@ def duty(database: Database, clock: FakeClock) -> Duty:
     return Duty(database, clock, "pruning", every_s=HOUR_S)
 
 
+async def waits(duty: Duty) -> float:
+    """How long it waits for its turn."""
+    async with duty.turn() as wait:
+        return wait
+
+
 async def test_a_duty_is_due_at_once_and_then_as_often_as_is_set(duty: Duty, clock: FakeClock) -> None:
-    async with duty.turn() as wait:
-        assert wait == 0
-    async with duty.turn() as wait:
-        assert wait == pytest.approx(HOUR_S, abs=1)
+    assert await waits(duty) == 0
+    assert await waits(duty) == pytest.approx(HOUR_S, abs=1)
     await clock.sleep(HOUR_S)
-    async with duty.turn() as wait:
-        assert wait == 0
+    with pytest.raises(RuntimeError):
+        async with duty.turn():
+            raise RuntimeError
+    assert await waits(duty) == 0, "what failed is due again"
+    await clock.sleep(100 * HOUR_S)
+    assert await waits(duty) == 0
+    clock.set_back(100 * HOUR_S)
+    assert await waits(duty) <= HOUR_S, "a clock that was ahead does not put it off for ever"
 
 
 async def test_another_daemon_does_not_do_what_one_is_at(database: Database, path: Path) -> None:
@@ -50,11 +60,9 @@ async def test_a_duty_of_a_killed_daemon_is_taken_over_at_once(duty: Duty, path:
     assert hung is not None
     async with duty.turn():
         poke(path, "UPDATE duties SET lease_owner = ?", str(OTHER))
-    async with duty.turn() as wait:
-        assert wait == LOOK_S, "it is alive"
+    assert await waits(duty) == LOOK_S, "it is alive"
     hung[0].close()
-    async with duty.turn() as wait:
-        assert wait == 0
+    assert await waits(duty) == 0
 
 
 async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_lease(
@@ -62,57 +70,35 @@ async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_l
 ) -> None:
     async with duty.turn():
         poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1'")
-    async with duty.turn() as wait:
-        assert wait == LOOK_S
+    assert await waits(duty) == LOOK_S
     await clock.sleep(LEASE_MS / 1000)
-    async with duty.turn() as wait:
-        assert wait == 0
-
-
-async def test_what_failed_is_due_again(duty: Duty) -> None:
-    with pytest.raises(RuntimeError):
-        async with duty.turn():
-            raise RuntimeError
-    async with duty.turn() as wait:
-        assert wait == 0
+    assert await waits(duty) == 0
 
 
 async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(
     database: Database, clock: FakeClock
 ) -> None:
     log = CatchUpStore(database, clock)
-    async with log.turn("minoan", "T1") as wait:
-        assert wait == LOOK_S, "no one asked"
+
+    async def waits_for(soul: str) -> float:
+        async with log.turn(soul, "T1") as wait:
+            return wait
+
+    assert await waits_for("minoan") == LOOK_S, "no one asked"
     await log.ask("minoan", "T1")
-    async with log.turn("other", "T1") as wait:
-        assert wait == LOOK_S
+    assert await waits_for("other") == LOOK_S
     async with log.turn("minoan", "T1") as wait:
         assert wait == 0
         await log.ask("minoan", "T1")
-    async with log.turn("minoan", "T1") as wait:
-        assert wait == 0
-    async with log.turn("minoan", "T1") as wait:
-        assert wait == LOOK_S
+    assert [await waits_for("minoan"), await waits_for("minoan")] == [0, LOOK_S]
 
 
-async def test_a_clock_that_was_ahead_does_not_put_a_duty_off_for_ever(duty: Duty, clock: FakeClock) -> None:
-    await clock.sleep(100 * HOUR_S)
-    async with duty.turn():
-        pass
-    clock.set_back(100 * HOUR_S)
-    async with duty.turn() as wait:
-        assert wait <= HOUR_S
-
-
-async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one(duty: Duty, path: Path, clock: FakeClock) -> None:
-    async with duty.turn():
-        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + 86400000")
-    async with duty.turn() as wait:
-        assert wait == 0
-
-
-async def test_clocks_that_differ_by_seconds_take_nothing_from_each_other(duty: Duty, path: Path) -> None:
-    async with duty.turn():
-        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + 30000")
-    async with duty.turn() as wait:
-        assert wait == LOOK_S
+async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one_and_one_of_seconds_does(
+    duty: Duty, path: Path
+) -> None:
+    later = "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + ?"
+    for ahead_ms, waited in ((30_000, LOOK_S), (86_400_000, 0)):
+        poke(path, "UPDATE duties SET lease_owner = '', lease_until = 0, due_ms = 0")
+        async with duty.turn():
+            poke(path, later, ahead_ms)
+        assert await waits(duty) == waited, ahead_ms

@@ -107,18 +107,19 @@ async def waiting(path: Path) -> AsyncIterator[Waiting]:
         yield at
 
 
-async def test_a_waiting_reply_that_quotes_the_person_is_made_anew_once(waiting: Waiting) -> None:
-    await waiting.put_off(await waiting.answer(BEN, "what does she own?", QUOTING))
+@pytest.mark.parametrize(
+    ("parts", "posted"),
+    [((QUOTING,), ANEW), (("First,", QUOTING), ANEW), ((PLAIN,), PLAIN)],
+    ids=["one", "two", "none"],
+)
+async def test_a_waiting_reply_that_quotes_the_person_is_made_anew_once(
+    waiting: Waiting, parts: tuple[str, ...], posted: str
+) -> None:
+    await waiting.put_off(await waiting.answer(BEN, "what does she own?", *parts))
     await waiting.forget()
     assert look(waiting.path, "SELECT body FROM outbox WHERE body LIKE '%quincunx%'") == []
-    assert await waiting.finish() == [ANEW]
-    assert waiting.said() == [(BEN, "what does she own?"), (SOUL, ANEW)]
-
-
-async def test_a_waiting_reply_without_the_persons_words_is_sent_as_it_is(waiting: Waiting) -> None:
-    await waiting.put_off(await waiting.answer(BEN, "what do I do?", PLAIN))
-    await waiting.forget()
-    assert await waiting.finish() == [PLAIN]
+    assert await waiting.finish() == [posted]
+    assert waiting.said() == [(BEN, "what does she own?"), (SOUL, posted)]
 
 
 async def test_a_waiting_reply_to_both_is_made_anew_for_the_other(waiting: Waiting) -> None:
@@ -142,16 +143,17 @@ async def test_a_reply_to_both_under_way_ends_its_draft_with_the_answer_to_the_o
     assert [(post.draft, post.recipient) for post in waiting.channel.posted] == [("77.0", BEN)]
 
 
-async def test_all_waiting_parts_are_made_anew_together(waiting: Waiting) -> None:
-    await waiting.put_off(await waiting.answer(BEN, "what does she own?", "First,", QUOTING))
-    await waiting.forget()
-    assert await waiting.finish() == [ANEW]
-
-
-async def test_a_reply_that_is_just_being_sent_arrives_and_is_not_made_anew(waiting: Waiting) -> None:
+@pytest.mark.parametrize("found", [False, True])
+async def test_a_reply_that_is_just_being_sent_or_in_doubt_and_found_is_not_made_anew(
+    waiting: Waiting, *, found: bool
+) -> None:
     delivery = await waiting.answer(BEN, "what does she own?", QUOTING)
     await waiting.forget()
-    await waiting.stores.outbox.sent(delivery, "88.0")
+    if found:
+        waiting.channel.history[delivery.post.key] = FoundPost("88.0", finished=True)
+        await waiting.clock.advance(LEASE + 1)  # its daemon was killed
+    else:
+        await waiting.stores.outbox.sent(delivery, "88.0")
     assert await waiting.finish() == []
     assert look(waiting.path, "SELECT body, state FROM outbox ORDER BY seq DESC LIMIT 1") == [("", "sent")]
 
@@ -163,14 +165,6 @@ async def test_a_reply_whose_sending_fails_meanwhile_is_made_anew(waiting: Waiti
     waiting.channel.answers.append(error)
     await waiting.courier.deliver(delivery)
     assert await waiting.finish() == [ANEW]
-
-
-async def test_a_reply_in_doubt_that_is_found_is_not_made_anew(waiting: Waiting) -> None:
-    delivery = await waiting.answer(BEN, "what does she own?", QUOTING)
-    await waiting.forget()
-    waiting.channel.history[delivery.post.key] = FoundPost("88.0", finished=True)
-    await waiting.clock.advance(LEASE + 1)  # its daemon was killed
-    assert await waiting.finish() == []
 
 
 async def test_a_draft_that_users_see_ends_with_a_line_before_the_new_answer(waiting: Waiting) -> None:

@@ -28,6 +28,9 @@ def soul(stores: Stores, clock: FakeClock) -> Expecter:
 
 
 async def test_what_a_thought_expects_is_numbered_for_its_soul_and_bounded(soul: Expecter) -> None:
+    await soul.expects_in_passing(prediction(REPLY))
+    assert await soul.refused() == ["private"], "nothing is to be remembered"
+    assert await soul.states() == []
     await soul.expects(prediction(REPLY), prediction(Check("reply", who="user:ben")), prediction(REPLY, "again"))
     assert await soul.refused() == ["duplicate"]
     await soul.expects(*[prediction(NONE, f"thing {number}") for number in range(30)])
@@ -38,9 +41,8 @@ async def test_what_a_thought_expects_is_numbered_for_its_soul_and_bounded(soul:
     assert await soul.refused() == ["unknown"]
 
 
-@pytest.mark.parametrize(
-    ("check", "author", "words", "state"),
-    [
+async def test_words_that_come_decide_at_once(soul: Expecter) -> None:
+    for check, author, words, state in (
         (REPLY, "U1", "here", "hit"),
         (Check("reply", who="<@U1>"), "U1", "here", "hit"),
         (Check("reply", who="Ben"), "U2", "here", "open"),
@@ -55,17 +57,14 @@ async def test_what_a_thought_expects_is_numbered_for_its_soul_and_bounded(soul:
         (Check("tool", name="search"), "U1", "here", "hit"),
         (Check("tool", name="docs/search"), "U1", "here", "hit"),
         (Check("tool", name="doc"), "U1", "here", "open"),
-    ],
-)
-async def test_words_that_come_decide_at_once(
-    soul: Expecter, check: Check, author: str, words: str, state: str
-) -> None:
-    await soul.expects(prediction(check, confidence=0.75))
-    name = "Ben Smith" if author == "U1" else "Eve"
-    await soul.hears(words, author, name=name, tools=("docs/search",))
-    surprise = {"hit": 0.25, "miss": 0.75, "open": None}[state]
-    rows = await soul.database.rows(SCORES)
-    assert [tuple(row) for row in rows] == [("P1", state, "" if state == "open" else "rule", surprise)]
+    ):
+        await soul.expects(prediction(check, confidence=0.75))
+        name = "Ben Smith" if author == "U1" else "Eve"
+        await soul.hears(words, author, name=name, tools=("docs/search",))
+        (row,) = await soul.database.rows("SELECT state, scored_by, surprise FROM predictions")
+        surprise = {"hit": 0.25, "miss": 0.75, "open": None}[state]
+        assert tuple(row) == (state, "" if state == "open" else "rule", surprise), (check, author, words)
+        await soul.database.run("DELETE FROM predictions")
 
 
 async def test_bots_and_sessions_are_no_persons(soul: Expecter) -> None:
@@ -165,19 +164,18 @@ async def test_an_outcome_is_given_to_one_thought(soul: Expecter) -> None:
     assert (await soul.at_hand()).errors == ()
 
 
-@pytest.mark.parametrize("how", ["deleted", "forgotten", "old"])
+@pytest.mark.parametrize("how", ["deleted", "old"])
 async def test_with_the_words_of_its_thought_an_expectation_goes_and_its_numbers_stay(
     soul: Expecter, path: Path, how: str
 ) -> None:
     await soul.expects(prediction(Check("mention", words=("secret",), who="U3"), "the secret comes out", 0.9))
     await soul.hears("a secret", "U3")
     name = await soul.expects(prediction(Check("mention", words=("kraken",)), "the kraken comes"))
-    match how:
-        case "old":
-            await soul.database.write(lambda it: empty_thoughts_before(it, 10**15, 100))
-        case _:
-            turns = look(path, "SELECT 'TU_' || seq FROM turns WHERE speaker = 'person' ORDER BY seq")
-            await soul.database.write(lambda it: empty_thoughts_on(it, [str(turns[0][0])]))
+    if how == "old":
+        await soul.database.write(lambda it: empty_thoughts_before(it, 10**15, 100))
+    else:
+        turns = look(path, "SELECT 'TU_' || seq FROM turns WHERE speaker = 'person' ORDER BY seq")
+        await soul.database.write(lambda it: empty_thoughts_on(it, [str(turns[0][0])]))
     assert look(path, "SELECT id, state, surprise, what, timeframe, awaited FROM predictions ORDER BY seq") == [
         ("P1", "hit", pytest.approx(0.1), "", "", '{"kind":"mention"}'),
         ("P2", "withdrawn", None, "", "", '{"kind":"mention"}'),
@@ -201,13 +199,6 @@ async def test_it_is_shown_before_the_same_readers_or_all_and_before_outsiders_h
     assert await shown(other, members("dm:D2")) == ["in public"]
     assert await shown(other, outsiders("dm:D2")) == []
     assert await shown(ROOM, outsiders(f"workspace:{TEAM}")) == []
-
-
-async def test_nothing_is_expected_where_nothing_is_to_be_remembered(soul: Expecter) -> None:
-    thought = prediction(REPLY)
-    await soul.expects_in_passing(thought)
-    assert await soul.refused() == ["private"]
-    assert await soul.states() == []
 
 
 async def test_what_was_expected_in_a_channel_that_is_made_private_is_shown_nowhere(soul: Expecter, path: Path) -> None:
@@ -236,12 +227,12 @@ async def test_a_goal_that_is_completed_in_time_decides_what_waits_for_it(soul: 
     assert look(path, "SELECT scored, hits, confidence FROM prediction_sums") == [(2, 1, pytest.approx(1.2))]
 
 
-@pytest.mark.parametrize("awaited", ["gone", "[]", '{"kind": "telepathy", "words": 3}', '{"kind": []}'])
-async def test_a_check_that_can_not_be_read_waits_for_a_person_and_stops_nothing(soul: Expecter, awaited: str) -> None:
+async def test_a_check_that_can_not_be_read_waits_for_a_person_and_stops_nothing(soul: Expecter) -> None:
     await soul.expects(prediction(REPLY))
-    await soul.stores.database.write(lambda t: t.run("UPDATE predictions SET awaited = :held", held=awaited))
-    await soul.expects(prediction(Check("reply", who="ben")))
-    assert (await soul.states())[0] == ("P1", "open")
+    for awaited in ("gone", "[]", '{"kind": "telepathy", "words": 3}', '{"kind": []}'):
+        await soul.database.run("UPDATE predictions SET awaited = :held WHERE id = 'P1'", held=awaited)
+        await soul.expects(prediction(Check("reply", who="ben"), f"beside {awaited}"))
+        assert (await soul.states())[0] == ("P1", "open"), awaited
 
 
 async def test_emptied_outcomes_hide_no_later_ones(soul: Expecter) -> None:

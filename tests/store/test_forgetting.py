@@ -210,14 +210,8 @@ async def test_words_taken_away_during_an_afterthought_keep_it_out_of_an_empty_m
     assert not await memories.keep(ROOM, {"thought": "the canary"}, instead_of=known)
 
 
-@pytest.mark.parametrize("state", ["sent", "expired", "dropped", "dead", "unknown"])
-@pytest.mark.parametrize("paused", [False, True])
-async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(
-    stores: Stores, clock: FakeClock, path: Path, state: str, paused: bool
-) -> None:
-    await stores.inbox.accept(new_message(text=SECRET))
-    await stores.answer(f"about {SECRET}")
-    await stores.database.run("UPDATE outbox SET state = :state, settled_ms = 1", state=state)
+async def _forgets_last(stores: Stores, clock: FakeClock, *, paused: bool) -> None:
+    """What was said last is forgotten: by a command, or since nothing was to be remembered."""
     if paused:
         await stores.database.run("UPDATE turns SET passing = 1")
         await clock.advance(3600)
@@ -225,32 +219,38 @@ async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(
     else:
         asker = Asker("U1", DM, HERE, "9.0")
         await stores.database.write(lambda transaction: LastForgotten().perform(transaction, asker, clock.now_ms()))
-    assert look(path, "SELECT body, cleared FROM outbox") == [("", 1)]
-    assert SECRET not in str(look(path, "SELECT * FROM inbox"))
 
 
-@pytest.mark.parametrize("ends", ["sent", "given up", "unforeseen"])
+@pytest.mark.parametrize("paused", [False, True])
+async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(
+    *, stores: Stores, clock: FakeClock, path: Path, paused: bool
+) -> None:
+    for number, state in enumerate(("sent", "expired", "dropped", "dead", "unknown"), 1):
+        await stores.inbox.accept(new_message(f"{number}.0", SECRET))
+        await stores.answer(f"about {SECRET}")
+        await stores.database.run("UPDATE outbox SET state = :state, settled_ms = 1 WHERE body <> ''", state=state)
+        await _forgets_last(stores, clock, paused=paused)
+        assert look(path, "SELECT body, cleared FROM outbox") == [("", 1)] * number, state
+        assert SECRET not in str(look(path, "SELECT * FROM inbox")), state
+
+
 @pytest.mark.parametrize("paused", [False, True])
 async def test_a_reply_under_way_loses_its_words_once_it_is_settled(
-    stores: Stores, clock: FakeClock, path: Path, ends: str, paused: bool
+    *, stores: Stores, clock: FakeClock, path: Path, paused: bool
 ) -> None:
-    await stores.inbox.accept(new_message(text=SECRET))
-    delivery = await stores.answer(f"about {SECRET}")
-    if paused:
-        await stores.database.run("UPDATE turns SET passing = 1")
-        await clock.advance(3600)
-        await erase_passed(stores.database, clock, silence_ms=1000)
-    else:
-        asker = Asker("U1", DM, HERE, "9.0")
-        await stores.database.write(lambda transaction: LastForgotten().perform(transaction, asker, clock.now_ms()))
-    assert look(path, "SELECT state FROM outbox") == [("sending",)]
-    if ends == "sent":
-        await stores.outbox.sent(delivery, "9.9")
-    elif ends == "given up":
-        await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
-    else:
-        assert await stores.outbox.count_fault(replace(delivery, faults=FAULTS), 1, "no")
-    assert look(path, "SELECT body, cleared FROM outbox WHERE note = 0") == [("", 1)]
+    for number, ends in enumerate(("sent", "unforeseen", "given up"), 1):
+        await stores.inbox.accept(new_message(f"{number}.0", SECRET))
+        delivery = await stores.answer(f"about {SECRET}")
+        await _forgets_last(stores, clock, paused=paused)
+        assert look(path, "SELECT state FROM outbox WHERE cleared = 0 AND note = 0") == [("sending",)], ends
+        if ends == "sent":
+            await stores.outbox.sent(delivery, "9.9")
+        elif ends == "given up":
+            await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
+        else:
+            assert await stores.outbox.count_fault(replace(delivery, faults=FAULTS), 1, "no")
+            await stores.database.run("DELETE FROM outbox WHERE note = 1")  # the note would go before the next reply
+        assert look(path, "SELECT body, cleared FROM outbox WHERE note = 0") == [("", 1)] * number, ends
 
 
 async def test_a_reply_whose_message_stays_keeps_its_words(stores: Stores, path: Path) -> None:

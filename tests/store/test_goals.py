@@ -64,15 +64,13 @@ async def test_a_goal_gets_another_priority_and_time_and_keeps_what_is_not_said(
     assert [one.id for one in await soul.at_hand(DM, MINE)] == ["G1", "G2"]
 
 
-async def test_what_is_unknown_foreign_or_closed_is_refused(soul: Aiming) -> None:
+async def test_what_is_unknown_foreign_closed_or_not_to_be_remembered_is_refused(soul: Aiming) -> None:
+    assert await soul.thinks(DM, MINE, add("a"), add("b"), passing=True) == ["private", "private"]
+    assert await soul.goals() == []
     await soul.thinks(OTHER_DM, THEIRS, add("theirs"), author="U2")
     await soul.thinks(DM, MINE, add("mine"), complete("G2"))
-    assert await soul.thinks(DM, MINE, complete("G1"), complete("G2"), complete("G9"), complete("' OR 1=1 --")) == [
-        "foreign",
-        "unknown",
-        "unknown",
-        "unknown",
-    ]
+    changes = (complete("G1"), complete("G2"), complete("G9"), complete("' OR 1=1 --"))
+    assert await soul.thinks(DM, MINE, *changes) == ["foreign", "unknown", "unknown", "unknown"]
     assert [row["state"] for row in await soul.rows()] == ["open", "done"]
 
 
@@ -88,21 +86,19 @@ async def test_a_goal_of_another_soul_is_unknown(soul: Aiming, ben: Stores) -> N
     ]
 
 
-async def test_a_repeated_goal_is_touched_and_not_added_again(soul: Aiming) -> None:
-    await soul.thinks(DM, MINE, add("The import, again!"))
+async def test_a_repeated_goal_is_touched_and_not_added_again_but_before_others_who_may_not_know_it(
+    soul: Aiming,
+) -> None:
+    await soul.thinks(OPEN, EVERYBODY, add("The import, again!"))
     (before,) = await soul.rows()
     await soul.clock.sleep(HOUR)
-    assert await soul.thinks(DM, MINE, add("  the IMPORT again"), add("THE import: again")) == []
+    assert await soul.thinks(OPEN, EVERYBODY, add("  the IMPORT again"), add("THE import: again")) == []
     (after,) = await soul.rows()
     assert after["touched_ms"] > before["touched_ms"]
     assert (after["goal"], after["why"]) == ("The import, again!", "they asked")
-
-
-async def test_a_goal_before_others_is_no_repeat_of_one_that_they_may_not_know(soul: Aiming) -> None:
-    await soul.thinks(OPEN, EVERYBODY, add("the import"))
-    await soul.thinks(OPEN_TOO, outsiders(f"workspace:{TEAM}"), add("the import"))
-    assert len(await soul.rows()) == 2
-    assert [one.id for one in await soul.at_hand(OPEN_TOO, outsiders(f"workspace:{TEAM}"))] == ["G2"]
+    others = outsiders(f"workspace:{TEAM}")
+    await soul.thinks(OPEN_TOO, others, add("the import, again"))
+    assert [one.id for one in await soul.at_hand(OPEN_TOO, others)] == ["G2"]
 
 
 async def test_an_audience_has_twelve_open_goals_at_most(soul: Aiming) -> None:
@@ -110,11 +106,6 @@ async def test_an_audience_has_twelve_open_goals_at_most(soul: Aiming) -> None:
     assert await soul.thinks(DM, MINE, *asked) == ["too_many", "too_many"]
     assert await soul.thinks(DM, MINE, add("goal 3"), complete("G1"), add("one more"), add("and one")) == ["too_many"]
     assert await soul.thinks(OTHER_DM, THEIRS, add("elsewhere"), author="U2") == [], "another audience has its own"
-
-
-async def test_a_thought_that_is_not_to_be_remembered_changes_no_goal(soul: Aiming) -> None:
-    assert await soul.thinks(DM, MINE, add("a"), add("b"), passing=True) == ["private", "private"]
-    assert await soul.goals() == []
 
 
 async def test_goals_of_two_daemons_and_many_threads_are_kept_within_the_bound(
@@ -134,27 +125,26 @@ async def test_goals_of_two_daemons_and_many_threads_are_kept_within_the_bound(
 # -- before whom they are shown ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("made", "made_before", "where", "readers", "shown"),
-    [
+async def test_goals_are_shown_before_no_wider_readers(soul: Aiming) -> None:
+    others = outsiders(f"workspace:{TEAM}")
+    for made, made_before, where, readers, shown in (
         (DM, MINE, DM, MINE, True),
         (DM, MINE, OTHER_DM, THEIRS, False),
         (DM, MINE, OPEN, EVERYBODY, False),
         (OPEN, EVERYBODY, DM, MINE, True),
         (OPEN, EVERYBODY, OPEN_TOO, EVERYBODY, True),
-        (OPEN, EVERYBODY, OPEN, outsiders(f"workspace:{TEAM}"), False),
-        (OPEN, outsiders(f"workspace:{TEAM}"), OPEN, outsiders(f"workspace:{TEAM}"), True),
-        (OPEN, outsiders(f"workspace:{TEAM}"), OPEN_TOO, outsiders(f"workspace:{TEAM}"), False),
+        (OPEN, EVERYBODY, OPEN, others, False),
+        (OPEN, others, OPEN, others, True),
+        (OPEN, others, OPEN_TOO, others, False),
         (DM, members("dm:D1", ["C9"]), DM, MINE, False),
         (DM, MINE, DM, Readers(MINE.audience, members_only=True, apart=True), False),
-    ],
-)
-async def test_goals_are_shown_before_no_wider_readers(  # noqa: PLR0917 - one of each
-    soul: Aiming, made: ConversationKey, made_before: Readers, where: ConversationKey, readers: Readers, shown: bool
-) -> None:
-    await soul.thinks(made, made_before, add("the import"))
-    assert [one.goal for one in await soul.at_hand(where, readers)] == ["the import"] * shown
-    assert await soul.thinks(where, readers, complete("G1")) == ([] if shown else ["foreign"])
+    ):
+        given = (made, made_before, where, readers)
+        await soul.thinks(made, made_before, add("the import"))
+        (row,) = await soul.rows()
+        assert [one.goal for one in await soul.at_hand(where, readers)] == ["the import"] * shown, given
+        assert await soul.thinks(where, readers, complete(row["id"])) == ([] if shown else ["foreign"]), given
+        await soul.thinker.database.run("DELETE FROM goals")
 
 
 async def test_what_is_due_comes_first_then_by_priority(soul: Aiming) -> None:
@@ -190,13 +180,17 @@ async def test_stale_goals_take_no_place_and_come_back_only_where_there_is_room(
 # -- when they go ------------------------------------------------------------------------------------------------------
 
 
-async def test_an_edit_or_a_deletion_takes_the_goals_that_were_made_of_the_words(soul: Aiming) -> None:
-    thinker = soul.thinker
-    await soul.thinks(DM, MINE, add("of the first"))
-    await soul.thinks(DM, MINE, add("of the second"))
-    await thinker.stores.inbox.accept(edited("2.000001", "I meant something else"))
+async def test_an_edit_or_a_deletion_takes_the_goals_and_the_reasons_that_were_made_of_the_words(soul: Aiming) -> None:
+    accept = soul.thinker.stores.inbox.accept
+    await soul.thinks(OPEN, EVERYBODY, add("of the first"))
+    await soul.thinks(OPEN, EVERYBODY, add("of the second"))
+    await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="Ada said that it runs"))
+    await accept(deleted("3.000001", conversation=OPEN_TOO))
+    (row, _) = await soul.rows()
+    assert (row["goal"], row["state"], row["why"]) == ("of the first", "done", "")
+    await accept(edited("2.000001", "I meant something else", conversation=OPEN))
     assert await soul.goals() == ["of the first"]
-    await thinker.stores.inbox.accept(deleted("1.000001"))
+    await accept(deleted("1.000001", conversation=OPEN))
     assert await soul.goals() == []
 
 
@@ -207,14 +201,6 @@ async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(so
     await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="closed after it was seen"))
     await soul.thinker.stores.inbox.accept(deleted("1.000001", conversation=OPEN))
     assert await soul.goals() == []
-
-
-async def test_the_reason_for_a_change_goes_with_its_thought_and_the_goal_stays(soul: Aiming) -> None:
-    await soul.thinks(OPEN, EVERYBODY, add("the import"))
-    await soul.thinks(OPEN_TOO, EVERYBODY, complete("G1", why="Ada said that it runs"))
-    await soul.thinker.stores.inbox.accept(deleted("2.000001", conversation=OPEN_TOO))
-    (row,) = await soul.rows()
-    assert (row["goal"], row["state"], row["why"]) == ("the import", "done", "")
 
 
 async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_along(soul: Aiming) -> None:
@@ -283,29 +269,20 @@ async def test_the_export_holds_what_is_meant_to_be_done_for_its_person_and_in_t
         assert [one["text"] for one in found] == shown
 
 
-async def test_goals_are_kept_for_as_long_as_the_words_of_their_thoughts(soul: Aiming) -> None:
-    await soul.thinks(DM, MINE, add("the import"))
-    await soul.clock.sleep(7 * DAY)
-    await expire(soul.thinker.database, soul.clock, MemoryRetention(facts=6))
-    assert await soul.goals() == ["the import"]
-    await expire(soul.thinker.database, soul.clock, MemoryRetention(turns=6))
-    assert await soul.goals() == []
-
-
 async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_as_words(soul: Aiming) -> None:
     database, kept = soul.thinker.database, MemoryRetention(turns=6)
-    await soul.thinks(DM, MINE)
+    await soul.thinks(DM, MINE, add("of a thought"))
     for goal in ("open", "closed long ago", "closed lately"):
         await soul.admin_adds(DM, goal)
     admin = AdminsGoals(database, soul.clock, "root")
-    await admin.close(SOUL, ("G2",), "done", "it works")
+    await admin.close(SOUL, ("G3",), "done", "it works")
     await soul.clock.sleep(7 * DAY)
-    await admin.close(SOUL, ("G3",), "abandoned", "")
+    await admin.close(SOUL, ("G4",), "abandoned", "")
     await expire(database, soul.clock, MemoryRetention(facts=6))
-    assert await soul.goals() == ["open", "closed long ago", "closed lately"]
+    assert await soul.goals() == ["of a thought", "open", "closed long ago", "closed lately"]
     await expire(database, soul.clock, kept)
-    assert await soul.goals() == ["open", "closed lately"]
-    assert (await soul.admin_adds(DM, "the next")).id == "G4", "a number is never given twice"
+    assert await soul.goals() == ["open", "closed lately"], "a thought's own goes with its words"
+    assert (await soul.admin_adds(DM, "the next")).id == "G5", "a number is never given twice"
 
 
 async def test_goals_of_a_channel_that_is_made_private_are_for_its_members_and_shown_no_more(soul: Aiming) -> None:

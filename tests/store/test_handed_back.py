@@ -16,34 +16,32 @@ from tests.store.handing import BENS, ROOM, TO_ADA, TO_BEN, hand, host, said, su
 from tests.store.parts import WORKER, Stores, intend
 
 
-async def test_it_is_handed_back_with_what_was_said_meanwhile(ada: Stores, ben: Stores, database: Database) -> None:
+async def test_it_is_handed_back_with_what_was_said_meanwhile(ada: Stores, ben: Stores) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
     await ada.inbox.accept(said("101.0", "and the glaze?"))
     await hand(ben, TO_ADA, "It is blue.")
-    assert (await summary(database, ROOM)).splitlines() == [
+    assert (await summary(ada.database, ROOM)).splitlines() == [
         "Said here while another soul answered:",
         "Ben: and the glaze?",
         "Ada: It is blue.",
     ]
     assert [one.body for one in (await ada.turns.transcript(ROOM, 9)).turns] == ["the kiln is cold", "I see."]
-    assert len(await database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 4
+    assert len(await ada.database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 4
 
 
-async def test_a_soul_keeps_its_own_summary_where_a_poorer_one_comes_back(
-    ada: Stores, ben: Stores, database: Database
-) -> None:
+async def test_a_soul_keeps_its_own_summary_where_a_poorer_one_comes_back(ada: Stores, ben: Stores) -> None:
     await ada.inbox.accept(said())
     await ada.commits.commit(effect(await ada.claim(), "I see."))
-    (_, newest) = await database.rows("SELECT seq FROM turns ORDER BY seq")
+    (_, newest) = await ada.database.rows("SELECT seq FROM turns ORDER BY seq")
     assert await ada.turns.summarize(ROOM, "THE RICH SUMMARY", newest["seq"], instead_of=0)
     await ada.inbox.accept(said("101.0", "and the glaze? " * 40))
     await hand(ada, reply="THE WHOLE REPLY " * 40)
     await ada.inbox.accept(said("102.0", "which colour?"))
     await ben.commits.commit(effect(await ben.claim(), "Blue."))
     await ada.inbox.accept(edited("101.0", "and the glaze, then?", conversation=ROOM))
-    assert await summary(database) == "", "what was handed on holds words that are gone"
-    await database.run(
+    assert await summary(ada.database) == "", "what was handed on holds words that are gone"
+    await ada.database.run(
         "UPDATE working_memory SET summary = 'THE RICH SUMMARY', summarized_to = :seq", seq=newest["seq"]
     )
     await ada.inbox.accept(said("103.0", "hand it back"))
@@ -56,7 +54,7 @@ async def test_a_soul_keeps_its_own_summary_where_a_poorer_one_comes_back(
 
 @pytest.mark.parametrize("summarized", [False, True])
 async def test_what_came_between_outlasts_a_summary_that_is_made_meanwhile(
-    ada: Stores, ben: Stores, database: Database, *, summarized: bool
+    ada: Stores, ben: Stores, *, summarized: bool
 ) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
@@ -65,7 +63,7 @@ async def test_what_came_between_outlasts_a_summary_that_is_made_meanwhile(
     if summarized:
         assert await ada.turns.summarize(ROOM, "in short", began.turns[0].seq, instead_of=0)
         began = await ada.turns.transcript(ROOM, 9)
-    await database.run(
+    await ada.database.run(
         """
         INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms)
         VALUES ('summarizes_the_conversation', :id, 'ada', 'T1', 'running', 1)
@@ -74,36 +72,34 @@ async def test_what_came_between_outlasts_a_summary_that_is_made_meanwhile(
     )
     await hand(ben, TO_ADA, "It is blue.")
     assert not await ada.turns.summarize(ROOM, "poorer", began.turns[-1].seq, instead_of=began.summarized_to)
-    assert "It is blue." in await summary(database, ROOM)
+    assert "It is blue." in await summary(ada.database, ROOM)
 
 
 async def test_a_turn_of_the_other_soul_that_is_deleted_leaves_no_summary_that_holds_it(
-    ada: Stores, ben: Stores, database: Database
+    ada: Stores, ben: Stores
 ) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
     await ada.inbox.accept(said("101.0", "my secret"))
     await hand(ben, TO_ADA, "It is safe.")
-    assert "my secret" in await summary(database, ROOM)
+    assert "my secret" in await summary(ada.database, ROOM)
     await ada.inbox.accept(deleted("101.0", conversation=ROOM))
-    assert "my secret" not in await summary(database, ROOM)
+    assert "my secret" not in await summary(ada.database, ROOM)
     assert [one.body for one in (await ada.turns.transcript(ROOM, 9)).turns] == ["the kiln is cold", "I see."]
 
 
-async def test_of_much_that_came_between_the_older_is_told_in_short(
-    ada: Stores, ben: Stores, database: Database
-) -> None:
+async def test_of_much_that_came_between_the_older_is_told_in_short(ada: Stores, ben: Stores) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
     for number in range(15):
         await ada.inbox.accept(said(f"{101 + number}.0", f"number {number}"))
         await ben.commits.commit(effect(await ben.claim(), "Aye."))
-    (row,) = await database.rows("SELECT max(seq) AS seq FROM turns")
+    (row,) = await ada.database.rows("SELECT max(seq) AS seq FROM turns")
     known = await ben.turns.transcript(BENS, 99)
     assert await ben.turns.summarize(BENS, "IN SHORT", row["seq"], instead_of=known.summarized_to)
     await ada.inbox.accept(said("200.0", "hand it back"))
     await hand(ben, TO_ADA, "Gladly.")
-    lines = (await summary(database, ROOM)).splitlines()
+    lines = (await summary(ada.database, ROOM)).splitlines()
     assert lines[:2] == ["Said here while another soul answered:", "IN SHORT"]
     assert (len(lines), lines[-1]) == (26, "Ada: Gladly.")
 
@@ -134,54 +130,52 @@ async def told(database: Database) -> list[tuple[str, str]]:
     return [tuple(row) for row in rows]
 
 
-async def test_an_answer_that_waits_to_be_said_goes_along(
-    ada: Stores, ben: Stores, database: Database, clock: FakeClock
-) -> None:
+async def test_an_answer_that_waits_to_be_said_goes_along(ada: Stores, ben: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
-    await asks_session(database, clock)
+    await asks_session(ada.database, clock)
     claim = await ada.claim()
-    await QuestionStore(database, clock, TEAM).answer("s1", "NT_q", "0042.")
-    assert await told(database) == [(str(ROOM), str(ROOM))]
+    await QuestionStore(ada.database, clock, TEAM).answer("s1", "NT_q", "0042.")
+    assert await told(ada.database) == [(str(ROOM), str(ROOM))]
     await ada.commits.commit(replace(effect(claim, "I see."), handoff=TO_BEN))
-    assert await told(database) == [(str(BENS), str(BENS))]
+    assert await told(ada.database) == [(str(BENS), str(BENS))]
     assert await ada.conversations.claim_next() is None
     await ben.commits.commit(effect(await ben.claim(), "0042."))
-    [row] = await database.rows("SELECT state, how FROM shared_messages WHERE kind = 'answer'")
+    [row] = await ada.database.rows("SELECT state, how FROM shared_messages WHERE kind = 'answer'")
     assert tuple(row) == ("delivered", "inbox")
 
 
 @pytest.mark.parametrize(("hosted", "holder"), [((SOUL, "ben"), BENS), ((SOUL,), ROOM), (("ben",), BENS), ((), BENS)])
 async def test_an_answer_is_for_the_soul_that_has_the_thread_and_is_hosted(
-    ada: Stores, database: Database, clock: FakeClock, hosted: tuple[str, ...], holder: ConversationKey
+    ada: Stores, clock: FakeClock, hosted: tuple[str, ...], holder: ConversationKey
 ) -> None:
     await ada.inbox.accept(said())
-    await asks_session(database, clock)
+    await asks_session(ada.database, clock)
     await hand(ada)
-    await host(database, clock, *hosted)
-    await QuestionStore(database, clock, TEAM).answer("s1", "NT_q", "0042.")
-    assert await told(database) == [(str(holder), str(holder))]
+    await host(ada.database, clock, *hosted)
+    await QuestionStore(ada.database, clock, TEAM).answer("s1", "NT_q", "0042.")
+    assert await told(ada.database) == [(str(holder), str(holder))]
 
 
 async def test_either_soul_looks_after_a_question_of_a_thread_that_was_handed_over(
-    ada: Stores, database: Database, clock: FakeClock
+    ada: Stores, clock: FakeClock
 ) -> None:
     await ada.inbox.accept(said())
-    await asks_session(database, clock)
+    await asks_session(ada.database, clock)
     await hand(ada)
-    questions = QuestionStore(database, clock, TEAM)
+    questions = QuestionStore(ada.database, clock, TEAM)
     assert [len(await questions.open(soul)) for soul in (SOUL, "ben", "cleo")] == [1, 1, 0]
     (one,) = await questions.open("ben")
     assert [await questions.tell(one, News.LATE) for _ in range(2)] == [True, False]
 
 
 async def test_a_reminder_that_is_due_as_the_thread_goes_is_said_by_the_new_soul(
-    ada: Stores, ben: Stores, database: Database, clock: FakeClock
+    ada: Stores, ben: Stores, clock: FakeClock
 ) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
     due = NewIntention(slot="look", content="look at the kiln", behalf="U1", due_ms=clock.now_ms() - 1)
-    await intend(database, clock, due, key=ROOM)
-    assert await Intentions(database, clock, WORKER).fall_due() == 1
+    await intend(ada.database, clock, due, key=ROOM)
+    assert await Intentions(ada.database, clock, WORKER).fall_due() == 1
     await ada.commits.commit(replace(effect(claim, "I see."), handoff=TO_BEN))
     assert await ada.conversations.claim_next() is None
     assert [one.perception.content for one in (await ben.claim()).messages] == ["look at the kiln"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 _ROOT = Path(__file__).parents[2]
 
 
@@ -46,14 +47,11 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(target)
 
 
-def test_sixty_kills_during_writes_lose_no_row(either: Path) -> None:
+def test_sixty_kills_during_writes_lose_no_row(either: Path, tmp_path: Path) -> None:
     outcome = deed("kills", either, 60)
     assert outcome["promised"] >= 100
     assert (outcome["lost"], outcome["integrity"]) == (0, "ok")
-
-
-def test_the_kill_test_catches_an_early_acknowledgement(path: Path) -> None:
-    assert deed("kills", path, 10, "lie")["lost"] > 0
+    assert deed("kills", tmp_path / "another.db", 10, "lie")["lost"] > 0, "the test catches an early acknowledgement"
 
 
 def test_four_writers_meet_no_lock_error(either: Path) -> None:
@@ -76,12 +74,9 @@ def test_a_full_disk_refuses_writes_and_loses_no_acknowledged_row(either: Path) 
     assert outcome["again"]
 
 
-def test_only_sqlite_opens_the_live_file(either: Path) -> None:
+def test_only_sqlite_opens_the_live_file(either: Path, tmp_path: Path) -> None:
     assert deed("opens", either) == {"opens": []}
-
-
-def test_the_test_of_plain_opens_catches_one(path: Path) -> None:
-    assert deed("opens", path, "plainly") == {"opens": ["open"]}
+    assert deed("opens", tmp_path / "another.db", "plainly") == {"opens": ["open"]}, "the test catches one"
 
 
 def test_reading_the_schema_version_drops_no_locks(path: Path) -> None:
@@ -92,28 +87,21 @@ def test_reading_the_schema_version_drops_no_locks(path: Path) -> None:
     assert outcome["after_a_plain_read"] < outcome["before"]  # the test can detect dropped locks
 
 
-@pytest.mark.slow
-def test_no_single_disk_fault_loses_an_acknowledged_row(either: Path, shim: str) -> None:
+def test_no_single_disk_fault_loses_an_acknowledged_row(either: Path, tmp_path: Path, shim: str) -> None:
     outcome = deed("faults", either, shim, preload=shim)
     assert outcome["points"] >= 10
     assert outcome["refused"] > 0
     assert (outcome["lost"], outcome["integrity"]) == (0, "ok")
-
-
-@pytest.mark.slow
-def test_the_sweep_catches_an_acknowledgement_after_a_fault(path: Path, shim: str) -> None:
-    assert deed("faults", path, shim, "lie", preload=shim)["lost"] > 0
+    (tmp_path / "lie").mkdir()
+    lie = deed("faults", tmp_path / "lie" / "memory.db", shim, "lie", preload=shim)
+    assert lie["lost"] > 0, "the test catches an acknowledgement after a fault"
 
 
 def test_every_acknowledgement_follows_a_sync(either: Path, shim: str) -> None:
     assert deed("syncs", either, shim, preload=shim) == {"acks": 50, "without_sync": 0}
+    assert deed("syncs", either, shim, "careless", preload=shim)["without_sync"] == 50, "the test catches missing ones"
 
 
-def test_the_sync_test_catches_missing_syncs(path: Path, shim: str) -> None:
-    assert deed("syncs", path, shim, "careless", preload=shim)["without_sync"] == 50
-
-
-@pytest.mark.slow
 def test_the_next_start_finishes_a_migration_killed_at_any_call(tmp_path: Path, shim: str) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -47,9 +47,12 @@ async def all_kinds(nights: Nights) -> None:
         await nights.visited(f"Ann mended gate {gate} of the dam")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+async def test_an_answer_of_no_use_changes_nothing_is_shown_and_given_up_after_three_nights(
+    nights: Nights, path: Path
+) -> None:
+    await all_kinds(nights)
+    before = look(path, KEPT)
+    answers: tuple[Script, ...] = (
         "{}",
         '{"same": null, "found": null, "claims": null}',
         '{"same": ["1"], "found": ["I do"], "claims": ["Ann mended gates"]}',
@@ -60,28 +63,25 @@ async def all_kinds(nights: Nights) -> None:
         "[" * 1000,
         "",
         ModelRefused("it declined to answer", hint="no"),
-    ],
-)
-async def test_an_answer_of_no_use_changes_nothing_is_shown_and_given_up_after_three_nights(
-    nights: Nights, path: Path, answer: Script
-) -> None:
-    await all_kinds(nights)
-    before = look(path, KEPT)
-    nights.llm.default = answer
-    await nights.pass_one()
-    [run] = await nights.runs()
-    assert (run["state"], run["did"]) == ("failed", "{}")
-    assert all(part in str(run["error"]) for part in ("merges_facts: ", "seeks_quotations: ", "distils: "))
-    assert (look(path, SEEN), look(path, PARKED)) == ([], [])
-    assert "consolidation.done" in nights.events.names
-    for _ in range(2):
+    )
+    for answer in answers:
+        nights.llm.default = answer
         await nights.pass_one()
-    assert look(path, PARKED) == [("distils",), ("merges_facts",), ("seeks_quotations",)]
-    asked = len(nights.llm.prompts)
-    await nights.pass_one()
-    assert len(nights.llm.prompts) == asked
-    assert (look(path, KEPT), look(path, SEEN)) == (before, [])
-    assert look(path, "SELECT count(*) FROM facts WHERE valid_until_ms IS NOT NULL") == [(0,)]
+        [run] = await nights.runs()
+        assert (run["state"], run["did"]) == ("failed", "{}"), answer
+        assert all(part in str(run["error"]) for part in ("merges_facts: ", "seeks_quotations: ", "distils: ")), answer
+        assert (look(path, SEEN), look(path, PARKED)) == ([], []), answer
+        assert "consolidation.done" in nights.events.names
+        for _ in range(2):
+            await nights.pass_one()
+        assert look(path, PARKED) == [("distils",), ("merges_facts",), ("seeks_quotations",)], answer
+        asked = len(nights.llm.prompts)
+        await nights.pass_one()
+        assert len(nights.llm.prompts) == asked, answer
+        assert (look(path, KEPT), look(path, SEEN)) == (before, []), answer
+        assert look(path, "SELECT count(*) FROM facts WHERE valid_until_ms IS NOT NULL") == [(0,)], answer
+        for table in ("consolidation_items", "consolidations"):  # as if none of it had been tried
+            await nights.database.run(f"DELETE FROM {table}")
 
 
 async def test_one_that_stumbles_is_counted_once_a_night_however_often_the_night_is_tried(

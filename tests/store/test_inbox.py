@@ -15,89 +15,85 @@ from tests.given import CHANNEL, DM, SOUL, TEAM, deleted, edited, effect, new_me
 from tests.store.parts import Stores, look
 
 ROOT = thread("50.000001")
+ACCEPTED, DUPLICATE, IGNORED = Acceptance.ACCEPTED, Acceptance.DUPLICATE, Acceptance.IGNORED
 
 
-@pytest.mark.parametrize("first", ["E-message", "E-mention"])
-async def test_twin_events_are_one_message_in_either_order(stores: Stores, path: Path, first: str) -> None:
-    second = {"E-message": "E-mention", "E-mention": "E-message"}[first]
-    assert await stores.inbox.accept(new_message(event=first)) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(new_message(event=second)) is Acceptance.DUPLICATE
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
-
-
-async def test_a_mention_is_accepted_after_its_unaddressed_twin(stores: Stores) -> None:
-    assert await stores.inbox.accept(new_message(event="E1", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
-    assert await stores.inbox.accept(new_message(event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
-
-
-async def test_a_redelivery_is_a_duplicate(stores: Stores) -> None:
-    await stores.inbox.accept(new_message())
-    assert await stores.inbox.accept(new_message()) is Acceptance.DUPLICATE
-
-
-async def test_the_same_ts_in_another_channel_is_another_message(stores: Stores) -> None:
+async def test_twin_events_are_one_message_in_either_order(stores: Stores, path: Path) -> None:
+    first, second = "E-message", "E-mention"
     other = ConversationKey(SOUL, TEAM, "D2")
-    assert await stores.inbox.accept(new_message(event="E1")) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(new_message(event="E2", conversation=other)) is Acceptance.ACCEPTED
+    for message, accepted in (
+        (new_message("1.0", event=first), ACCEPTED),
+        (new_message("1.0", event=second), DUPLICATE),
+        (new_message("2.0", event=f"{second} of 2.0"), ACCEPTED),
+        (new_message("2.0", event=f"{first} of 2.0"), DUPLICATE),
+        (new_message("1.0", event=first), DUPLICATE),  # delivered again
+        (new_message("3.0", event="E1", conversation=ROOT, addressed=False), IGNORED),
+        (new_message("3.0", event="E2", conversation=ROOT), ACCEPTED),  # the mention, after its unaddressed twin
+        (new_message("1.0", event="E3", conversation=other), ACCEPTED),  # the same ts in another channel
+    ):
+        assert await stores.inbox.accept(message) is accepted, message.event_id
+    assert look(path, "SELECT channel, ts FROM inbox ORDER BY channel, ts") == [
+        ("C1", "3.0"),
+        ("D1", "1.0"),
+        ("D1", "2.0"),
+        ("D2", "1.0"),
+    ]
+    assert stores.events.names.count("inbox.accepted") == 4
+    assert stores.events.names.count("inbox.duplicate") == 3
 
 
-async def test_a_thread_is_followed_after_a_reply_there(stores: Stores) -> None:
-    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
-    await stores.answer()
-    assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
+async def test_a_thread_is_followed_while_its_question_waits_and_after_a_reply_there(
+    stores: Stores, path: Path
+) -> None:
+    async def follows(ts: str, where: ConversationKey = ROOT) -> bool:
+        aside = new_message(ts, "between us", conversation=where, addressed=False)
+        return await stores.inbox.accept(aside) is ACCEPTED
 
-
-async def test_a_message_added_before_the_reply_belongs_to_the_question(stores: Stores) -> None:
-    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
-    await stores.claim()
-    assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
-
-
-async def test_a_thread_without_a_reply_is_not_followed(stores: Stores) -> None:
-    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
-    await stores.commits.commit(effect(await stores.claim()))
-    assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
-
-
-async def test_a_message_to_others_is_not_stored(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message(text="between us", conversation=ROOT, addressed=False))
+    assert not await follows("51.0"), "the soul has no part in it"
     assert look(path, "SELECT count(*) FROM inbox UNION ALL SELECT count(*) FROM conversations") == [(0,), (0,)]
+    quiet = thread("70.0")
+    await stores.commits.commit(effect(await stores.claimed(new_message("71.0", conversation=quiet))))
+    assert not await follows("72.0", quiet), "nothing was replied there"
+    claim = await stores.claimed(new_message("52.0", conversation=ROOT))
+    assert await follows("53.0"), "it belongs to the question"
+    await stores.conversations.release(claim)
+    await stores.answer()
+    assert await follows("54.0")
 
 
 async def test_a_message_to_others_is_an_aside_until_its_mention_event_arrives(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("51.0", conversation=ROOT))
     await stores.answer()
     aside = new_message("52.0", "@ben look", event="E1", conversation=ROOT, addressed=False, to_others=True)
-    assert await stores.inbox.accept(aside) is Acceptance.IGNORED
+    assert await stores.inbox.accept(aside) is IGNORED
     assert look(path, "SELECT state, aside FROM inbox WHERE ts = '52.0'") == [("ignored", 1)]
     assert [one.perception.content for one in (await stores.turns.transcript(ROOT, 10)).aside] == ["@ben look"]
-    assert await stores.inbox.accept(new_message("52.0", event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(new_message("52.0", event="E2", conversation=ROOT)) is ACCEPTED
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["52.0"]
 
 
-@pytest.mark.parametrize("change", ["drop", "retry"])
 async def test_an_aside_that_an_admin_settles_is_no_longer_read(
-    stores: Stores, database: Database, clock: FakeClock, change: str
+    stores: Stores, database: Database, clock: FakeClock
 ) -> None:
     await stores.inbox.accept(new_message("51.0", conversation=ROOT))
     await stores.answer()
-    await stores.inbox.accept(new_message("52.0", "@ben look", conversation=ROOT, addressed=False, to_others=True))
+    for ts in ("52.0", "53.0"):
+        await stores.inbox.accept(new_message(ts, "@ben look", conversation=ROOT, addressed=False, to_others=True))
     admin = Admin(database, clock, "ada")
-    await (admin.drop_message("52.0") if change == "drop" else admin.retry_message("52.0"))
+    await admin.drop_message("52.0")
+    await admin.retry_message("53.0")
     assert (await stores.turns.transcript(ROOT, 10)).aside == ()
 
 
-async def test_an_edited_message_is_answered_in_its_newest_text(stores: Stores) -> None:
+async def test_an_edited_message_is_answered_in_its_newest_text_and_an_edit_without_a_change_disturbs_no_reply(
+    stores: Stores,
+) -> None:
     await stores.inbox.accept(new_message("1.0", "teh"))
-    assert await stores.inbox.accept(edited("1.0", "the")) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(edited("1.0", "the")) is Acceptance.DUPLICATE
-    assert [one.perception.content for one in (await stores.claim()).messages] == ["the"]
-
-
-async def test_an_edit_with_the_same_text_does_not_disturb_a_reply(stores: Stores) -> None:
-    await stores.inbox.accept(new_message("1.0", "see example.org"))
+    assert await stores.inbox.accept(edited("1.0", "the")) is ACCEPTED
+    assert await stores.inbox.accept(edited("1.0", "the")) is DUPLICATE
     claim = await stores.claim()
-    assert await stores.inbox.accept(edited("1.0", "see example.org", "unfurled")) is Acceptance.IGNORED
+    assert [one.perception.content for one in claim.messages] == ["the"]
+    assert await stores.inbox.accept(edited("1.0", "the", "unfurled")) is IGNORED
     assert await stores.commits.commit(effect(claim, "seen")) is not None
 
 
@@ -108,9 +104,8 @@ async def test_a_message_that_changes_during_its_reply_supersedes_it(
     stores: Stores, path: Path, arrival: Edit | Deletion, left: list[str]
 ) -> None:
     await stores.inbox.accept(new_message("1.0", "old words"))
-    await stores.inbox.accept(new_message("2.0", "and"))
-    claim = await stores.claim()
-    assert await stores.inbox.accept(arrival) is Acceptance.ACCEPTED
+    claim = await stores.claimed(new_message("2.0", "and"))
+    assert await stores.inbox.accept(arrival) is ACCEPTED
     with pytest.raises(Superseded):
         await stores.commits.commit(effect(claim, "reply"))
     for table in ("outbox", "turns", "jobs", "llm_calls"):
@@ -119,37 +114,28 @@ async def test_a_message_that_changes_during_its_reply_supersedes_it(
     assert [one.perception.content for one in (await stores.claim()).messages] == left
 
 
-async def test_a_message_deleted_before_its_reply_is_not_answered(stores: Stores, path: Path) -> None:
+async def test_a_message_deleted_before_its_reply_is_not_answered_and_never_stored_again(
+    stores: Stores, path: Path
+) -> None:
     await stores.inbox.accept(new_message("1.0", "secret"))
-    await stores.inbox.accept(deleted("1.0"))
+    assert await stores.inbox.accept(deleted("1.0", "first")) is ACCEPTED
+    assert await stores.inbox.accept(deleted("1.0", "second")) is DUPLICATE
+    assert await stores.inbox.accept(edited("1.0", "back")) is IGNORED
     assert await stores.conversations.claim_next() is None
-    assert look(path, "SELECT state, body, envelope FROM inbox") == [("withdrawn", "", "{}")]
+    assert await stores.inbox.accept(deleted("2.0")) is IGNORED
+    assert await stores.inbox.accept(new_message("2.0", "secret")) is IGNORED, "it arrives after its deletion"
+    assert look(path, "SELECT ts, state, body, envelope FROM inbox") == [("1.0", "withdrawn", "", "{}")]
 
 
-async def test_a_message_that_arrives_after_its_deletion_is_never_stored(stores: Stores, path: Path) -> None:
-    assert await stores.inbox.accept(deleted("1.0")) is Acceptance.IGNORED
-    assert await stores.inbox.accept(new_message("1.0", "secret")) is Acceptance.IGNORED
-    assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
-
-
-async def test_a_message_is_deleted_once(stores: Stores) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    assert await stores.inbox.accept(deleted("1.0", "first")) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(deleted("1.0", "second")) is Acceptance.DUPLICATE
-    assert await stores.inbox.accept(edited("1.0", "back")) is Acceptance.IGNORED
-
-
-async def test_a_lone_surrogate_is_stored_as_a_replacement(stores: Stores) -> None:
-    assert await stores.inbox.accept(new_message(text="broken \ud83d emoji \U0001f600 \0")) is Acceptance.ACCEPTED
-    assert (await stores.claim()).messages[
-        0
-    ].perception.content == "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"
-
-
-async def test_a_ts_that_is_no_number_blocks_no_other_message(stores: Stores) -> None:
+async def test_a_lone_surrogate_is_stored_as_a_replacement_and_a_ts_that_is_no_number_blocks_no_message(
+    stores: Stores,
+) -> None:
     await stores.inbox.accept(new_message("later"))
-    await stores.inbox.accept(new_message("2.0"))
-    assert [one.perception.ts for one in (await stores.claim()).messages] == ["later", "2.0"]
+    await stores.inbox.accept(new_message("2.0", "broken \ud83d emoji \U0001f600 \0"))
+    assert [(one.perception.ts, one.perception.content) for one in (await stores.claim()).messages] == [
+        ("later", "hi"),
+        ("2.0", "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"),
+    ]
 
 
 async def test_a_conversation_has_the_audience_of_its_newest_message(stores: Stores) -> None:
@@ -164,9 +150,9 @@ async def test_feedback_is_stored_with_its_reply(stores: Stores, path: Path) -> 
     await stores.inbox.accept(new_message("1.0"))
     await stores.outbox.sent(await stores.answer(), "2.0")
     given = Feedback("F1", SOUL, TEAM, "D1", "2.0", "U1", "bad")
-    assert await stores.inbox.accept(given) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(Feedback("F2", SOUL, TEAM, "D1", "2.0", "U1", "good")) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(Feedback("F3", SOUL, TEAM, "D1", "9.0", "U1", "good")) is Acceptance.IGNORED
+    assert await stores.inbox.accept(given) is ACCEPTED
+    assert await stores.inbox.accept(Feedback("F2", SOUL, TEAM, "D1", "2.0", "U1", "good")) is ACCEPTED
+    assert await stores.inbox.accept(Feedback("F3", SOUL, TEAM, "D1", "9.0", "U1", "good")) is IGNORED
     assert look(path, "SELECT author, value FROM feedback") == [("U1", "good")]
 
 
@@ -177,9 +163,9 @@ async def test_a_message_that_another_soul_of_the_same_account_has_is_a_duplicat
     message = replace(new_message("5.000001", conversation=thread("5.000001")), receiver="U0SOUL")
     again = replace(new_message("5.000001", event="E2", conversation=moved), receiver="U0SOUL")
     other_app = replace(again, event_id="E3", receiver="U0OTHER")
-    assert await stores.inbox.accept(message) is Acceptance.ACCEPTED
-    assert await stores.inbox.accept(again) is Acceptance.DUPLICATE
-    assert await stores.inbox.accept(other_app) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(message) is ACCEPTED
+    assert await stores.inbox.accept(again) is DUPLICATE
+    assert await stores.inbox.accept(other_app) is ACCEPTED
     assert look(path, "SELECT soul, receiver FROM inbox ORDER BY soul") == [(SOUL, "U0SOUL"), ("bo", "U0OTHER")]
 
 
@@ -188,32 +174,26 @@ async def test_the_twin_of_an_incomplete_message_completes_it_once_even_while_it
 ) -> None:
     mention = replace(new_message(text="look", event="E1"), incomplete=True)
     twin = new_message(text="look\n[shared a file: plan.pdf]", event="E2")
-    assert await stores.inbox.accept(mention) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(mention) is ACCEPTED
     claim = await stores.claim()
-    assert await stores.inbox.accept(twin) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(twin) is ACCEPTED
     with pytest.raises(Superseded):
         await stores.commits.commit(effect(claim, "What should I look at?"))
-    assert await stores.inbox.accept(replace(twin, event_id="E3")) is Acceptance.DUPLICATE
+    assert await stores.inbox.accept(replace(twin, event_id="E3")) is DUPLICATE
     assert look(path, "SELECT body, incomplete FROM inbox") == [("look\n[shared a file: plan.pdf]", 0)]
 
 
 async def test_an_edit_that_came_before_the_twin_stays(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(replace(new_message(text="helo", event="E1"), incomplete=True))
     await stores.inbox.accept(edited("100.000001", "hello"))
-    assert await stores.inbox.accept(new_message(text="helo", event="E2")) is Acceptance.DUPLICATE
+    assert await stores.inbox.accept(new_message(text="helo", event="E2")) is DUPLICATE
     assert look(path, "SELECT body FROM inbox") == [("hello",)]
-
-
-async def test_every_acceptance_emits_an_event(stores: Stores) -> None:
-    await stores.inbox.accept(new_message())
-    await stores.inbox.accept(new_message())
-    assert stores.events.names == ["inbox.accepted", "inbox.duplicate"]
 
 
 async def test_two_souls_get_the_same_message_independently(stores: Stores, clock: FakeClock) -> None:
     bo = Stores.of(stores.database, clock, "worker-bo", soul="bo")
     key = ConversationKey("bo", TEAM, DM.channel)
-    assert await stores.inbox.accept(new_message(event="E1")) is Acceptance.ACCEPTED
-    assert await bo.inbox.accept(new_message(event="E1", conversation=key)) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(new_message(event="E1")) is ACCEPTED
+    assert await bo.inbox.accept(new_message(event="E1", conversation=key)) is ACCEPTED
     assert (await bo.claim()).conversation == key
     assert (await stores.claim()).conversation == DM

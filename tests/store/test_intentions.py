@@ -69,29 +69,27 @@ async def test_a_due_intention_goes_into_the_inbox_as_a_time_event(
     assert await intentions.waiting(DM) == ()
 
 
-async def test_an_intention_without_a_process_visits_none(
+async def test_intentions_of_other_souls_and_workspaces_are_left_alone_and_one_without_a_process_visits_none(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
+    await intend(database, clock, later(clock, minutes=0), key=ConversationKey("bo", TEAM, "D1"))
+    await intend(database, clock, later(clock, minutes=0), key=ConversationKey(SOUL, "T2", "D1"))
+    assert await intentions.fall_due() == 0
+    assert await intentions.next_due_ms() is None
     await intend(database, clock, NewIntention(slot="s", due_ms=clock.now_ms(), behalf="U1"))
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT process FROM inbox") == [(None,)]
 
 
-async def test_a_new_intention_replaces_the_waiting_one_in_its_slot(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
-    await intend(database, clock, later(clock, minutes=5), later(clock, minutes=9), later(clock, "other", 7))
-    assert [slot for slot, _ in waiting(path)] == ["other", "look"]
-    assert look(path, "SELECT state, reason FROM intentions WHERE state <> 'waiting'") == [
-        ("cancelled", "replaced by a newer one")
-    ]
-
-
-async def test_intentions_are_cancelled_by_slot_or_id_within_their_conversation(
+async def test_intentions_are_replaced_by_slot_and_cancelled_by_slot_or_id_within_their_conversation(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
-    await intend(database, clock, later(clock, "one"), later(clock, "two"), later(clock, "three"))
+    await intend(database, clock, later(clock, "one", 5), later(clock, "one", 9), later(clock, "two", 7))
+    assert [slot for slot, _ in waiting(path)] == ["two", "one"]
+    ended = "SELECT state, reason FROM intentions WHERE state <> 'waiting'"
+    assert look(path, ended) == [("cancelled", "replaced by a newer one")]
+    await intend(database, clock, later(clock, "three"))
     name = {one.slot: one.id for one in await intentions.waiting(DM)}["two"]
 
     async def cancel(key: ConversationKey, *names: str) -> int:
@@ -118,27 +116,22 @@ async def test_the_cap_refuses_further_intentions_with_a_reason(
     assert len(waiting(path)) == 4
 
 
-@pytest.mark.parametrize(
-    ("minutes", "every", "reason"),
-    [
+async def test_a_refused_intention_leaves_its_slot_unchanged(database: Database, clock: FakeClock, path: Path) -> None:
+    await intend(database, clock, later(clock))
+    before = waiting(path)
+    for minutes, every, reason in (
         (FARTHEST_MS / MINUTE_MS + 1, "", "more than a year ahead"),
         (0, "*/10 * * * *", "less than 15 minutes apart"),
         (0, "0 0 30 2 *", "has no slot"),
         (0, "now and then", "is no crontab"),
-    ],
-)
-async def test_a_refused_intention_leaves_its_slot_unchanged(
-    *, database: Database, clock: FakeClock, path: Path, minutes: float, every: str, reason: str
-) -> None:
-    await intend(database, clock, later(clock))
-    before = waiting(path)
-    (refused,) = await intend(database, clock, later(clock, minutes=minutes, every=every))
-    assert refused.startswith("look: ")
-    assert reason in refused
-    assert waiting(path) == before
+    ):
+        (refused,) = await intend(database, clock, later(clock, minutes=minutes, every=every))
+        assert refused.startswith("look: ")
+        assert reason in refused
+        assert waiting(path) == before, reason
 
 
-async def test_a_recurring_intention_skips_missed_slots(
+async def test_a_recurring_intention_skips_missed_slots_and_ends_with_its_last_one(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     await intend(database, clock, later(clock, minutes=0, every="0 * * * *"))
@@ -150,17 +143,10 @@ async def test_a_recurring_intention_skips_missed_slots(
     ((_, following),) = waiting(path)
     assert clock.now_ms() < int(str(following)) <= clock.now_ms() + HOUR_MS
     assert look(path, "SELECT fired FROM intentions") == [(1,)]
+    poke(path, "UPDATE intentions SET every = '0 0 29 2 *'")
     await clock.advance(3600)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT count(DISTINCT ts) FROM inbox") == [(2,)]
-
-
-async def test_a_recurring_intention_ends_with_its_last_slot(
-    database: Database, clock: FakeClock, intentions: Intentions, path: Path
-) -> None:
-    await intend(database, clock, later(clock, minutes=0))
-    poke(path, "UPDATE intentions SET every = '0 0 29 2 *'")
-    assert await intentions.fall_due() == 1
     assert look(path, "SELECT state FROM intentions") == [("due",)]
 
 
@@ -179,15 +165,6 @@ async def test_a_new_message_cancels_the_look_after_a_silence(
     await intend(database, clock, later(clock, IDLE, 0))
     assert await intentions.waiting(DM) == ()  # the daemon's own look is not listed
     assert await intentions.fall_due() == 1
-
-
-async def test_intentions_of_other_souls_and_workspaces_are_left_alone(
-    database: Database, clock: FakeClock, intentions: Intentions
-) -> None:
-    await intend(database, clock, later(clock, minutes=0), key=ConversationKey("bo", TEAM, "D1"))
-    await intend(database, clock, later(clock, minutes=0), key=ConversationKey(SOUL, "T2", "D1"))
-    assert await intentions.fall_due() == 0
-    assert await intentions.next_due_ms() is None
 
 
 async def test_one_user_gets_a_tenth_of_the_book_and_leaves_the_rest_to_others(
@@ -223,6 +200,7 @@ async def test_two_daemons_at_once_fire_each_slot_once(
     print(f"slots={number} runs={sum(runs)}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 0)])
 async def test_a_kill_around_the_commit_neither_repeats_nor_loses_a_slot(
     *, database: Database, clock: FakeClock, intentions: Intentions, path: Path, moment: str, left: int
@@ -235,7 +213,7 @@ async def test_a_kill_around_the_commit_neither_repeats_nor_loses_a_slot(
     assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-180, 240)), max_size=12))
 def test_no_slot_is_fired_twice_when_the_clock_jumps(steps: list[tuple[int, int]]) -> None:
     async def live(path: Path) -> None:

@@ -66,6 +66,7 @@ async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end
     await _ask(stores)
     pauses = []
     for _ in range(TRIES):
+        assert look(path, "SELECT settled_ms FROM jobs") == [(None,)]
         job = await _next(stores)
         await stores.jobs.fail(job, "model unavailable", ())
         if (due := await stores.jobs.next_due_ms()) is not None:
@@ -86,9 +87,3 @@ async def test_a_job_that_kills_its_daemon_each_time_dies(stores: Stores, clock:
     assert look(path, "SELECT state FROM jobs") == [("dead",)]
     await _ask(stores, "2.0")  # a new one may be enqueued
     assert (await _next(stores)).attempts == 1
-
-
-async def test_a_job_that_will_be_retried_is_not_settled(stores: Stores, path: Path) -> None:
-    await _ask(stores)
-    await stores.jobs.fail(await _next(stores), "once more", ())
-    assert look(path, "SELECT settled_ms FROM jobs") == [(None,)]

@@ -27,28 +27,6 @@ KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY--
 Stock = Callable[[dict[str, str]], Path]
 
 
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def index(database: Database, clock: FakeClock) -> LibraryIndex:
-    return LibraryIndex(database, clock)
-
-
-@pytest.fixture
-def events() -> Events:
-    return Events()
-
-
-@pytest.fixture
-def library(docs: Path, index: LibraryIndex, clock: FakeClock, events: Events) -> FolderLibrary:
-    return FolderLibrary((docs,), index, clock, events)
-
-
 def write(folder: Path, **texts: str) -> None:
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -132,45 +110,27 @@ async def test_the_open_part_counts_and_reads_its_own_folders_alone(
     assert (one.text, one.members_only) == ("clay opened", False)
 
 
-async def test_the_passage_with_more_and_rarer_words_comes_first(docs: Path, library: FolderLibrary) -> None:
-    write(docs, a="deploy on monday", b="deploy the gyroscope on friday", c="deploy never")
-    await library.index()
-    found = await library.search("deploy gyroscope", 3)
-    assert found[0].source == "docs/b.md:1"
-    assert len(found) == 3
-
-
-async def test_one_file_takes_at_most_two_places(docs: Path, library: FolderLibrary) -> None:
+async def test_what_a_query_finds_and_in_which_order(docs: Path, library: FolderLibrary) -> None:
+    write(docs, a="deploy on monday", b="deploy the gyroscope on friday", c="deploy never", d="this is how it is")
+    write(docs, e="Limits apply", f="liver")
+    write(docs, holidays="Twenty-eight days a year.", other="Twenty-eight days a year.")
     write(docs, long="\n".join(["falcon " * 20] * 400), short="a falcon is a bird among many other birds of prey")
     await library.index()
-    found = await library.search("falcon", 10)
-    assert [one.source.partition(":")[0] for one in found].count("docs/long.md") == 2
-    assert "docs/short.md:1" in [one.source for one in found]
 
+    async def found(query: str, limit: int = 10) -> list[str]:
+        return [one.source for one in await library.search(query, limit)]
 
-async def test_a_search_returns_no_more_than_its_limit(docs: Path, library: FolderLibrary) -> None:
-    write(docs, a="owl", b="owl", c="owl")
-    await library.index()
-    assert [len(await library.search("owl", limit)) for limit in (-1, 0, 1, 2, 9)] == [0, 0, 1, 2, 3]
-
-
-async def test_a_word_finds_its_inflections(docs: Path, library: FolderLibrary) -> None:
-    write(docs, a="Limits apply", b="liver")
-    await library.index()
-    assert [one.source for one in await library.search("LIMIT", 5)] == ["docs/a.md:1"]
-
-
-async def test_words_that_say_nothing_find_nothing(docs: Path, library: FolderLibrary) -> None:
-    write(docs, a="this is how it is", b="we deploy")
-    await library.index()
-    assert [one.source for one in await library.search("is it how we deploy", 5)] == ["docs/b.md:1"]
-    assert await library.search("is it so?", 5) == ()
-
-
-async def test_the_name_of_a_file_finds_it(docs: Path, library: FolderLibrary) -> None:
-    write(docs, holidays="Twenty-eight days a year.", other="Twenty-eight days a year.")
-    await library.index()
-    assert (await library.search("how about holidays", 1))[0].source == "docs/holidays.md:1"
+    by_words = await found("deploy gyroscope")
+    assert by_words[0] == "docs/b.md:1", "more and rarer words come first"
+    assert len(by_words) == 3
+    falcons = await found("falcon")
+    assert [source.partition(":")[0] for source in falcons].count("docs/long.md") == 2, "at most two of one file"
+    assert "docs/short.md:1" in falcons
+    assert [len(await found("deploy", limit)) for limit in (-1, 0, 1, 2, 9)] == [0, 0, 1, 2, 3]
+    assert await found("LIMIT") == ["docs/e.md:1"], "a word finds its inflections"
+    assert set(await found("is it how we deploy")) == {"docs/a.md:1", "docs/b.md:1", "docs/c.md:1"}
+    assert await found("is it so?") == [], "words that say nothing find nothing"
+    assert (await found("how about holidays"))[0] == "docs/holidays.md:1", "the name of a file finds it"
 
 
 WORDS = ("alpha", "beta", "gamma", "delta", "NEAR", "AND", "or", "not", "body", "alphabet", "42", "x1")
@@ -182,34 +142,29 @@ def finds(body: str, query: str) -> bool:
     return any(likeness(term, word) > 0 for term in terms_of(query) for word in words_of(body))
 
 
-@given(
-    query=st.one_of(
-        st.text(max_size=60),
-        st.lists(
-            st.sampled_from((*WORDS, '"', "*", "^", "(", ")", ":", "-", "{", "}", "+", "\0", "_")), max_size=8
-        ).map(" ".join),
-    )
+QUERIES = st.one_of(
+    st.text(max_size=60),
+    st.lists(st.sampled_from((*WORDS, '"', "*", "^", "(", ")", ":", "-", "{", "}", "+", "\0", "_")), max_size=8).map(
+        " ".join
+    ),
 )
-@settings(max_examples=150, deadline=None)
-def test_any_text_is_a_query_and_finds_what_plain_python_finds(
-    tmp_path_factory: pytest.TempPathFactory, query: str
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "any-query" / "memory.db"
-    clock = FakeClock(auto=True)
 
-    async def ask() -> set[str]:
-        stocked = path.exists()
-        path.parent.mkdir(exist_ok=True)
-        async with open_database(path, clock) as database:
-            index = LibraryIndex(database, clock)
-            if not stocked:
-                await index.put(
-                    [IndexedFile(f"f{number}", "1", (IndexedPassage(1, body),)) for number, body in enumerate(BODIES)]
-                )
-            return {one.text for one in await index.search(query, 100)}
 
-    found = asyncio.run(ask())
-    assert found == {body for number, body in enumerate(BODIES) if finds(f"f{number} {body}", query)}
+def test_any_text_is_a_query_and_finds_what_plain_python_finds(path: Path, clock: FakeClock) -> None:
+    with asyncio.Runner() as runner:
+        opened = open_database(path, clock)
+        index = LibraryIndex(runner.run(opened.__aenter__()), clock)
+        files = [IndexedFile(f"f{number}", "1", (IndexedPassage(1, body),)) for number, body in enumerate(BODIES)]
+        runner.run(index.put(files))
+
+        @settings(max_examples=60, deadline=None)
+        @given(query=QUERIES)
+        def finds_the_same(query: str) -> None:
+            found = {one.text for one in runner.run(index.search(query, 100))}
+            assert found == {body for number, body in enumerate(BODIES) if finds(f"f{number} {body}", query)}
+
+        finds_the_same()
+        runner.run(opened.__aexit__(None, None, None))
 
 
 # -- keeping up ------------------------------------------------------------------------------------------------------
@@ -221,18 +176,13 @@ async def test_the_index_follows_changes_in_the_folder(path: Path, docs: Path, l
     assert (first.files, first.changed, first.removed) == (3, 3, 0)
     write(docs, change="a dormouse, which is longer", fresh="an ermine")
     (docs / "lose.md").unlink()
+    (docs / "binary.bin").write_bytes(b"\0\1\2")
     second = await library.index()
-    assert (second.files, second.changed, second.removed) == (3, 2, 1)
+    assert (second.files, second.changed, second.removed) == (4, 3, 1)
     sources = {word: [one.source for one in await library.search(word, 5)] for word in ("baboon", "coati", "dormouse")}
     assert sources == {"baboon": [], "coati": [], "dormouse": ["docs/change.md:1"]}
     poke(path, "INSERT INTO library_index (library_index, rank) VALUES ('integrity-check', 1)")
-
-
-async def test_an_unchanged_file_is_not_read_again(docs: Path, library: FolderLibrary) -> None:
-    write(docs, a="one", b="two")
-    (docs / "binary.bin").write_bytes(b"\0\1\2")
-    await library.index()
-    assert (await library.index()).changed == 0
+    assert (await library.index()).changed == 0, "an unchanged file is not read again"
 
 
 async def test_many_and_long_files_are_written_in_several_transactions(docs: Path, library: FolderLibrary) -> None:
@@ -248,26 +198,6 @@ async def test_many_and_long_files_are_written_in_several_transactions(docs: Pat
     assert await library.search("heron ibis", 5) == ()
 
 
-async def test_the_folder_is_indexed_at_the_start_and_every_few_minutes(
-    docs: Path, index: LibraryIndex, events: Events
-) -> None:
-    clock = FakeClock()
-    library = FolderLibrary((docs,), index, clock, events)
-    write(docs, a="first light")
-    keeping = asyncio.ensure_future(library.keep_indexed())
-    await clock.sleepers()
-    assert await library.search("light", 5)
-    write(docs, b="second sight")
-    await clock.advance(EVERY)
-    await clock.sleepers()
-    assert await library.search("sight", 5)
-    await clock.advance(EVERY)
-    await clock.sleepers()
-    keeping.cancel()
-    assert events.names == ["library.indexed", "library.indexed"]
-    assert events.emitted[1][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
-
-
 class FailsOnce(LibraryIndex):
     """An index whose store is busy at first."""
 
@@ -280,19 +210,27 @@ class FailsOnce(LibraryIndex):
         await super().put(files)
 
 
-async def test_files_missed_by_a_busy_store_are_indexed_at_the_next_look(
+async def test_the_folder_is_indexed_every_few_minutes_also_what_a_busy_store_missed(
     docs: Path, database: Database, events: Events
 ) -> None:
     clock = FakeClock()
     library = FolderLibrary((docs,), FailsOnce(database, clock), clock, events)
-    write(docs, a="patience")
+    write(docs, a="first light")
     keeping = asyncio.ensure_future(library.keep_indexed())
     await clock.sleepers()
+    assert events.names == ["library.index_stale"]
+    await clock.advance(EVERY)
+    await clock.sleepers()
+    assert await library.search("light", 5)
+    write(docs, b="second sight")
+    await clock.advance(EVERY)
+    await clock.sleepers()
+    assert await library.search("sight", 5)
     await clock.advance(EVERY)
     await clock.sleepers()
     keeping.cancel()
-    assert events.names == ["library.index_stale", "library.indexed"]
-    assert await library.search("patience", 1)
+    assert events.names == ["library.index_stale", "library.indexed", "library.indexed"]
+    assert events.emitted[2][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
 
 
 async def test_without_folders_the_index_is_emptied_and_the_task_ends(
@@ -472,12 +410,9 @@ def test_every_line_is_in_one_passage_under_its_number(text: str) -> None:
     }
 
 
-def test_passages_end_where_paragraphs_and_functions_do() -> None:
+def test_passages_end_where_paragraphs_and_functions_do_and_at_a_length_and_a_huge_file_is_truncated() -> None:
     paragraph, function = "\n".join(["some words"] * 24), "\n".join(["def go():", *["    step()"] * 24])
     assert [passage.line for passage in cut(f"{paragraph}\n\n{function}\n{function}")] == [1, 26, 51]
-
-
-def test_a_file_without_paragraphs_is_split_and_a_huge_one_is_truncated() -> None:
     assert [passage.line for passage in cut("\n".join(["    x"] * 100))] == [1, 41, 81]
     assert len(cut("a\n" * 200_000)) == MOST_PASSAGES
 

@@ -62,8 +62,8 @@ def arrives(arrival: object) -> Act:
     return lambda soul: soul.stores.inbox.accept(arrival)  # type: ignore[arg-type]
 
 
-def writes(data: JSONObject, seen: int) -> Act:
-    return unit(lambda one: write_context(one, "plan", data, seen, writer=ADMIN, workspace=TEAM, now=5))
+def writes(data: JSONObject, seen: int, name: str = "plan") -> Act:
+    return unit(lambda one: write_context(one, name, data, seen, writer=ADMIN, workspace=TEAM, now=5))
 
 
 def asks(instructions: str) -> Act:
@@ -72,8 +72,8 @@ def asks(instructions: str) -> Act:
     return unit(lambda one: set_way(one, sent, 5))
 
 
-def indexes(body: str) -> Act:
-    files = [IndexedFile("docs/a.md", body, [IndexedPassage(1, body)])]
+def indexes(body: str, path: str = "docs/a.md") -> Act:
+    files = [IndexedFile(path, body, [IndexedPassage(1, body)])]
     return lambda soul: LibraryIndex(soul.database, FakeClock()).put(files)
 
 
@@ -94,16 +94,16 @@ GOES: Final[Mapping[str, tuple[str, Act, Act]]] = {  # what was seen, what is th
         writes({"by": "Monday"}, 1),
     ),
     "a shared context is for fewer": (
-        context_id("plan"),
-        writes({"by": "Friday"}, 0),
-        unit(lambda one: define_context(one, "plan", workspace=TEAM, now=5, audience=Audience.parse("channel:C9"))),
+        context_id("rota"),
+        writes({"by": "Friday"}, 0, "rota"),
+        unit(lambda one: define_context(one, "rota", workspace=TEAM, now=5, audience=Audience.parse("channel:C9"))),
     ),
     "a channel is worked in otherwise": (way_id(TEAM, "C7"), asks("Be brief."), asks("Be thorough.")),
     "a file of the library says something else": (document_id("docs/a.md"), indexes("one"), indexes("two")),
     "a file of the library is gone": (
-        document_id("docs/a.md"),
-        indexes("one"),
-        lambda soul: LibraryIndex(soul.database, FakeClock()).remove(["docs/a.md"]),
+        document_id("docs/b.md"),
+        indexes("one", "docs/b.md"),
+        lambda soul: LibraryIndex(soul.database, FakeClock()).remove(["docs/b.md"]),
     ),
     "what a question came from changes": (
         question_id(TEAM, "C7"),
@@ -114,20 +114,19 @@ GOES: Final[Mapping[str, tuple[str, Act, Act]]] = {  # what was seen, what is th
 }
 
 
-@pytest.mark.parametrize("what", GOES)
-async def test_a_thought_that_saw_it_loses_its_words_also_while_it_is_being_thought(soul: Thinker, what: str) -> None:
-    source, before, act = GOES[what]
-    await before(soul)
-    await soul.thinks("saw it", DM, MINE, sources=[source])
-    (name,) = await soul.words()
-    await soul.thinks("saw the thought", OPEN, EVERYBODY, saw=[name])
-    await soul.thinks("saw neither", OPEN_TOO, EVERYBODY, sources=[message_id(TEAM, "C7", "8.000001")])
-    read_at = (await soul.last(OPEN, EVERYBODY)).read_at
-    await act(soul)
-    await soul.thinks("read it before", OPEN_TOO, EVERYBODY, sources=[source], read_at=read_at)
-    later = (await soul.last(OPEN, EVERYBODY)).read_at
-    await soul.thinks("reads it now", OPEN_TOO, EVERYBODY, sources=[source], read_at=later)
-    assert list((await soul.words()).values()) == ["", "", "saw neither", "", "reads it now"]
+async def test_a_thought_that_saw_it_loses_its_words_also_while_it_is_being_thought(soul: Thinker) -> None:
+    for what, (source, before, act) in GOES.items():
+        await before(soul)
+        await soul.thinks("saw it", DM, MINE, sources=[source], read_at=(await soul.last(DM, MINE)).read_at)
+        *_, name = await soul.words()
+        await soul.thinks("saw the thought", OPEN, EVERYBODY, saw=[name])
+        await soul.thinks("saw neither", OPEN_TOO, EVERYBODY, sources=[message_id(TEAM, "C7", "8.000001")])
+        read_at = (await soul.last(OPEN, EVERYBODY)).read_at
+        await act(soul)
+        await soul.thinks("read it before", OPEN_TOO, EVERYBODY, sources=[source], read_at=read_at)
+        later = (await soul.last(OPEN, EVERYBODY)).read_at
+        await soul.thinks("reads it now", OPEN_TOO, EVERYBODY, sources=[source], read_at=later)
+        assert list((await soul.words()).values())[-5:] == ["", "", "saw neither", "", "reads it now"], what
 
 
 async def test_what_is_only_added_to_a_shared_context_takes_no_words(soul: Thinker) -> None:
@@ -189,25 +188,26 @@ def a_fact(**fields: object) -> Fact:
     )
 
 
-@pytest.mark.parametrize(
-    ("changed", "stays"),
-    [
+async def _changes(soul: Thinker, name: str, **fields: object) -> None:
+    await soul.database.write(lambda one: change(one, name, 9, "why", **fields))
+
+
+async def test_only_other_words_or_readers_of_a_record_take_the_words(soul: Thinker) -> None:
+    changes: tuple[tuple[dict[str, object], bool], ...] = (
         ({"significance": 9}, True),
         ({"used": 4, "used_ms": 7}, True),
         ({"extra": {"k": "v"}}, True),
         ({"text": "keeps wasps"}, False),
         ({"audience": Audience.parse("channel:D1")}, False),
-    ],
-)
-async def test_only_other_words_or_readers_of_a_record_take_the_words(
-    soul: Thinker, changed: Mapping[str, object], stays: bool
-) -> None:
-    name = (await soul.database.write(lambda one: put(one, a_fact(), 1))).id
-    await soul.thinks("before", DM, MINE, sources=[name])
-    read_at = (await soul.last(DM, MINE)).read_at
-    await soul.database.write(lambda one: change(one, name, 9, "why", **changed))
-    await soul.thinks("meanwhile", OPEN, EVERYBODY, sources=[name], read_at=read_at)
-    assert list((await soul.words()).values()) == (["before", "meanwhile"] if stays else ["", ""])
+    )
+    for changed, stays in changes:
+        name = (await soul.database.write(lambda one: put(one, a_fact(), 1))).id
+        await soul.thinks("before", DM, MINE, sources=[name])
+        read_at = (await soul.last(DM, MINE)).read_at
+        await _changes(soul, name, **changed)
+        await soul.thinks("meanwhile", OPEN, EVERYBODY, sources=[name], read_at=read_at)
+        held = list((await soul.words()).values())[-2:]
+        assert held == (["before", "meanwhile"] if stays else ["", ""]), changed
 
 
 async def test_a_record_that_loses_one_of_its_sources_takes_the_words(soul: Thinker, path: Path) -> None:
@@ -252,16 +252,13 @@ async def aged(soul: Thinker, clock: FakeClock, path: Path) -> Thinker:
     return soul
 
 
-async def test_age_takes_the_words_of_thoughts_that_are_as_old_alone(aged: Thinker, path: Path) -> None:
+@pytest.mark.parametrize("act", ["delete", "edit", "forget me"])
+async def test_age_takes_the_words_of_old_thoughts_alone_and_who_takes_back_what_aged_empties_all_that_rests_on_it(
+    aged: Thinker, clock: FakeClock, path: Path, act: str
+) -> None:
     assert list((await aged.words()).values()) == ["", "there", "of the turn", "of the fact"]
     assert look(path, "SELECT count(*) FROM turns WHERE body = 'old'") == [(0,)]
     assert look(path, "SELECT count(*) FROM records") == [(0,)]
-
-
-@pytest.mark.parametrize("act", ["delete", "edit", "forget me"])
-async def test_who_takes_back_what_aged_empties_all_that_rests_on_it(
-    aged: Thinker, clock: FakeClock, path: Path, act: str
-) -> None:
     if act == "forget me":
         await aged.database.write(lambda one: erase(one, TEAM, "U1", Spared(), clock.now_ms(), 10**15))
     else:
