@@ -212,7 +212,7 @@ async def test_reminders_of_an_earlier_schema_get_numbers(database: Database, cl
     ]  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(
@@ -220,7 +220,7 @@ async def test_reminders_of_an_earlier_schema_get_numbers(database: Database, cl
             st.integers(1, 40),
             st.booleans(),
         ),
-        max_size=12,
+        max_size=8,
     )
 )
 def test_moves_restarts_and_pauses_never_double_a_day(steps: list[tuple[str, int, bool]]) -> None:
