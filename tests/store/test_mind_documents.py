@@ -141,9 +141,7 @@ async def test_before_outsiders_it_holds_only_what_came_of_this_conversation(hol
     in_mind = members("dm:D1", rooms=["C9"])
     await holder.writes(SelfModelPatch("of the room"), readers=in_mind)
     assert await holder.words(readers=in_mind) == ["elsewhere", "slow", "of the room"]
-    assert await holder.words() == ["elsewhere", "slow"], (
-        "who left the private room is not shown what was thought of it"
-    )
+    assert await holder.words() == ["elsewhere", "slow"], "who left the room is not shown it"
 
 
 async def test_nothing_is_held_of_a_talk_that_is_not_to_be_remembered(holder: Holder) -> None:

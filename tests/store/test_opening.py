@@ -40,7 +40,7 @@ async def test_a_newer_file_is_refused_and_an_older_one_is_migrated_only_with_cr
     migrate.migrate(path)
     poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
     for create in (True, False):
-        await refused(path, SchemaMismatch, "", create=create)
+        await refused(path, SchemaMismatch, "has schema", create=create)
 
 
 def damage_a_page(path: Path) -> None:

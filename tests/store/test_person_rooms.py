@@ -42,15 +42,15 @@ async def test_a_list_is_known_from_when_it_was_asked_for(rooms: PersonRooms) ->
 
 
 async def test_news_outdates_what_was_read_and_what_is_being_read(rooms: PersonRooms) -> None:
-    for person, room in (("U1", None), ("U1", "G1"), (None, "G1"), (None, None)):
+    for news in ({"person": "U1"}, {"person": "U1", "room": "G1"}, {"room": "G1"}, {}):
         await listed(rooms, ANN, "G1", "G2")
         begun = await rooms.begin(ANN)
-        await rooms.outdate(TEAM, person=person, room=room)
-        assert await rooms.known(ANN, SOUL, 0) is None, (person, room)
-        assert not await rooms.keep(ANN, ["G1"], begun, NOW)
-        assert await rooms.known(ANN, SOUL, 0) is None
-        assert await listed(rooms, ANN, "G2")
-        assert await rooms.known(ANN, SOUL, 0) == frozenset({"G2"})
+        await rooms.outdate(TEAM, **news)
+        assert await rooms.known(ANN, SOUL, 0) is None, news
+        assert not await rooms.keep(ANN, ["G1"], begun, NOW), news
+        assert await rooms.known(ANN, SOUL, 0) is None, news
+        assert await listed(rooms, ANN, "G2"), news
+        assert await rooms.known(ANN, SOUL, 0) == frozenset({"G2"}), news
 
 
 async def test_news_of_one_user_leaves_the_lists_of_others(rooms: PersonRooms) -> None:

@@ -20,7 +20,7 @@ from daemon.memory.notes import Note
 from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
-from tests.given import DM, HERE, call, deleted, edited, effect, new_message
+from tests.given import DM, HERE, call, deleted, edited, effect, new_message, thread
 from tests.store.parts import WORKER, Stores, intend, later, look, poke, room
 
 DAY_S = 86_400.0
@@ -42,11 +42,8 @@ async def lived(stores: Stores, database: Database, clock: FakeClock) -> Databas
     return database
 
 
-async def test_recent_rows_stay(lived: Database, clock: FakeClock) -> None:
-    assert await prune(lived, clock, KEPT) == 0
-
-
 async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database, clock: FakeClock, path: Path) -> None:
+    assert await prune(lived, clock, KEPT) == 0
     await clock.advance(91 * DAY_S)
     assert (
         await prune(lived, clock, Retention(texts=0, calls=0)) == 3
@@ -57,19 +54,20 @@ async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database,
     assert look(path, "SELECT count(*) FROM turns WHERE speaker = 'soul'") == [(2,)]
 
 
-@pytest.mark.parametrize(("days", "left"), [(0, 1), (1, 0)])
 async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(
-    lived: Database, clock: FakeClock, path: Path, days: int, left: int
+    lived: Database, clock: FakeClock, path: Path
 ) -> None:
-    events = Events()
     await clock.advance(2 * DAY_S)
-    retention = Retention(traces=days, calls=0)
-    async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
-        while PRUNED_EVERY_S not in clock.slept:
-            await clock.advance(0.01)
-            await asyncio.sleep(0.001)
-    assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
-    assert bool(events.named("memory.pruned")) is not bool(left)
+    for days, left in ((0, 1), (1, 0)):
+        events = Events()
+        clock.slept.clear()
+        retention = Retention(traces=days, calls=0)
+        async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
+            while PRUNED_EVERY_S not in clock.slept:
+                await clock.advance(0.01)
+                await asyncio.sleep(0.001)
+        assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
+        assert bool(events.named("memory.pruned")) is not bool(left)
 
 
 async def test_settled_texts_go_after_a_month_and_rows_stay(
@@ -93,12 +91,12 @@ async def test_settled_texts_go_after_a_month_and_rows_stay(
     assert await stores.inbox.accept(new_message("1.0", event="again")) is Acceptance.DUPLICATE
 
 
-@pytest.mark.parametrize("state", ["dead", "unknown"])
 async def test_a_text_that_an_admin_may_still_send_is_kept(
-    stores: Stores, database: Database, clock: FakeClock, path: Path, state: str
+    stores: Stores, database: Database, clock: FakeClock, path: Path
 ) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    await stores.outbox.give_up(await stores.answer("hello"), state, "no", Note.DEAD)
+    for ts, state in (("1.0", "dead"), ("2.0", "unknown")):
+        await stores.inbox.accept(new_message(ts, conversation=thread(ts)))
+        await stores.outbox.give_up(await stores.answer("hello"), state, "no", Note.DEAD)
     poke(path, "UPDATE inbox SET state = 'dead'")
     await clock.advance(31 * DAY_S)
     assert await prune(database, clock, KEPT) == 0

@@ -21,22 +21,15 @@ pytestmark = pytest.mark.migrates
 _ALEMBICS = "alembic_version"
 
 
-def test_a_migration_runs_once_and_returns_both_versions(path: Path) -> None:
-    assert migrate.migrate(path) == (0, migrate.SCHEMA)
-    assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA)
-    assert migrate.version_of(path) == migrate.SCHEMA
-
-
 def test_an_empty_file_gets_the_same_schema_as_a_new_one(path: Path) -> None:
     path.touch()
-    migrate.migrate(path)
+    assert migrate.migrate(path) == (0, migrate.SCHEMA)
     fresh = path.with_name("fresh.db")
-    migrate.migrate(fresh)
+    assert migrate.migrate(fresh) == (0, migrate.SCHEMA)
     schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
     assert look(path, schema) == look(fresh, schema)
-
-
-def test_the_newest_step_matches_the_schema_version() -> None:
+    assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA), "a migration runs once"
+    assert migrate.version_of(path) == migrate.SCHEMA
     steps = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
     assert [int(step.name[:4]) for step in steps] == list(range(1, migrate.SCHEMA + 1))
 
@@ -126,9 +119,8 @@ def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytes
     assert look(path, "SELECT count(DISTINCT id) FROM facts") == [(5,)]
 
 
-@pytest.mark.parametrize(
-    "unreadable",
-    [
+def test_no_row_that_cannot_be_read_costs_the_sixth_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable = (
         "not JSON at all",
         "null",
         "[" * 100_000,
@@ -137,18 +129,29 @@ def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytes
         '{"conversation": "s/T/D/", "first": 1e400, "last": NaN}',
         f'{{"conversation": "s/T/D/", "first": 1, "last": {10**30}}}',
         '{"corrected": [["\\ud800", "likes tea"], [1, {}], 7]}',
-    ],
-)
-def test_no_row_that_cannot_be_read_costs_the_sixth_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch, unreadable: str
-) -> None:
+    )
     make_older(path, monkeypatch, 5, _SCHEMA_5)
     with closing(sqlite.connect(path)) as connection:
-        connection.execute("UPDATE user_model_history SET change = ? WHERE version = 1", (unreadable,))
-        connection.execute("UPDATE user_model_history SET notes = ?, change = ? WHERE version = 2", (unreadable,) * 2)
+        for number, text in enumerate(unreadable):
+            for table, columns in (
+                ("user_models", "version, name, notes, updated_ms"),
+                ("user_model_history", "version, notes, whispers, change, trace_id, made_ms"),
+            ):
+                connection.execute(
+                    f"INSERT INTO {table} (soul, workspace, person, audience, {columns})"
+                    f" SELECT soul, workspace, ?, audience, {columns} FROM {table} WHERE person = 'U1'",
+                    (f"P{number}",),
+                )
+            ours = "person = ? AND version"
+            connection.execute(f"UPDATE user_model_history SET change = ? WHERE {ours} = 1", (text, f"P{number}"))
+            connection.execute(
+                f"UPDATE user_model_history SET notes = ?, change = ? WHERE {ours} = 2", (text, text, f"P{number}")
+            )
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
-    held = look(path, "SELECT r.text FROM records r JOIN facts f ON f.id = r.id WHERE f.valid_until_ms IS NULL")
-    assert sorted(held) == [("from nowhere",), ("likes coffee",), ("sings",)]
+    held = "SELECT r.text FROM records r JOIN facts f ON f.id = r.id WHERE f.valid_until_ms IS NULL AND r.person = ?"
+    for number, text in enumerate(unreadable):
+        found = sorted(look(path, held, f"P{number}"))
+        assert found == [("from nowhere",), ("likes coffee",), ("sings",)], text[:80]
 
 
 _SCHEMA_5 = (
@@ -217,7 +220,7 @@ _SCHEMA_2 = (
 """Rows as a daemon with schema 2 left them."""
 
 
-def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
+def test_every_table_is_strict_and_every_time_an_integer_and_unknown_states_are_refused(path: Path) -> None:
     migrate.migrate(path)
     with closing(sqlite.connect(path)) as connection:
         tables = connection.execute(
@@ -233,15 +236,12 @@ def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
             for column in connection.execute(f"PRAGMA table_info({table})"):
                 if re.search(r"_ms$|^lease_until$|^not_before$", column["name"]):
                     assert column["type"] == "INTEGER", (table, column["name"])
+    for table in ("inbox", "outbox", "jobs", "turns", "feedback"):
+        [(sql,)] = look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)
+        assert re.search(r"CHECK \((state|speaker|value) IN", str(sql)), f"{table} takes unknown states"
 
 
-@pytest.mark.parametrize("table", ["inbox", "outbox", "jobs", "turns", "feedback"])
-def test_unknown_states_are_refused(path: Path, table: str) -> None:
-    migrate.migrate(path)
-    sql = str(look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)[0][0])
-    assert re.search(r"CHECK \((state|speaker|value) IN", sql)
-
-
+@pytest.mark.slow
 def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
     program = """
 import asyncio, json, sys
