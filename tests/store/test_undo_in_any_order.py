@@ -159,5 +159,5 @@ class NightsUndone(RuleBasedStateMachine):
 
 TestNightsUndone = NightsUndone.TestCase
 TestNightsUndone.settings = settings(
-    max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=5, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
