@@ -169,15 +169,6 @@ async def test_a_person_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(
         await kept.same_as_an_export()
 
 
-async def test_a_person_is_forgotten_while_it_is_kept(filled: Database, tmp_path: Path) -> None:
-    async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
-        people = ForgettingPeople(filled, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
-        await people.finish(await people.ask("T1", "U1"))
-        assert [name for name, content in bytes_in(kept.root).items() if b"bees" in content] == []
-        await kept.same_as_an_export()
-
-
 async def test_switched_off_its_files_stay_except_those_of_what_changes(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
@@ -240,24 +231,19 @@ async def test_a_folder_that_cannot_be_written_is_reported_once_and_it_goes_on_w
         assert len(kept.events.named("mirror.waits")) == 1
 
 
-async def test_a_folder_with_other_files_is_left_alone(filled: Database, tmp_path: Path) -> None:
-    (tmp_path / NAME).mkdir()
-    (tmp_path / NAME / "passport.json").write_text("an earlier export")
-    async with keeping(filled, tmp_path) as kept:
-        event = await kept.events.until("mirror.waits")
-    assert "holds other files (passport.json)" in str(event["reason"])
-    assert list(bytes_in(tmp_path / NAME)) == ["passport.json"]
-
-
-async def test_a_link_in_the_way_is_not_followed(filled: Database, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (tmp_path / NAME).mkdir()
-    (tmp_path / NAME / "memory").symlink_to(outside)
-    async with keeping(filled, tmp_path) as kept:
-        event = await kept.events.until("mirror.waits")
-    assert "is a link" in str(event["reason"])
-    assert list(outside.iterdir()) == []
+async def test_a_link_in_the_way_is_not_followed_and_a_folder_with_other_files_is_left_alone(
+    filled: Database, tmp_path: Path
+) -> None:
+    for name in ("outside", NAME, "taken"):
+        (tmp_path / name).mkdir()
+    (tmp_path / NAME / "memory").symlink_to(tmp_path / "outside")
+    (tmp_path / "taken" / "passport.json").write_text("an earlier export")
+    for folder, reason in ((NAME, "is a link"), ("taken", "holds other files (passport.json)")):
+        async with keeping(filled, tmp_path, folder) as kept:
+            event = await kept.events.until("mirror.waits")
+        assert reason in str(event["reason"])
+    assert list((tmp_path / "outside").iterdir()) == []
+    assert list(bytes_in(tmp_path / "taken")) == ["passport.json"]
 
 
 async def test_a_hostile_id_becomes_no_path_and_keeps_nothing_else_from_being_written(

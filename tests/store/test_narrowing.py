@@ -9,7 +9,7 @@ from daemon.memory.knowledge.records.store import put, select
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM
-from tests.store.parts import Stores, met, spoken
+from tests.store.parts import Stores, a_fact, met, spoken
 
 EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
 ONE, OTHER = (ConversationKey(SOUL, TEAM, channel, "1.0") for channel in ("C1", "C2"))
@@ -110,25 +110,8 @@ async def test_what_was_being_learned_from_it_is_not_stored(stores: Stores, data
 
 async def test_an_old_note_without_sources_follows_its_channel(stores: Stores, database: Database) -> None:
     await spoken(database, "hello", key=ONE, audience=EVERYBODY)
-
-    async def unit(transaction: Transaction) -> None:
-        note = Fact(
-            soul=SOUL,
-            workspace=TEAM,
-            audience=EVERYBODY,
-            channel="C1",
-            trust=Trust.NOTED,
-            text=LINE,
-            at_ms=1,
-            valid_from_ms=1,
-            subject="U1",
-            predicate="",
-            object="",
-            person="U1",
-        )
-        await put(transaction, note, 1)
-
-    await database.write(unit)
+    note = a_fact(LINE, audience=EVERYBODY, channel="C1", trust=Trust.NOTED, person="U1")
+    await database.write(lambda transaction: put(transaction, note, 1))
     await _make_private(database)
     assert await _facts(database) == [(str(MEMBERS), "C1")]
 

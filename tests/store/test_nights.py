@@ -70,20 +70,18 @@ async def test_the_same_in_other_words_by_subject_predicate_and_object(nights: N
     ]
 
 
-async def test_a_proved_fact_stays_and_an_old_note_of_the_same_goes(nights: Nights, path: Path) -> None:
+async def test_claims_and_words_of_different_people_are_never_merged_with_facts_but_an_old_note_is(
+    nights: Nights, path: Path
+) -> None:
     await nights.knows("Ann likes tea", trust=Trust.NOTED)
     proved = await nights.knows("Ann likes tea")
-    await nights.pass_one()
-    assert look(path, "SELECT id FROM facts WHERE valid_until_ms IS NULL") == [(proved,)]
-
-
-async def test_claims_and_words_of_different_people_are_never_merged_with_facts(nights: Nights) -> None:
-    await nights.knows("Ann likes tea")
-    await nights.knows("Ann likes tea", trust=Trust.CLAIM, claimed_by="U2")
-    await nights.knows("Ann likes tea", trust=Trust.CLAIM, claimed_by="U3")
+    for fields in ({"claimed_by": "U2"}, {"claimed_by": "U3"}):
+        await nights.knows("Ann likes tea", trust=Trust.CLAIM, **fields)
     await nights.knows("Ann likes tea", person="U2")
     await nights.pass_one()
     assert len(await nights.standing()) == 4
+    standing = "SELECT trust FROM facts JOIN records USING (id) WHERE valid_until_ms IS NULL AND id = ?"
+    assert look(path, standing, proved) == [("own",)], "of the note and the fact the proved one stays"
 
 
 async def test_the_model_is_asked_of_alike_lines_once_and_only_pairs_that_it_was_shown_count(nights: Nights) -> None:
@@ -206,22 +204,6 @@ async def test_nothing_new_means_no_row_and_no_call(nights: Nights) -> None:
     await nights.pass_one()
     assert len(await nights.runs()) == rows
     assert nights.llm.prompts == []
-
-
-async def test_two_daemons_and_one_slot(nights: Nights, other: Nights) -> None:
-    ran: list[str] = []
-
-    async def part(night: Night) -> None:
-        ran.append(str(night.audience))
-        await night.stores.runs.begin(night.run)
-        await other.daemon.look()
-
-    await nights.knows("Ann likes tea")
-    nights.parts = other.parts = {"part": part}
-    await nights.pass_one()
-    await other.daemon.look()
-    await nights.daemon.look()
-    assert ran == ["dm:D1"]
 
 
 async def test_a_slot_is_taken_by_one_of_two_that_look_at_the_same_moment(nights: Nights, other: Nights) -> None:

@@ -7,7 +7,7 @@ from shutil import copytree
 
 import pytest
 
-from daemon.core.perception import Readers
+from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.sense_bytes import SenseBytes, digest_of
@@ -22,6 +22,7 @@ from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
 from tests.store.beside import HOUR, PICTURE, WHISPER, WORKER, fill
+from tests.store.parts import room
 from tests.store.passports import HERE, WHERE, bytes_in
 
 OWNER = Owner("minoan", "T1")
@@ -137,12 +138,7 @@ async def test_a_forged_plan_is_refused_by_name_and_the_rest_is_loaded(
         forged = copytree(passport, tmp_path / f"forged{number}")
         rewrite(one_file(forged, "IN_*.json", "Call Ben"), **changes)
         async with open_database(tmp_path / f"{number}.db", clock) as two:
-            await two.run(
-                """
-                INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-                VALUES ('minoan/T1/C1/', 'minoan', 'T1', 'C1', '', 'public_channel', 'channel:C1', 1)
-                """
-            )
+            await room(two, ConversationKey("minoan", "T1", "C1"), Audience.parse("channel:C1"))
             done = await bring(two, forged, clock, tmp_path / "two")
             assert len(done.refused) == 1, changes
             assert reason in done.refused[0].reason

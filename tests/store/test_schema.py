@@ -60,24 +60,6 @@ def test_a_step_that_files_have_taken_is_never_changed(
     assert look(path, objects) == look(fresh, objects)
 
 
-def test_the_third_step_moves_what_reasons_and_envelopes_said_into_columns(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_older(path, monkeypatch, 2, _SCHEMA_2)
-    assert migrate.migrate(path) == (2, migrate.SCHEMA)
-    assert look(path, "SELECT id, author, state, aside, message_id, name FROM inbox ORDER BY id") == [
-        ("aside", "U1", "ignored", 1, "", ""),
-        ("deleted", "U1", "withdrawn", 0, "", ""),
-        ("http", "http.s", "answered", 0, "m-1", "Ada"),
-        ("refused", "U2", "ignored", 0, "", ""),
-    ]
-    assert look(path, "SELECT id, draft_lost, reason, newer_than_ts, fence FROM outbox ORDER BY id") == [
-        ("k1", 1, "", "1.0", 4),
-        ("k2", 0, "rate limited", "1.0", 4),
-    ]
-    assert look(path, "SELECT fence, process_memory FROM conversations") == [(7, '{"goal": "find out"}')]
-
-
 def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_older(path, monkeypatch, 5, _SCHEMA_5)
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
@@ -188,36 +170,6 @@ _SCHEMA_5 = (
     ),
 )
 """Rows as a daemon with schema 5 left them; the change of the third version can't be read."""
-
-_SCHEMA_2 = (
-    """
-    INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms, gen, kept)
-    VALUES ('c', 's', 'T', 'D', '', 'dm', 'dm:D', 1, 7, '{"goal": "find out"}')
-    """,
-    *(
-        f"""
-        INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, actor, place, audience, body, source, state,
-                           reason, received_ms, envelope)
-        VALUES ('{name}', 's', 'T', '{channel}', '1.0', 'c', '{actor}', 'dm', 'dm:D', 'words', 'live', '{state}',
-                '{reason}', 1, '{envelope}')
-        """  # constants of this module
-        for name, channel, actor, state, reason, envelope in (
-            ("aside", "D", "U1", "ignored", "people talk to each other", "{}"),
-            ("refused", "D", "U2", "ignored", "guest", "{}"),
-            ("deleted", "http", "U1", "withdrawn", "deleted by its author", "{}"),
-            ("http", "http", "http.s", "answered", "", '{"message_id":"m-1","name":"Ada"}'),
-        )
-    ),
-    *(
-        f"""
-        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, posted_after,
-                            audience, state, reason, created_ms, gen)
-        VALUES ('{key}', 'c', 's', 'T', 0, 1, '', '', 'U1', '1.0', 'dm:D', 'pending', '{reason}', 1, 4)
-        """  # constants of this module
-        for key, reason in (("k1", "draft opened, its id unknown"), ("k2", "rate limited"))
-    ),
-)
-"""Rows as a daemon with schema 2 left them."""
 
 
 def test_every_table_is_strict_and_every_time_an_integer_and_unknown_states_are_refused(path: Path) -> None:

@@ -114,7 +114,7 @@ async def test_of_an_endless_message_the_beginning_is_searched_and_of_a_long_one
     assert await messages.search(DM, HEARERS, "phoenix", 5)
     assert not await messages.search(DM, HEARERS, "kraken", 5)
     remember(path, "so it goes. " * 200 + "The kraken sleeps in the vault. " + "so it goes. " * 100)
-    [found] = await messages.search(DM, HEARERS, "vault", 5)
+    found, *_ = await messages.search(DM, HEARERS, "vault", 5)
     assert "The kraken sleeps in the vault." in found.text
     assert found.text.startswith("… ")
     assert len(found.text) <= 1500

@@ -97,22 +97,17 @@ async def test_the_same_person_in_another_workspace_pays_apart(till: Reservation
     assert await till.reserve(wanted("c", 1, payer=there, person=5), nothing()) is not None
 
 
-async def test_a_call_is_settled_once_and_one_that_was_never_made_costs_nothing(till: Reservations, path: Path) -> None:
+async def test_a_call_is_settled_once_and_one_that_was_never_made_costs_nothing(
+    till: Reservations, database: Database, path: Path
+) -> None:
     await till.reserve(wanted("a", 9), nothing())
     await till.reserve(wanted("b", 9), nothing())
     for _ in range(2):
         await till.settle(Settlements([ended("a", 5e-9)], ["b"]))
     assert look(path, "SELECT outcome, cost_usd, day FROM llm_calls") == [("ok", 5e-9, TODAY)]
     assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
-
-
-async def test_a_settled_call_enters_the_reckoning_once_and_its_model_is_known_better(
-    till: Reservations, database: Database, path: Path
-) -> None:
-    await till.reserve(wanted("a", 9), nothing())
-    paid = replace(ended("a", 5e-9), kept_form=True)
-    await till.settle(Settlements([paid]))
-    await database.write(lambda transaction: store_calls(transaction, (paid, replace(paid, reservation=""))))
+    again = ended("a", 5e-9)
+    await database.write(lambda transaction: store_calls(transaction, (again, replace(again, reservation=""))))
     assert look(path, "SELECT count(*) FROM llm_calls") == [(2,)]
     assert ("soul", SOUL, 10) in look(path, SPENT)
 
@@ -183,7 +178,7 @@ async def test_in_any_order_the_sums_are_true_and_no_cap_is_passed(
     for number in range(80):
         daemon, act = dice.choice((till, other)), dice.random()
         if act < 0.6 or not reckoning.open:
-            payer, nano = reckoning.any_payer(), dice.randint(1, 400)
+            payer, nano = reckoning.any_payer(), dice.randint(1, 900)
             met = await daemon.reserve(
                 replace(wanted(str(number), nano, payer=payer), limits=limits_for(payer, limits)), nothing()
             )
@@ -228,9 +223,6 @@ def test_costs_are_rounded_up_and_caps_down_and_a_part_is_kept_for_answers() -> 
     assert nano_of(1.5e-9) == 2
     assert nano_of_cap(1.9e-9, background=False) == 1
     assert nano_of_cap(10.0, background=True) == 8_000_000_000
-
-
-def test_of_two_caps_of_a_soul_the_lower_one_counts() -> None:
     assert Caps(5.0).with_own(2.0).soul == Caps(2.0).with_own(5.0).soul == Caps().with_own(2.0).soul == 2.0
     assert Caps(5.0, 1.0, 0.0).with_own(None).known == {PaidBy.SOUL: 5.0, PaidBy.PERSON: 1.0, PaidBy.ROOM: 0.0}
 

@@ -9,7 +9,6 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.arrivals import Withdrawal
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
@@ -20,27 +19,14 @@ from daemon.memory.stream.fitness import unfit_until
 from daemon.memory.stream.keeping import CycleThoughts
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, call, deleted, edited, effect, new_message, thread
-from tests.store.parts import Stores, look
+from tests.store.parts import Stores, a_fact, look
 from tests.store.thinking import Thinker, members, new_thought, outsiders, said
 
 MINE, EVERYBODY, ROOM = members("dm:D1"), members(f"workspace:{TEAM}"), members("channel:C9")
 BELOW = ConversationKey(SOUL, TEAM, "D1", "5.0")
 OPEN, OPEN_TOO, PRIVATE = thread("1.0"), thread("2.0", "C2"), thread("3.0", "C9")
 DAY, HOUR = 86_400_000, 3_600_000
-KEEPS_BEES = Fact(
-    soul=SOUL,
-    workspace=TEAM,
-    audience=MINE.audience,
-    channel="D1",
-    person="U1",
-    text="keeps bees",
-    subject="U1",
-    predicate="keeps",
-    object="bees",
-    at_ms=1,
-    valid_from_ms=1,
-    trust=Trust.OWN,
-)
+KEEPS_BEES = a_fact(person="U1")
 NUMBERS = "SELECT id, previous, occasion, process, spoke, calls, saw_to FROM thoughts ORDER BY seq"
 
 
@@ -198,10 +184,16 @@ async def test_all_that_rests_on_changed_words_is_emptied_and_its_numbers_stay(
     assert look(path, "SELECT count(*) FROM thoughts WHERE emptied AND (input <> '' OR output <> '')") == [(0,)]
 
 
-@pytest.mark.usefixtures("chain")
-async def test_a_thought_from_before_the_changed_words_keeps_its_own(soul: Thinker) -> None:
+async def test_only_what_rests_on_changed_words_is_emptied_also_what_is_thought_just_then(
+    soul: Thinker, chain: tuple[str, ...], path: Path
+) -> None:
     await soul.stores.inbox.accept(edited("2.000001", "never mind"))
     assert list((await soul.words()).values()) == ["first", "", "", "free"]
+    await soul.thinks("of the third", DM, MINE, saw=[chain[2]])
+    await soul.thinks("of a turn that is gone", OPEN, EVERYBODY, sources=["TU_99"])
+    await soul.thinks("of a fact that is gone", OPEN_TOO, EVERYBODY, sources=["sem_00000000"])
+    assert list((await soul.words()).values())[4:] == ["", "", ""]
+    assert look(path, "SELECT count(*) FROM thoughts") == [(7,)]
 
 
 async def test_a_thought_that_saw_words_from_elsewhere_goes_with_them(soul: Thinker, path: Path) -> None:
@@ -222,18 +214,6 @@ async def test_a_thought_that_saw_a_fact_goes_with_it(soul: Thinker, path: Path)
     await soul.thinks("they keep bees", BELOW, MINE, sources=[name])
     await soul.database.write(lambda transaction: forget(transaction, [name], 9, "asked"))
     assert list((await soul.words()).values()) == ["I keep bees", ""]
-
-
-async def test_what_lost_its_words_while_the_thought_was_thought_leaves_an_empty_one(
-    soul: Thinker, chain: tuple[str, ...], path: Path
-) -> None:
-    await soul.stores.inbox.accept(deleted("3.000001"))  # the message below
-    assert list((await soul.words()).values()) == ["first", "second", "", "free"]
-    await soul.thinks("of the third", DM, MINE, saw=[chain[2]])
-    await soul.thinks("of a turn that is gone", OPEN, EVERYBODY, sources=["TU_99"])
-    await soul.thinks("of a fact that is gone", OPEN_TOO, EVERYBODY, sources=["sem_00000000"])
-    assert list((await soul.words()).values())[4:] == ["", "", ""]
-    assert look(path, "SELECT count(*) FROM thoughts") == [(7,)]
 
 
 @pytest.mark.parametrize("act", ["edit", "change", "neither"])

@@ -21,7 +21,7 @@ from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fake_embedder import WordEmbedder
 from tests.fakes import FakeClock
 from tests.given import DM, HERE
-from tests.store.parts import room
+from tests.store.parts import a_fact, room
 
 READERS = Readers(HERE, members_only=True)
 NOON = 1_795_262_400_000
@@ -164,17 +164,4 @@ async def test_an_id_that_vectors_give_is_read_again_for_its_readers(database: D
 
 
 def _fact(text: str, at: int) -> Fact:
-    return Fact(
-        soul=DM.soul,
-        workspace=DM.workspace,
-        audience=HERE,
-        channel=DM.channel,
-        text=text,
-        at_ms=at,
-        trust=Trust.OWN,
-        person="U1",
-        subject="Ada",
-        predicate="lives in",
-        object=text.rpartition(" ")[2],
-        valid_from_ms=at,
-    )
+    return a_fact(text, at_ms=at, valid_from_ms=at, person="U1", subject="Ada", object=text.rpartition(" ")[2])

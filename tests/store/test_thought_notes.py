@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.mind.remembering import NotedInThought
 from daemon.memory.people.passing import erase_what_passes
@@ -17,8 +17,8 @@ from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.stream.emptying import empty_thoughts_on
 from tests.fakes import Events, FakeClock
-from tests.given import DM, SOUL, TEAM, deleted, thread
-from tests.store.parts import WORKER, Stores
+from tests.given import DM, TEAM, deleted, thread
+from tests.store.parts import WORKER, Stores, a_fact
 from tests.store.thinking import Thinker, members, new_thought, outsiders
 
 IN_ROOM, MINE, AS_GUEST = members("dm:D1", ["G1"]), members("dm:D1"), outsiders("dm:D1")
@@ -79,7 +79,7 @@ async def test_one_that_says_the_same_before_fewer_does_not_hide_the_other(soul:
 
 
 async def test_a_note_goes_when_a_fact_that_its_thought_saw_is_forgotten(soul: Thinker) -> None:
-    source = await soul.database.write(lambda one: put(one, fact(), 1))
+    source = await soul.database.write(lambda one: put(one, a_fact(trust=Trust.NOTED), 1))
     await notes(soul, DM, MINE, saw=[source.id])
     await soul.database.write(lambda one: forget(one, [source.id], 2, "it was asked for"))
     assert await kept(soul) == []
@@ -106,21 +106,3 @@ async def test_a_note_that_is_adrift_is_shown_to_no_reader_and_forgotten_by_the_
     await clock.sleepers()
     sweep.cancel()
     assert await kept(soul) == []
-
-
-def fact() -> Fact:
-    """Something that was said in the direct messages."""
-    return Fact(
-        soul=SOUL,
-        workspace=TEAM,
-        audience=Audience(AudienceKind.DM, "D1"),
-        channel="D1",
-        text="Ann said something.",
-        at_ms=1,
-        trust=Trust.NOTED,
-        subject="Ann",
-        predicate="said",
-        object="something",
-        confidence=0.5,
-        valid_from_ms=1,
-    )

@@ -30,13 +30,11 @@ from tests.fake_embedder import WordEmbedder
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, SOUL, TEAM
 from tests.store.indexed import CHANNEL, EVERYBODY, MINE, OURS, Indexed, whole
+from tests.store.parts import a_fact
 
 
 def fact(text: str = "Ann fixes radiators") -> Fact:
-    return Fact(
-        soul=SOUL, workspace=TEAM, audience=HERE, channel=DM.channel, text=text, at_ms=1, trust=Trust.OWN,
-        subject="U1", predicate="fixes", object="radiators", valid_from_ms=1,
-    )  # fmt: skip
+    return a_fact(text, predicate="fixes", object="radiators")
 
 
 async def test_a_turn_is_found_by_its_words_alone_and_with_the_turn_before(indexed: Indexed) -> None:
