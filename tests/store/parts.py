@@ -246,7 +246,7 @@ async def revised(
 
 
 def a_fact(text: str = "keeps bees", **fields: object) -> Fact:
-    """A fact that somebody said of themselves in the DM, unless the fields say otherwise."""
+    """A fact that a person said of themselves in the DM, unless the fields say otherwise."""
     given = {
         "soul": SOUL,
         "workspace": TEAM,

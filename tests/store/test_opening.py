@@ -125,19 +125,6 @@ async def test_deleted_text_leaves_the_file(path: Path) -> None:
     assert b"canary-canary" in b"".join(map(content, files(path.parent))), "this test would have found it"
 
 
-@pytest.mark.migrates
-def test_a_fresh_file_is_private_uses_wal_only_where_it_is_safe_and_an_existing_one_keeps_its_mode(path: Path) -> None:
-    path.touch(mode=0o660)
-    path.chmod(0o660)
-    migrate.migrate(path)
-    assert path.stat().st_mode & 0o777 == 0o660
-    other = path.with_name("other.db")
-    migrate.migrate(other)
-    assert other.stat().st_mode & 0o777 == 0o600
-    with closing(sqlite.connect(other)) as connection:
-        assert sqlite.journal_mode(connection) == ("wal" if sqlite.wal_is_safe() else "truncate")
-
-
 def test_wal_is_safe_only_in_versions_without_the_reset_fault() -> None:
     faulty = ((3, 40, 1), (3, 44, 5), (3, 45, 0), (3, 50, 6), (3, 51, 2))
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3), (3, 53, 0), (4, 0, 0))

@@ -423,5 +423,5 @@ class LinkedRecords(RuleBasedStateMachine):
 
 TestLinkedRecords = LinkedRecords.TestCase
 TestLinkedRecords.settings = settings(
-    max_examples=10, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=6, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )

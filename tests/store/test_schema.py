@@ -17,26 +17,30 @@ from tests.given import effect, new_message
 from tests.store.older import make_older
 from tests.store.parts import Stores, look
 
-pytestmark = pytest.mark.migrates
 _ALEMBICS = "alembic_version"
+OBJECTS = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
 
 
-def test_an_empty_file_gets_the_same_schema_as_a_new_one(path: Path) -> None:
-    path.touch()
+@pytest.mark.migrates
+def test_an_empty_file_gets_the_same_schema_as_a_new_one_which_is_private_and_has_a_safe_journal(path: Path) -> None:
+    path.touch(mode=0o660)
+    path.chmod(0o660)
     assert migrate.migrate(path) == (0, migrate.SCHEMA)
     fresh = path.with_name("fresh.db")
     assert migrate.migrate(fresh) == (0, migrate.SCHEMA)
-    schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
-    assert look(path, schema) == look(fresh, schema)
+    assert look(path, OBJECTS) == look(fresh, OBJECTS)
+    assert [one.stat().st_mode & 0o777 for one in (path, fresh)] == [0o660, 0o600]
+    with closing(sqlite.connect(fresh)) as connection:
+        assert sqlite.journal_mode(connection) == ("wal" if sqlite.wal_is_safe() else "truncate")
     assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA), "a migration runs once"
     assert migrate.version_of(path) == migrate.SCHEMA
     steps = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
     assert [int(step.name[:4]) for step in steps] == list(range(1, migrate.SCHEMA + 1))
 
 
-@pytest.mark.parametrize(
-    ("schema", "digest"),
-    [
+@pytest.mark.migrates
+def test_a_step_that_files_have_taken_is_never_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for schema, digest in (
         (4, "6b54ca931ae93bcf"),
         (5, "38cdf34b4e482ce1"),
         (9, "20fac504b48d7e5b"),
@@ -44,24 +48,21 @@ def test_an_empty_file_gets_the_same_schema_as_a_new_one(path: Path) -> None:
         (11, "ffdd4e9a8f74b611"),
         (12, "4508a83a48b8d4f4"),
         (13, "23ae0e0d0c608ac0"),
-    ],
-)
-def test_a_step_that_files_have_taken_is_never_changed(
-    path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, digest: str
-) -> None:
-    make_older(path, monkeypatch, schema)
-    statements = sorted(" ".join(str(sql).split()) for (sql,) in look(path, "SELECT sql FROM sqlite_schema") if sql)
-    found = hashlib.sha256("\n".join(statements).encode()).hexdigest()
-    assert found.startswith(digest), f"files at schema {schema} lack what was added: append a step"
+    ):
+        make_older(path, monkeypatch, schema)  # each from the one before, as files take them
+        statements = sorted(" ".join(str(sql).split()) for (sql,) in look(path, "SELECT sql FROM sqlite_schema") if sql)
+        found = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+        assert found.startswith(digest), f"files at schema {schema} lack what was added: append a step"
     fresh = path.with_name("fresh.db")
     migrate.migrate(path)
     migrate.migrate(fresh)
-    objects = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
-    assert look(path, objects) == look(fresh, objects)
+    assert look(path, OBJECTS) == look(fresh, OBJECTS)
 
 
+@pytest.mark.migrates
 def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_older(path, monkeypatch, 5, _SCHEMA_5)
+    monkeypatch.setattr("secrets.token_hex", lambda _: "0a1b2c3d")  # of 40,000 ids two are often the same
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
     found = look(
         path,
@@ -93,14 +94,7 @@ def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkey
     assert look(copy, "SELECT notes FROM user_models") == [('["likes coffee", "sings", "from nowhere"]',)]
 
 
-def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 40,000 random ids of eight hex digits two are the same in one file of six."""
-    make_older(path, monkeypatch, 5, _SCHEMA_5)
-    monkeypatch.setattr("secrets.token_hex", lambda _: "0a1b2c3d")
-    assert migrate.migrate(path) == (5, migrate.SCHEMA)
-    assert look(path, "SELECT count(DISTINCT id) FROM facts") == [(5,)]
-
-
+@pytest.mark.migrates
 def test_no_row_that_cannot_be_read_costs_the_sixth_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unreadable = (
         "not JSON at all",

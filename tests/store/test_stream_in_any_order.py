@@ -164,7 +164,7 @@ class Streams(RuleBasedStateMachine):
 
 NUMBERS = "SELECT id, previous, conversation, occasion, spoke, calls, tokens_in, saw_to FROM thoughts ORDER BY seq"
 AT_RANDOM = settings(
-    stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck), max_examples=8, database=None
+    stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck), max_examples=5, database=None
 )
 
 TestStreams = Streams.TestCase

@@ -83,7 +83,7 @@ async def test_nothing_is_found_that_the_prompt_shows_or_that_is_an_apology_priv
     poke(path, f"UPDATE conversations SET audience = '{HERE}'")
     assert await found(search, "kraken")
     poke(path, "DELETE FROM turns")
-    assert await found(search, "kraken") == [], "somebody else deleted it"
+    assert await found(search, "kraken") == [], "another program deleted it"
 
 
 async def test_an_hour_after_a_deletion_its_words_have_left_the_file(

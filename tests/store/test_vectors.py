@@ -170,9 +170,9 @@ async def test_a_wiped_damaged_foreign_or_stale_file_leaves_nothing_missing_and_
     await indexed.near("turn")  # no cycle fails
     await indexed.keeper.catch_up()
     await whole(indexed)
-    for told in indexed.events.named("vectors.damaged"):
-        assert "vectors.db" in str(told["reason"])
-        assert "memory.db" not in str(told["reason"])
+    for event in indexed.events.named("vectors.damaged"):
+        assert "vectors.db" in str(event["reason"])
+        assert "memory.db" not in str(event["reason"])
     assert len((await indexed.near("turn", also=[f"TU_{n}" for n in range(1, 42)])).cosines) == 41
 
 
