@@ -138,12 +138,6 @@ async def test_before_outsiders_it_holds_only_what_came_of_this_conversation(hol
     assert await holder.words() == ["elsewhere", "slow"], "who left the room is not shown it"
 
 
-async def test_nothing_is_held_of_a_talk_that_is_not_to_be_remembered(holder: Holder) -> None:
-    said = await holder.writes(SelfModelPatch("calm"), world(state="slow"), passing=True)
-    assert said == ({}, [("self_model_updates", "private"), ("world_model_updates", "private")])
-    assert await holder.rows("SELECT * FROM mind_documents") == []
-
-
 async def test_a_belief_is_about_someone_who_is_there_and_fades(holder: Holder) -> None:
     said = await holder.writes(world(ben__mood="warm", Bob__mood="cold", Bob__habit="late", BEN__role="x"))
     assert said == ({"world_model_updates": 2}, [("world_model_updates", "not_present")] * 2)

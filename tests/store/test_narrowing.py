@@ -45,15 +45,13 @@ async def _facts(database: Database) -> list[tuple[str, str]]:
     return await database.read(unit)
 
 
-async def test_guests_of_one_channel_do_not_learn_what_was_said_in_another_too(
-    stores: Stores, database: Database
-) -> None:
+async def test_guests_of_one_channel_do_not_learn_what_was_said_in_another_too(stores: Stores) -> None:
     assert await _learned(stores, ONE, LINE)
     assert await _learned(stores, OTHER, LINE)
-    assert await _facts(database) == [(str(EVERYBODY), "")], "the second time confirmed it"
-    await _make_private(database)
-    assert await _facts(database) == [(str(MEMBERS), "")]
-    await met(database, audience=MEMBERS)
+    assert await _facts(stores.database) == [(str(EVERYBODY), "")], "the second time confirmed it"
+    await _make_private(stores.database)
+    assert await _facts(stores.database) == [(str(MEMBERS), "")]
+    await met(stores.database, audience=MEMBERS)
     for members_only, notes in ((True, (LINE,)), (False, ())):
         readers = Readers(MEMBERS, members_only=members_only)
         (model, *_) = await stores.user_models.known("U1", readers, ONE)
@@ -71,23 +69,21 @@ async def test_guesses_that_were_made_there_are_forgotten_and_others_stay(stores
     assert [row["whispers"] for row in rows] == ["likes looms", "", ""]
 
 
-async def test_what_was_learned_while_it_was_open_follows_though_others_were_let_in_before(
-    stores: Stores, database: Database
-) -> None:
-    rooms = PersonRoomsStore(database, FakeClock())
+async def test_what_was_learned_while_it_was_open_follows_though_others_were_let_in_before(stores: Stores) -> None:
+    rooms = PersonRoomsStore(stores.database, FakeClock())
     assert await _learned(stores, ONE, LINE, whispers="likes looms")
     assert await rooms.open_rooms(TEAM) == {"C1"}
-    await database.run(
+    await stores.database.run(
         "UPDATE conversations SET audience = :members WHERE id = :id", members=str(MEMBERS), id=str(ONE)
     )  # as a message in a channel that is shared does
     assert await rooms.open_rooms(TEAM) == {"C1"}
     for _ in range(2):
-        await _make_private(database)
+        await _make_private(stores.database)
         model = await stores.user_models.model("U1", EVERYBODY)
         assert model is not None
         assert model.whispers == ""
-        assert await _facts(database) == [(str(MEMBERS), "C1")]
-        assert [row["times"] for row in await database.rows("SELECT times FROM narrowings")] == [1]
+        assert await _facts(stores.database) == [(str(MEMBERS), "C1")]
+        assert [row["times"] for row in await stores.database.rows("SELECT times FROM narrowings")] == [1]
         assert await rooms.open_rooms(TEAM) == frozenset()
 
 
@@ -116,11 +112,9 @@ async def test_an_old_note_without_sources_follows_its_channel(stores: Stores, d
     assert await _facts(database) == [(str(MEMBERS), "C1")]
 
 
-async def test_a_fact_that_can_not_be_read_keeps_no_channel_from_being_made_private(
-    stores: Stores, database: Database
-) -> None:
+async def test_a_fact_that_can_not_be_read_keeps_no_channel_from_being_made_private(stores: Stores) -> None:
     assert await _learned(stores, ONE, LINE, "sings")
-    await database.run("UPDATE records SET extra = '{' WHERE text = 'sings'")
-    await _make_private(database)
-    assert await _facts(database) == [(str(MEMBERS), "C1")]
-    assert await database.rows("SELECT 1 FROM records WHERE text = 'sings'") == []
+    await stores.database.run("UPDATE records SET extra = '{' WHERE text = 'sings'")
+    await _make_private(stores.database)
+    assert await _facts(stores.database) == [(str(MEMBERS), "C1")]
+    assert await stores.database.rows("SELECT 1 FROM records WHERE text = 'sings'") == []

@@ -99,29 +99,25 @@ async def test_what_a_thought_has_seen_is_not_noted_and_what_came_aside_since_is
     assert await ended(database, clock, where) == 1, "words that are not to be remembered wake no thought"
 
 
-async def test_a_day_later_the_end_of_a_visit_is_thought_about_no_more(
-    database: Database, stores: Stores, clock: FakeClock
-) -> None:
+async def test_a_day_later_the_end_of_a_visit_is_thought_about_no_more(stores: Stores, clock: FakeClock) -> None:
     where = await visited(stores, 1)
-    assert await ended(database, clock, where) == 1
+    assert await ended(stores.database, clock, where) == 1
     await clock.advance(LASTS_MS / 1000 + 1)
-    assert not await woken(database, clock, stores)
-    assert await database.rows(f"{TICKS} WHERE due_ms IS NOT NULL") == []
-    assert await database.rows("SELECT 1 FROM tick_counts") == []
-    assert await ended(database, clock, where) == 1
-    assert await woken(database, clock, stores)
+    assert not await woken(stores.database, clock, stores)
+    assert await stores.database.rows(f"{TICKS} WHERE due_ms IS NOT NULL") == []
+    assert await stores.database.rows("SELECT 1 FROM tick_counts") == []
+    assert await ended(stores.database, clock, where) == 1
+    assert await woken(stores.database, clock, stores)
 
 
-async def test_a_decision_that_a_thought_has_perceived_wakes_none(
-    database: Database, stores: Stores, clock: FakeClock
-) -> None:
+async def test_a_decision_that_a_thought_has_perceived_wakes_none(stores: Stores, clock: FakeClock) -> None:
     await visited(stores, 1)
 
     async def unit(transaction: Transaction) -> None:
         await note_tick(transaction, ConversationKey(SOUL, TEAM, "D1"), "result", clock.now_ms())
 
-    await database.write(unit)
-    assert not await woken(database, clock, stores)
+    await stores.database.write(unit)
+    assert not await woken(stores.database, clock, stores)
 
 
 async def test_an_answer_of_a_session_wakes_one_thought_unless_one_has_seen_it(

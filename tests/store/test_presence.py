@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,18 +32,6 @@ def sleeper() -> Iterator[ProcessIdentity]:
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
             yield replace(ProcessIdentity.current(), pid=child.pid, start=_start_time(child.pid) or "")
-        finally:
-            child.kill()
-
-
-@contextmanager
-def ringer(home: Path) -> Iterator[ProcessIdentity]:
-    """A real process with a bell, until it is killed."""
-    command = [sys.executable, "-m", "tests.store.ringing_child", str(home)]
-    with subprocess.Popen(command, stdout=-1, cwd=ROOT, text=True) as child:
-        assert child.stdout is not None
-        try:
-            yield ProcessIdentity.parse(child.stdout.readline().strip())
         finally:
             child.kill()
 
@@ -88,27 +75,27 @@ def test_a_process_in_another_pid_namespace_counts_as_alive() -> None:
     assert not replace(ours, namespace="", pid=ours.pid, start="1").surely_dead()  # an older program wrote it
 
 
+def test_a_process_that_proc_hides_counts_as_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sleeper() as identity:
+        read = Path.read_text
+        hidden = f"/proc/{identity.pid}/stat"
+
+        def as_another_user(self: Path, encoding: str | None = None, errors: str | None = None) -> str:
+            if str(self) == hidden:
+                raise FileNotFoundError(hidden)  # as with ProtectProc=invisible
+            return read(self, encoding, errors)
+
+        monkeypatch.setattr(Path, "read_text", as_another_user)
+        assert not identity.surely_dead()
+    assert identity.surely_dead()
+
+
 def test_an_identity_parses_its_own_text_and_that_of_older_programs() -> None:
     ours = ProcessIdentity.current()
     assert ProcessIdentity.parse(str(ours)) == ours
     assert ProcessIdentity.parse("host/boot/7/99") == ProcessIdentity("host", "boot", "", 7, "99")
     with pytest.raises(ValueError, match="unpack"):
         ProcessIdentity.parse("worker-1")
-
-
-async def test_a_bell_that_refuses_frees_what_a_killed_daemon_held_though_it_can_not_be_seen(
-    database: Database, clock: FakeClock, path: Path, presence: Presence, hidden: None
-) -> None:
-    with ringer(path.parent) as identity:
-        theirs, ours = Stores.of(database, clock, str(identity)), Stores.of(database, clock, str(presence.identity))
-        await theirs.inbox.accept(new_message())
-        claim = await theirs.claim()
-        assert await presence.release_dead_claims(IN_DOUBT) == 0
-        await theirs.conversations.renew(claim)
-    assert len(list(bells_beside(path).iterdir())) == 1
-    assert await presence.release_dead_claims(IN_DOUBT) == 1
-    assert (await ours.claim()).fence == claim.fence + 1
-    assert not list(bells_beside(path).iterdir())
 
 
 async def test_who_listens_at_its_bell_keeps_its_claims_though_proc_shows_another(

@@ -35,7 +35,7 @@ from daemon.memory.knowledge.records.kinds import (
 )
 from daemon.memory.knowledge.records.links import BrokenLink, Link, Relation, link, links_from
 from daemon.memory.knowledge.records.store import NoSuchRecord, change, get, put, select
-from daemon.memory.knowledge.turn_index import delete_turns, store_turns
+from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.records import Speaks, Turn
 from tests.given import DM, HERE
 from tests.store.parts import look, poke, room
@@ -281,22 +281,6 @@ async def test_a_visit_that_can_not_be_read_goes_with_any_of_its_words_and_its_c
         assert [(one.id, one.text) for one in await select(transaction, Core, "true")] == [(made.id, "")]
 
     await in_one(database, unit)
-
-
-async def test_a_deleted_message_takes_its_facts_along(database: Database, path: Path) -> None:
-    async def unit(transaction: Transaction) -> None:
-        turn = await said(transaction)
-        await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, turn, "I work on billing")])
-        await delete_turns(transaction, str(DM), "1.000", DAY)
-        await forget(transaction, [turn], DAY, "deleted")
-
-    await in_one(database, unit)
-    for table in ("records", "facts", "links", "record_words"):
-        assert look(path, f"SELECT * FROM {table}") == [], table
-    assert [row[0] for row in look(path, "SELECT act FROM ledger WHERE act NOT LIKE '%turn'")] == [
-        "put fact",
-        "erase fact",
-    ]
 
 
 async def test_a_tampered_ledger_shows_and_a_forgotten_record_does_not(database: Database, path: Path) -> None:

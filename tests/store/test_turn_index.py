@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import IndexDamaged, StoreError
+from daemon.core.errors import IndexDamaged
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.words import LONGEST_STEM, SHORTEST_STEM, terms_of
 from daemon.memory.admin.overview import check_file
-from daemon.memory.database import Database, Transaction, migrate, open_database
+from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.erasing import join, join_all, tidy_periodically
 from daemon.memory.knowledge.index_repair import rebuild
@@ -204,20 +204,6 @@ async def test_while_an_index_is_built_anew_edits_and_deletions_reach_it(
     assert indexed(path) == kept
     assert check_file(path, whole=True).faults == ()
     assert (await found(search, "griffin30"))[0] == "the griffin30 sleeps"
-
-
-async def test_a_cycle_that_is_refused_leaves_nothing_in_the_index(path: Path, database: Database) -> None:
-    await room(database)
-
-    async def unit(transaction: Transaction) -> None:
-        turn = Turn(Speaks.PERSON, "U1", "Ada", "1.0", "the kraken sleeps")
-        await store_turns(transaction, [turn], conversation=DM, audience=HERE, trace_id="t", now=1)
-        raise StoreError("refused")
-
-    with pytest.raises(StoreError):
-        await database.write(unit)
-    assert look(path, "SELECT count(*) FROM turn_words") == [(0,)]
-    assert indexed(path) == set()
 
 
 @pytest.mark.migrates

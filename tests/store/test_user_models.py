@@ -151,11 +151,9 @@ async def test_the_range_of_covered_turns_only_grows_within_one_version(models: 
     assert await seen(3, 9) == 7
 
 
-async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(
-    models: UserModels, stores: Stores, database: Database
-) -> None:
+async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(models: UserModels, stores: Stores) -> None:
     for audience in (THERE, ALL):
-        await met(database, audience=audience)
+        await met(stores.database, audience=audience)
         await revised(stores, f"said in {audience}", audience=audience)
     await revised(stores, "said in private")
     assert [one.notes[0] for one in await models.known("U1", Readers(HERE, members_only=True), DM)] == [
@@ -163,10 +161,10 @@ async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(
         "said in workspace:T1",
     ]
     assert [one.audience for one in await models.known("U1", Readers(ALL, members_only=True), DM)] == [ALL]
-    another = UserModels(database, FakeClock(), replace(WORKER, soul="another"))
+    another = UserModels(stores.database, FakeClock(), replace(WORKER, soul="another"))
     assert await another.known("U1", Readers(HERE, members_only=True), DM) == ()
-    assert [one.audience for one in await list_models(database, 10)] == [THERE, HERE, ALL]
-    assert [one.person for one in await list_models(database, 10, person="U2")] == []
+    assert [one.audience for one in await list_models(stores.database, 10)] == [THERE, HERE, ALL]
+    assert [one.person for one in await list_models(stores.database, 10, person="U2")] == []
 
 
 PEOPLE, SOULS, TEAMS = ("U1", "U2"), (SOUL, "eve"), (TEAM, "T2")
