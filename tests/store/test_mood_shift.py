@@ -62,16 +62,17 @@ async def test_an_unknown_mood_is_refused_and_the_rest_stands(soul: Thinker, clo
     assert await counted(soul) == ('{"emotional_state": 1}', '[["emotional_state", "unknown"]]')
 
 
-async def test_its_words_go_with_those_of_the_thought_or_when_the_channel_is_made_private(
-    soul: Thinker, clock: FakeClock
-) -> None:
+async def test_its_words_go_with_those_of_the_thought(soul: Thinker, clock: FakeClock) -> None:
     await feel(soul, GLAD)
-    for audience, words in (("dm:D9", ""), ("dm:D1", "warm")):
-        await soul.database.run("UPDATE thoughts SET audience = :audience", audience=audience)
-        assert (await known(soul, clock)).felt_quality == words
     await soul.database.write(lambda transaction: empty_thoughts_since(transaction, str(DM), 0))
     state = await known(soul, clock)
     assert (state.felt_quality, state.felt_by, state.valence) == ("", "", 0.5), "numbers stay"
+
+
+async def test_its_words_go_when_the_channel_is_made_private(soul: Thinker, clock: FakeClock) -> None:
+    await feel(soul, GLAD)
+    await soul.database.run("UPDATE thoughts SET audience = 'dm:D9'")
+    assert (await known(soul, clock)).felt_quality == ""
 
 
 async def test_a_mood_found_after_a_reply_in_words_keeps_the_axes(soul: Thinker, clock: FakeClock) -> None:
