@@ -45,9 +45,8 @@ async def lived(stores: Stores, database: Database, clock: FakeClock) -> Databas
 async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database, clock: FakeClock, path: Path) -> None:
     assert await prune(lived, clock, KEPT) == 0
     await clock.advance(91 * DAY_S)
-    assert (
-        await prune(lived, clock, Retention(texts=0, calls=0)) == 3
-    )  # the path, the due intention, its row in the inbox
+    pruned = await prune(lived, clock, Retention(texts=0, calls=0))
+    assert pruned == 3, "the path, the due intention, its row in the inbox"
     assert look(path, "SELECT count(*) FROM transitions") == [(0,)]
     assert look(path, "SELECT slot FROM intentions") == [("far",)]
     assert look(path, "SELECT modality, body FROM inbox") == [("words", "hi")]

@@ -149,32 +149,21 @@ async def test_a_reminder_of_another_stays_without_the_words_of_the_person(talks
     assert row["params"] == '{"quincunx": ["\\u2026!", 5]}'
 
 
-async def test_what_is_shared_and_its_history_lose_the_words_of_the_person(talks: Talks) -> None:
-    await talks.say("C1", ADA, "I own a quincunx", "fine")
-    contexts = ContextStore(talks.database, SystemClock(), TEAM)
-    writer = Writer(SOUL, EVERYBODY)
-    await contexts.write("plan", {"owner": {"of": ["the Quincunx", 5]}}, None, writer)
-    await contexts.write("plan", {"owner": {"of": ["the Quincunx", 6]}}, None, writer)
-    found = await talks.found()
-    await talks.database.write(lambda transaction: redact_contexts(transaction, found, 9))
-    assert (await contexts.get("plan")).data == {"owner": {"of": ["the …", 6]}}
-    kept = [(one.version, one.data["owner"], one.redacted) for one in await contexts.history("plan", 9)]
-    assert kept == [(3, {"of": ["the …", 6]}, False), (2, {"of": ["the …", 6]}, True), (1, {"of": ["the …", 5]}, True)]
-
-
 async def test_who_saw_the_words_of_a_forgotten_person_in_a_context_has_an_old_version(talks: Talks) -> None:
     await talks.say("C1", ADA, "I own a quincunx", "fine")
-    contexts = ContextStore(talks.database, SystemClock(), TEAM)
-    writer = Writer(SOUL, EVERYBODY)
-    seen = await contexts.write("plan", {"Quincunx": 5}, None, writer)
+    contexts, writer = ContextStore(talks.database, SystemClock(), TEAM), Writer(SOUL, EVERYBODY)
+    await contexts.write("plan", {"Quincunx": {"of": ["the Quincunx", 5]}}, None, writer)
+    seen = await contexts.write("plan", {"Quincunx": {"of": ["the Quincunx", 6]}}, None, writer)
     await contexts.write("besides", {"a": "a Quincunx"}, None, writer)
     await contexts.write("besides", {"a": "no more"}, None, writer)
     found = await talks.found()
     await talks.database.write(lambda transaction: redact_contexts(transaction, found, 9))
-    now = await contexts.get("plan")
-    assert (now.version, now.data, now.author, now.updated_ms) == (2, {"…": 5}, OPERATOR, 9)
+    now, redacted = await contexts.get("plan"), {"…": {"of": ["the …", 6]}}
+    assert (now.version, now.data, now.author, now.updated_ms) == (3, redacted, OPERATOR, 9)
     with pytest.raises(ContextConflict):
         await contexts.write("plan", {"Quincunx": 6}, seen.version, writer)
+    kept = [(one.version, one.data, one.redacted) for one in await contexts.history("plan", 9)]
+    assert kept == [(3, redacted, False), (2, redacted, True), (1, {"…": {"of": ["the …", 5]}}, True)]
     assert (await contexts.get("besides")).version == 2, "who has the newest version has none of the words"
     kept = [(one.version, one.data, one.redacted) for one in await contexts.history("besides", 9)]
     assert kept == [(2, {"a": "no more"}, False), (1, {"a": "a …"}, True)]

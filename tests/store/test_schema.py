@@ -4,8 +4,6 @@ import asyncio
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
@@ -185,30 +183,6 @@ def test_every_table_is_strict_and_every_time_an_integer_and_unknown_states_are_
     for table in ("inbox", "outbox", "jobs", "turns", "feedback"):
         [(sql,)] = look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)
         assert re.search(r"CHECK \((state|speaker|value) IN", str(sql)), f"{table} takes unknown states"
-
-
-@pytest.mark.slow
-def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
-    program = """
-import asyncio, json, sys
-from pathlib import Path
-from daemon.core.clock import SystemClock
-from daemon.memory.store import open_store
-async def live():
-    async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
-                          version="0", lease=1, on_accepted=lambda _: None):
-        pass
-asyncio.run(live())
-print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modules]))
-"""
-
-    def start() -> list[str]:
-        done = subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True)
-        loaded: list[str] = json.loads(done.stdout)
-        return loaded
-
-    assert start() == ["alembic", "sqlalchemy"]  # the first start migrates, so the test can detect it
-    assert start() == []
 
 
 async def test_a_message_costs_few_statements(stores: Stores, database: Database) -> None:

@@ -78,16 +78,13 @@ async def test_one_that_says_the_same_before_fewer_does_not_hide_the_other(soul:
     assert (await kept(soul)).count(NOTE) == 2
 
 
-async def test_a_note_goes_when_a_fact_that_its_thought_saw_is_forgotten(soul: Thinker) -> None:
+async def test_a_note_goes_with_a_fact_that_its_thought_saw_and_with_a_message(soul: Thinker) -> None:
     source = await soul.database.write(lambda one: put(one, a_fact(trust=Trust.NOTED), 1))
     await notes(soul, DM, MINE, saw=[source.id])
     await soul.database.write(lambda one: forget(one, [source.id], 2, "it was asked for"))
     assert await kept(soul) == []
-
-
-async def test_a_note_goes_when_the_message_is_deleted_that_a_thought_on_it_saw(soul: Thinker) -> None:
     said = await soul.thinks("the harvest is in April", OPEN, EVERYBODY)
-    (seen,) = await soul.database.rows("SELECT id FROM thoughts")
+    (*_, seen) = await soul.database.rows("SELECT id FROM thoughts ORDER BY seq")
     await notes(soul, DM, MINE, saw=[seen["id"]])
     (note,) = await soul.database.rows("SELECT id FROM records WHERE kind = 'fact'")
     await soul.thinks("and so on", DM, MINE, saw=[note["id"]])

@@ -214,6 +214,12 @@ async def test_an_embedder_that_is_down_loses_nothing_and_the_queue_waits(indexe
     assert await indexed.database.read(queued) == 1
     indexed.embedder.down = None
     await indexed.keeper.catch_up()
+    indexed.embedder.length = 32
+    await indexed.say("two")
+    with pytest.raises(ModelRefused, match="32 numbers, those that are stored 512"):
+        await indexed.keeper.catch_up()
+    indexed.embedder.length = 512  # as an endpoint that has its model back
+    await indexed.keeper.catch_up()
     await whole(indexed)
 
 
@@ -244,18 +250,6 @@ async def test_while_vectors_have_another_length_the_queue_waits_and_a_rebuild_h
     await whole(indexed)
     life.cancel()
     await asyncio.wait((life,))
-
-
-async def test_an_endpoint_that_is_back_at_the_length_before_goes_on_by_itself(indexed: Indexed) -> None:
-    await indexed.say("one")
-    await indexed.keeper.catch_up()
-    indexed.embedder.length = 32
-    await indexed.say("two")
-    with pytest.raises(ModelRefused, match="32 numbers, those that are stored 512"):
-        await indexed.keeper.catch_up()
-    indexed.embedder.length = 512
-    await indexed.keeper.catch_up()
-    await whole(indexed)
 
 
 async def test_queries_of_another_length_cost_those_of_the_right_one_nothing(indexed: Indexed) -> None:
