@@ -122,7 +122,7 @@ async def test_turns_of_another_house_keep_their_ids_and_what_they_are_linked_to
     assert json.loads(files["memory/turns/llm/2026/01/TL_001.json"])["episode_id"] == "EP_001"
 
 
-HOSTILE = (
+HOSTILE: tuple[tuple[object, str], ...] = (
     ({"episode_id": "../../../etc/passwd"}, "its id is none of its kind"),
     ({"episode_id": "EP_20260128_001/../../x"}, "its id is none of its kind"),
     ({"episode_id": "EP_1\n"}, "its id is none of its kind"),

@@ -116,7 +116,7 @@ async def test_a_plan_whose_time_has_passed_does_not_come_up_late(
         assert (await bring(two, passport, clock, tmp_path / "two")).refused == ()
 
 
-FORGED = (
+FORGED: tuple[tuple[dict[str, object], str], ...] = (
     ({"audience": ""}, "it does not say who may hear it"),
     ({"audience": "operator:passport"}, "it is for others than those who read there"),
     ({"audience": "dm:D9"}, "it is for others than those who read there"),
