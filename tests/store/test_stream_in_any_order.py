@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -164,8 +165,8 @@ class Streams(RuleBasedStateMachine):
 
 NUMBERS = "SELECT id, previous, conversation, occasion, spoke, calls, tokens_in, saw_to FROM thoughts ORDER BY seq"
 AT_RANDOM = settings(
-    stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck), max_examples=5, database=None
+    stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck), max_examples=15, database=None
 )
 
-TestStreams = Streams.TestCase
+TestStreams = pytest.mark.slow(Streams.TestCase)
 TestStreams.settings = AT_RANDOM
