@@ -15,6 +15,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
+from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
@@ -248,6 +249,23 @@ async def revised(
         most_lost=most_lost,
         trace_id="t1",
     )
+
+
+def a_fact(text: str = "keeps bees", **fields: object) -> Fact:
+    """A fact that a person said of themselves in the DM, unless the fields say otherwise."""
+    given = {
+        "soul": SOUL,
+        "workspace": TEAM,
+        "audience": HERE,
+        "channel": DM.channel,
+        "at_ms": 1,
+        "valid_from_ms": 1,
+        "trust": Trust.OWN,
+        "subject": "U1",
+        "predicate": "keeps",
+        "object": "bees",
+    }
+    return Fact(text=text, **given | fields)  # type: ignore[arg-type]  # fields by name
 
 
 def note(act: str) -> "Note":

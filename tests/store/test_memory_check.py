@@ -6,11 +6,12 @@ import pytest
 
 from daemon.memory.admin.memory_check import MemoryFindings, check_memory
 from daemon.memory.audit import record_act
-from daemon.memory.database import Database
+from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.queues.memory_acts import Asker, Forgotten
+from tests.fakes import FakeClock
 from tests.store.passports import BEES, DAY, HERE, WHERE, remember
 
 
@@ -43,31 +44,32 @@ async def test_a_turn_whose_facts_its_person_had_forgotten_is_checked_like_any_o
     assert (await check(database)).altered == ("TU_1",)
 
 
-@pytest.mark.parametrize(
-    ("harm", "shows"),
-    [
-        ("UPDATE records SET text = 'Ann hates bees' WHERE kind = 'fact'", "altered"),
-        ("UPDATE records SET extra = '{' WHERE kind = 'fact'", "altered"),
-        ("UPDATE turns SET body = 'I keep bees, I said' WHERE seq = 1", "altered"),
-        ("UPDATE audit SET actor = 'nobody'", "altered"),
-        ("DELETE FROM audit", "altered"),
-        ("DELETE FROM ledger WHERE object LIKE 'sem_%'", "broken_at"),
-        ("UPDATE ledger SET reason = 'another' WHERE seq = 1", "broken_at"),
-        ("UPDATE links SET quote = 'I eat bees'", "unquoted"),
-        ("DELETE FROM links", "unquoted"),
-        ("INSERT INTO links VALUES ('EP_1', 'turn_refs', 'TL_1', '', 0)", "links_broken"),
-        ("DELETE FROM record_words", "index_missing"),
-        ("INSERT INTO turn_words VALUES (99, 'x', 'y')", "index_orphaned"),
-        ("INSERT INTO turn_words VALUES (1000000000000, 'x', 'y')", "index_orphaned"),
-    ],
+HARMS = (
+    ("UPDATE records SET text = 'Ann hates bees' WHERE kind = 'fact'", "altered"),
+    ("UPDATE records SET extra = '{' WHERE kind = 'fact'", "altered"),
+    ("UPDATE turns SET body = 'I keep bees, I said' WHERE seq = 1", "altered"),
+    ("UPDATE audit SET actor = 'nobody'", "altered"),
+    ("DELETE FROM audit", "altered"),
+    ("DELETE FROM ledger WHERE object LIKE 'sem_%'", "broken_at"),
+    ("UPDATE ledger SET reason = 'another' WHERE seq = 1", "broken_at"),
+    ("UPDATE links SET quote = 'I eat bees'", "unquoted"),
+    ("DELETE FROM links", "unquoted"),
+    ("INSERT INTO links VALUES ('EP_1', 'turn_refs', 'TL_1', '', 0)", "links_broken"),
+    ("DELETE FROM record_words", "index_missing"),
+    ("INSERT INTO turn_words VALUES (99, 'x', 'y')", "index_orphaned"),
+    ("INSERT INTO turn_words VALUES (1000000000000, 'x', 'y')", "index_orphaned"),
 )
-@pytest.mark.parametrize("at_once", [1, 20_000])
-async def test_every_harm_shows(
-    database: Database, monkeypatch: pytest.MonkeyPatch, harm: str, shows: str, at_once: int
-) -> None:
-    monkeypatch.setattr("daemon.memory.admin.memory_check._LOOKED_AT", at_once)
+
+
+async def test_every_harm_shows(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await filled(database)
-    await database.run(harm)
-    found = await check(database)
-    assert not found.sound
-    assert getattr(found, shows)
+    for number, (harm, shows) in enumerate(HARMS):
+        copy = tmp_path / f"{number}.db"
+        await database.copy_to(copy)
+        async with open_database(copy, FakeClock(auto=True)) as harmed:
+            await harmed.run(harm)
+            for at_once in (1, 20_000):
+                monkeypatch.setattr("daemon.memory.admin.memory_check._LOOKED_AT", at_once)
+                found = await check(harmed)
+                assert not found.sound, harm
+                assert getattr(found, shows), harm

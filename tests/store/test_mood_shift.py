@@ -22,8 +22,8 @@ def soul(stores: Stores) -> Thinker:
     return Thinker(stores)
 
 
-async def feel(soul: Thinker, shift: MoodShift, *, passing: bool = False) -> None:
-    await soul.thinks("go on", DM, MINE, thoughts=[replace(new_thought("hm"), parts=(shift,))], passing=passing)
+async def feel(soul: Thinker, shift: MoodShift) -> None:
+    await soul.thinks("go on", DM, MINE, thoughts=[replace(new_thought("hm"), parts=(shift,))])
 
 
 async def known(soul: Thinker, clock: FakeClock) -> SoulState:
@@ -60,11 +60,6 @@ async def test_an_unknown_mood_is_refused_and_the_rest_stands(soul: Thinker, clo
     assert (await known(soul, clock)).valence == 0.5
     assert (await known(soul, clock)).emotional_state == ""
     assert await counted(soul) == ('{"emotional_state": 1}', '[["emotional_state", "unknown"]]')
-
-
-async def test_a_mood_of_which_nothing_is_to_be_remembered_stays(soul: Thinker) -> None:
-    await feel(soul, GLAD, passing=True)
-    assert await soul.database.rows("SELECT * FROM soul_state") == []
 
 
 async def test_its_words_go_with_those_of_the_thought(soul: Thinker, clock: FakeClock) -> None:

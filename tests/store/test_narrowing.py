@@ -9,7 +9,7 @@ from daemon.memory.knowledge.records.store import put, select
 from daemon.memory.queues.person_rooms import PersonRoomsStore
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM
-from tests.store.parts import Stores, met, spoken
+from tests.store.parts import Stores, a_fact, met, spoken
 
 EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
 ONE, OTHER = (ConversationKey(SOUL, TEAM, channel, "1.0") for channel in ("C1", "C2"))
@@ -45,20 +45,13 @@ async def _facts(database: Database) -> list[tuple[str, str]]:
     return await database.read(unit)
 
 
-async def test_what_is_said_again_in_another_channel_confirms_the_fact(stores: Stores, database: Database) -> None:
+async def test_guests_of_one_channel_do_not_learn_what_was_said_in_another_too(stores: Stores) -> None:
     assert await _learned(stores, ONE, LINE)
     assert await _learned(stores, OTHER, LINE)
-    assert await _facts(database) == [(str(EVERYBODY), "")]
-
-
-async def test_guests_of_one_channel_do_not_learn_what_was_said_in_another_too(
-    stores: Stores, database: Database
-) -> None:
-    assert await _learned(stores, ONE, LINE)
-    assert await _learned(stores, OTHER, LINE)
-    await _make_private(database)
-    assert await _facts(database) == [(str(MEMBERS), "")]
-    await met(database, audience=MEMBERS)
+    assert await _facts(stores.database) == [(str(EVERYBODY), "")], "the second time confirmed it"
+    await _make_private(stores.database)
+    assert await _facts(stores.database) == [(str(MEMBERS), "")]
+    await met(stores.database, audience=MEMBERS)
     for members_only, notes in ((True, (LINE,)), (False, ())):
         readers = Readers(MEMBERS, members_only=members_only)
         (model, *_) = await stores.user_models.known("U1", readers, ONE)
@@ -76,23 +69,21 @@ async def test_guesses_that_were_made_there_are_forgotten_and_others_stay(stores
     assert [row["whispers"] for row in rows] == ["likes looms", "", ""]
 
 
-async def test_what_was_learned_while_it_was_open_follows_though_others_were_let_in_before(
-    stores: Stores, database: Database
-) -> None:
-    rooms = PersonRoomsStore(database, FakeClock())
+async def test_what_was_learned_while_it_was_open_follows_though_others_were_let_in_before(stores: Stores) -> None:
+    rooms = PersonRoomsStore(stores.database, FakeClock())
     assert await _learned(stores, ONE, LINE, whispers="likes looms")
     assert await rooms.open_rooms(TEAM) == {"C1"}
-    await database.run(
+    await stores.database.run(
         "UPDATE conversations SET audience = :members WHERE id = :id", members=str(MEMBERS), id=str(ONE)
     )  # as a message in a channel that is shared does
     assert await rooms.open_rooms(TEAM) == {"C1"}
     for _ in range(2):
-        await _make_private(database)
+        await _make_private(stores.database)
         model = await stores.user_models.model("U1", EVERYBODY)
         assert model is not None
         assert model.whispers == ""
-        assert await _facts(database) == [(str(MEMBERS), "C1")]
-        assert [row["times"] for row in await database.rows("SELECT times FROM narrowings")] == [1]
+        assert await _facts(stores.database) == [(str(MEMBERS), "C1")]
+        assert [row["times"] for row in await stores.database.rows("SELECT times FROM narrowings")] == [1]
         assert await rooms.open_rooms(TEAM) == frozenset()
 
 
@@ -115,34 +106,15 @@ async def test_what_was_being_learned_from_it_is_not_stored(stores: Stores, data
 
 async def test_an_old_note_without_sources_follows_its_channel(stores: Stores, database: Database) -> None:
     await spoken(database, "hello", key=ONE, audience=EVERYBODY)
-
-    async def unit(transaction: Transaction) -> None:
-        note = Fact(
-            soul=SOUL,
-            workspace=TEAM,
-            audience=EVERYBODY,
-            channel="C1",
-            trust=Trust.NOTED,
-            text=LINE,
-            at_ms=1,
-            valid_from_ms=1,
-            subject="U1",
-            predicate="",
-            object="",
-            person="U1",
-        )
-        await put(transaction, note, 1)
-
-    await database.write(unit)
+    note = a_fact(LINE, audience=EVERYBODY, channel="C1", trust=Trust.NOTED, person="U1")
+    await database.write(lambda transaction: put(transaction, note, 1))
     await _make_private(database)
     assert await _facts(database) == [(str(MEMBERS), "C1")]
 
 
-async def test_a_fact_that_can_not_be_read_keeps_no_channel_from_being_made_private(
-    stores: Stores, database: Database
-) -> None:
+async def test_a_fact_that_can_not_be_read_keeps_no_channel_from_being_made_private(stores: Stores) -> None:
     assert await _learned(stores, ONE, LINE, "sings")
-    await database.run("UPDATE records SET extra = '{' WHERE text = 'sings'")
-    await _make_private(database)
-    assert await _facts(database) == [(str(MEMBERS), "C1")]
-    assert await database.rows("SELECT 1 FROM records WHERE text = 'sings'") == []
+    await stores.database.run("UPDATE records SET extra = '{' WHERE text = 'sings'")
+    await _make_private(stores.database)
+    assert await _facts(stores.database) == [(str(MEMBERS), "C1")]
+    assert await stores.database.rows("SELECT 1 FROM records WHERE text = 'sings'") == []

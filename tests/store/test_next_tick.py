@@ -32,13 +32,10 @@ async def goal(database: Database, name: str, due: int, *, promised: bool = Fals
     await database.run(GOAL, **HERE, **said, id=name, due=due, woken=due if woken else 0)
 
 
-async def test_nothing_is_next_without_goals_and_ticks(ticks: Ticks) -> None:
-    assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [None, None]
-
-
 async def test_the_first_of_all_is_next_and_of_promises_alone_the_first_of_those(
     database: Database, ticks: Ticks
 ) -> None:
+    assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [None, None]
     await goal(database, "G1", 300)
     await goal(database, "G2", 700, promised=True)
     await goal(database, "G3", 600, promised=True)

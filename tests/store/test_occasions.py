@@ -43,24 +43,16 @@ async def woken(database: Database, clock: FakeClock, stores: Stores) -> bool:
 async def test_many_visits_that_end_at_once_are_each_noted_once_by_two_daemons(
     database: Database, stores: Stores, clock: FakeClock
 ) -> None:
-    for number in range(1, 301):
+    for number in range(1, 31):
         await visited(stores, number)
     other = replace(WORKER, id="worker-2")
     sweeps = [EndedVisits(database, clock, one).sweep(0, LOOKS, wakes=True) for one in (WORKER, other)]
     await asyncio.gather(*sweeps)
     rows = await database.rows(TICKS)
-    assert len(rows) == len({row["conversation"] for row in rows}) == 300
+    assert len(rows) == len({row["conversation"] for row in rows}) == 30
     assert {row["kind"] for row in rows} == {"visit_end"}
     await EndedVisits(database, clock, WORKER).sweep(0, LOOKS, wakes=True)
-    assert len(await database.rows(TICKS)) == 300
-
-
-async def test_a_soul_that_does_not_think_by_itself_notes_none(
-    database: Database, stores: Stores, clock: FakeClock
-) -> None:
-    await visited(stores, 1)
-    assert await EndedVisits(database, clock, WORKER).sweep(0, LOOKS)
-    assert await database.rows(TICKS) == []
+    assert len(await database.rows(TICKS)) == 30
 
 
 async def test_a_visit_ends_with_its_tick_or_not_at_all(database: Database, stores: Stores, clock: FakeClock) -> None:
@@ -71,6 +63,9 @@ async def test_a_visit_ends_with_its_tick_or_not_at_all(database: Database, stor
     states = await database.rows("SELECT state FROM episodes")
     assert [row["state"] for row in states] == ["open"]
     await database.run("DROP TRIGGER dies")
+    assert await EndedVisits(database, clock, WORKER).sweep(0, LOOKS)
+    assert await database.rows(TICKS) == [], "a soul that doesn't think by itself notes none"
+    await visited(stores, 2)
     await EndedVisits(database, clock, WORKER).sweep(0, LOOKS, wakes=True)
     assert len(await database.rows(TICKS)) == 1
 
@@ -99,39 +94,30 @@ async def test_what_a_thought_has_seen_is_not_noted_and_what_came_aside_since_is
     assert await ended(database, clock, DM) == 0, "who never spoke to the soul there wakes it by nothing"
     await database.run(aside, author="U1")
     assert await ended(database, clock, DM) == 1
-
-
-async def test_words_that_are_not_to_be_remembered_wake_no_thought(
-    database: Database, stores: Stores, clock: FakeClock
-) -> None:
-    where = await visited(stores, 1)
+    where = await visited(stores, 3)
     await database.run("UPDATE turns SET passing = 1")
-    assert await ended(database, clock, where) == 0
+    assert await ended(database, clock, where) == 1, "words that are not to be remembered wake no thought"
 
 
-async def test_a_day_later_the_end_of_a_visit_is_thought_about_no_more(
-    database: Database, stores: Stores, clock: FakeClock
-) -> None:
+async def test_a_day_later_the_end_of_a_visit_is_thought_about_no_more(stores: Stores, clock: FakeClock) -> None:
     where = await visited(stores, 1)
-    assert await ended(database, clock, where) == 1
+    assert await ended(stores.database, clock, where) == 1
     await clock.advance(LASTS_MS / 1000 + 1)
-    assert not await woken(database, clock, stores)
-    assert await database.rows(f"{TICKS} WHERE due_ms IS NOT NULL") == []
-    assert await database.rows("SELECT 1 FROM tick_counts") == []
-    assert await ended(database, clock, where) == 1
-    assert await woken(database, clock, stores)
+    assert not await woken(stores.database, clock, stores)
+    assert await stores.database.rows(f"{TICKS} WHERE due_ms IS NOT NULL") == []
+    assert await stores.database.rows("SELECT 1 FROM tick_counts") == []
+    assert await ended(stores.database, clock, where) == 1
+    assert await woken(stores.database, clock, stores)
 
 
-async def test_a_decision_that_a_thought_has_perceived_wakes_none(
-    database: Database, stores: Stores, clock: FakeClock
-) -> None:
+async def test_a_decision_that_a_thought_has_perceived_wakes_none(stores: Stores, clock: FakeClock) -> None:
     await visited(stores, 1)
 
     async def unit(transaction: Transaction) -> None:
         await note_tick(transaction, ConversationKey(SOUL, TEAM, "D1"), "result", clock.now_ms())
 
-    await database.write(unit)
-    assert not await woken(database, clock, stores)
+    await stores.database.write(unit)
+    assert not await woken(stores.database, clock, stores)
 
 
 async def test_an_answer_of_a_session_wakes_one_thought_unless_one_has_seen_it(
@@ -157,24 +143,24 @@ async def test_an_answer_of_a_session_wakes_one_thought_unless_one_has_seen_it(
     assert not await woken(database, clock, stores), "the thought that answered has seen it"
 
 
-@pytest.mark.parametrize(("ago_ms", "wakes"), [(LASTS_MS - 1, True), (LASTS_MS, False), (200 * LASTS_MS, False)])
 async def test_what_surprised_it_days_ago_wakes_nothing_once_it_thinks_by_itself(
-    database: Database, stores: Stores, clock: FakeClock, ago_ms: int, *, wakes: bool
+    database: Database, stores: Stores, clock: FakeClock
 ) -> None:
-    thinker = Thinker(stores, 1)
-    await thinker.thinks("hello", DM, members("dm:D1"))
-    then = clock.now_ms() - ago_ms
-    await database.run(
-        """
-        INSERT INTO predictions (soul, id, workspace, conversation, audience, readers, thought, confidence, kind, goal,
-                                 made_ms, due_ms, state, scored_by, surprise, scored_ms, what, timeframe, awaited)
-        SELECT soul, 'P1', workspace, conversation, audience, '{}', id, 0.9, 'reply', '', :then, :then, 'miss', 'rule',
-               0.9, :then, 'they answer', '', '{"kind":"reply"}' FROM thoughts
-        """,
-        then=then,
-    )
-    assert await woken(database, clock, stores) is wakes
-    assert [row["woken"] for row in await database.rows("SELECT woken FROM predictions")] == [1]
+    await Thinker(stores, 1).thinks("hello", DM, members("dm:D1"))
+    for ago_ms, wakes in ((200 * LASTS_MS, False), (LASTS_MS, False), (LASTS_MS - 1, True)):
+        await database.run(
+            """
+            INSERT INTO predictions (soul, id, workspace, conversation, audience, readers, thought, confidence, kind,
+                                     goal, made_ms, due_ms, state, scored_by, surprise, scored_ms, what, timeframe,
+                                     awaited)
+            SELECT soul, :id, workspace, conversation, audience, '{}', id, 0.9, 'reply', '', :then, :then, 'miss',
+                   'rule', 0.9, :then, 'they answer', '', '{"kind":"reply"}' FROM thoughts
+            """,
+            id=f"P{ago_ms}",
+            then=clock.now_ms() - ago_ms,
+        )
+        assert await woken(database, clock, stores) is wakes, ago_ms
+        assert {row["woken"] for row in await database.rows("SELECT woken FROM predictions")} == {1}
 
 
 async def test_of_two_daemons_that_start_at_the_same_moment_one_begins_its_first_thought(

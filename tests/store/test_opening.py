@@ -11,47 +11,36 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError, StoreFull
 from daemon.core.systemd import ExitCode, exit_code
-from daemon.memory.database import migrate, open_database, sqlite
+from daemon.memory.database import log_size, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.log_size import keep_log_small
-from tests.chance import tries
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import acts, content, files, look, make_wal, note, overwrite, poke
 
-pytestmark = pytest.mark.migrates
+CANARY = "canary-" * 40
+
+
+async def refused(path: Path, kind: type[StoreError], match: str, *, create: bool = True) -> StoreError:
+    with pytest.raises(kind, match=match) as raised:
+        async with open_database(path, SystemClock(), create=create):
+            pass
+    return raised.value
 
 
 async def test_a_file_of_another_program_is_refused_and_unchanged(path: Path) -> None:
     poke(path, "CREATE TABLE theirs (it TEXT)")
     before = content(path)
-    with pytest.raises(SchemaMismatch, match="another program"):
-        async with open_database(path, SystemClock()):
-            pass
+    await refused(path, SchemaMismatch, "another program")
     assert content(path) == before
 
 
-@pytest.mark.parametrize("create", [True, False])
-async def test_a_newer_file_is_refused(path: Path, create: bool) -> None:
+async def test_a_newer_file_is_refused_and_an_older_one_is_migrated_only_with_create(path: Path) -> None:
+    await refused(path, SchemaMismatch, "needs", create=False)
+    assert files(path.parent) == []
     migrate.migrate(path)
     poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
-    with pytest.raises(SchemaMismatch):
-        async with open_database(path, SystemClock(), create=create):
-            pass
-
-
-async def test_an_older_file_is_migrated_only_with_create(path: Path) -> None:
-    with pytest.raises(SchemaMismatch, match="needs"):
-        async with open_database(path, SystemClock(), create=False):
-            pass
-    assert files(path.parent) == []
-
-
-async def test_a_damaged_header_raises_an_error_with_a_hint(path: Path) -> None:
-    overwrite(path, b"not a database at all".ljust(8192, b"x"))
-    with pytest.raises(StoreError, match="damaged") as error:
-        async with open_database(path, SystemClock()):
-            pass
-    assert "restore" in error.value.hint
+    for create in (True, False):
+        await refused(path, SchemaMismatch, "has schema", create=create)
 
 
 def damage_a_page(path: Path) -> None:
@@ -74,36 +63,36 @@ def test_all_that_make_a_file_at_the_same_moment_get_the_same_journal(tmp_path: 
 
     wanted = "wal" if sqlite.wal_is_safe() else "truncate"
     with ThreadPoolExecutor(start.parties) as pool:
-        for number in range(tries(40, 200)):
+        for number in range(20):
             path = tmp_path / f"{number}.db"
             assert list(pool.map(mode, [path] * start.parties)) == [wanted] * start.parties
 
 
 async def test_a_daemon_does_not_begin_on_a_damaged_file(path: Path) -> None:
     damage_a_page(path)
-    with pytest.raises(StoreDamaged, match="damaged") as raised:
-        async with open_database(path, SystemClock()):
-            pass
-    assert "soul db restore" in raised.value.hint
-    assert exit_code(raised.value) is ExitCode.CONFIGURATION  # no restart helps
+    error = await refused(path, StoreDamaged, "damaged")
+    assert "soul db restore" in error.hint
+    assert exit_code(error) is ExitCode.CONFIGURATION  # no restart helps
+    overwrite(path, b"not a database at all".ljust(8192, b"x"))
+    assert "restore" in (await refused(path, StoreError, "damaged")).hint
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_the_look_finds_damage_in_small_and_in_large_files(
-    path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
-) -> None:
-    if not whole:
-        monkeypatch.setattr(sqlite, "_CHECKED_WHOLE", 0)
+def test_the_look_finds_damage_in_small_and_in_large_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faults() -> list[str]:
+        with closing(sqlite.connect(path)) as connection:
+            try:  # a version of SQLite lists the damage that another one fails at
+                return list(sqlite.look_over(connection))
+            except sqlite3.DatabaseError as error:
+                return [translated.message] if isinstance(translated := sqlite.translate(error), StoreDamaged) else []
+
     migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        assert sqlite.look_over(connection) == []
-    damage_a_page(path)
-    with closing(sqlite.connect(path)) as connection:
-        try:  # a version of SQLite lists the damage that another one fails at
-            faults = sqlite.look_over(connection)
-        except sqlite3.DatabaseError as error:
-            faults = [translated.message] if isinstance(translated := sqlite.translate(error), StoreDamaged) else []
-        assert faults
+    whole = sqlite._CHECKED_WHOLE
+    for damaged in (False, True):
+        if damaged:
+            damage_a_page(path)
+        for most in (whole, 0):
+            monkeypatch.setattr(sqlite, "_CHECKED_WHOLE", most)
+            assert bool(faults()) is damaged, most
 
 
 async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
@@ -115,73 +104,31 @@ async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
             await database.write(note("lost"))
 
 
-async def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="can't be opened"):
-        async with open_database(tmp_path, SystemClock()):
-            pass
-
-
-async def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_in_the_place_of_the_file_and_a_path_through_a_file_are_refused(tmp_path: Path) -> None:
+    await refused(tmp_path, StoreError, "can't be opened")
     overwrite(tmp_path / "file", b"")
-    with pytest.raises(StoreError, match="can't be created"):
-        async with open_database(tmp_path / "file" / "memory.db", SystemClock()):
-            pass
+    await refused(tmp_path / "file" / "memory.db", StoreError, "can't be created")
 
 
 async def test_deleted_text_leaves_the_file(path: Path) -> None:
-    canary = "canary-" * 40
     async with open_database(path, SystemClock()) as database:
         for number in range(50):
-            await database.write(note(f"{number}{canary}"))
+            await database.write(note(f"{number}{CANARY}"))
         await database.write(lambda transaction: transaction.run("DELETE FROM audit"))
     for file in files(path.parent):
         assert b"canary-canary" not in content(file), file.name
-
-
-def test_the_test_for_deleted_text_catches_it(path: Path) -> None:
-    canary = "canary-" * 40
-    migrate.migrate(path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA secure_delete=OFF")
-        connection.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('', ?, '', 0)", (canary,))
+        connection.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('', ?, '', 0)", (CANARY,))
         connection.commit()
         connection.execute("DELETE FROM audit")
-    assert b"canary-canary" in content(path)
+    assert b"canary-canary" in b"".join(map(content, files(path.parent))), "this test would have found it"
 
 
-def test_a_fresh_file_is_private_and_an_existing_one_keeps_its_mode(path: Path) -> None:
-    path.touch(mode=0o660)
-    path.chmod(0o660)
-    migrate.migrate(path)
-    assert path.stat().st_mode & 0o777 == 0o660
-    other = path.with_name("other.db")
-    migrate.migrate(other)
-    assert other.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize(
-    ("version", "safe"),
-    [
-        ((3, 40, 1), False),
-        ((3, 44, 5), False),
-        ((3, 44, 6), True),
-        ((3, 45, 0), False),
-        ((3, 50, 6), False),
-        ((3, 50, 7), True),
-        ((3, 51, 2), False),
-        ((3, 51, 3), True),
-        ((3, 53, 0), True),
-        ((4, 0, 0), True),
-    ],
-)
-def test_wal_is_safe_only_in_versions_without_the_reset_fault(version: tuple[int, int, int], safe: bool) -> None:
-    assert sqlite.wal_is_safe(version) is safe
-
-
-def test_a_fresh_file_uses_wal_only_where_it_is_safe(path: Path) -> None:
-    migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        assert sqlite.journal_mode(connection) == ("wal" if sqlite.wal_is_safe() else "truncate")
+def test_wal_is_safe_only_in_versions_without_the_reset_fault() -> None:
+    faulty = ((3, 40, 1), (3, 44, 5), (3, 45, 0), (3, 50, 6), (3, 51, 2))
+    mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3), (3, 53, 0), (4, 0, 0))
+    assert [one for one in (*faulty, *mended) if sqlite.wal_is_safe(one)] == list(mended)
 
 
 def test_an_existing_wal_file_is_never_switched(path: Path) -> None:
@@ -192,19 +139,8 @@ def test_an_existing_wal_file_is_never_switched(path: Path) -> None:
     assert look(path, "PRAGMA journal_mode") == [("wal",)]
 
 
-def test_every_connection_syncs_fully_and_checks_keys(path: Path) -> None:
-    migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        settings = {
-            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("synchronous", "foreign_keys", "secure_delete", "trusted_schema", "fullfsync")
-        }
-    assert settings == {"synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "trusted_schema": 0, "fullfsync": 1}
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "hint"),
-    [
+def test_every_sqlite_error_becomes_a_store_error_with_a_hint() -> None:
+    for code, kind, hint in (
         (sqlite3.SQLITE_BUSY, StoreBusy, "soul status"),
         (517, StoreBusy, "soul status"),  # SQLITE_BUSY_SNAPSHOT
         (sqlite3.SQLITE_LOCKED, StoreBusy, "soul status"),
@@ -214,23 +150,30 @@ def test_every_connection_syncs_fully_and_checks_keys(path: Path) -> None:
         (1032, StoreError, "owner and mode"),  # SQLITE_READONLY_DBMOVED
         (sqlite3.SQLITE_CANTOPEN, StoreError, "owner and mode"),
         (1034, StoreError, "soul db check"),  # SQLITE_IOERR_FSYNC
-    ],
-)
-def test_every_sqlite_error_becomes_a_store_error_with_a_hint(code: int, kind: type[StoreError], hint: str) -> None:
-    error = sqlite3.OperationalError("it")
-    error.sqlite_errorcode = code
-    translated = sqlite.translate(error)
-    assert type(translated) is kind
-    assert hint in translated.hint
+    ):
+        error = sqlite3.OperationalError("it")
+        error.sqlite_errorcode = code
+        translated = sqlite.translate(error)
+        assert type(translated) is kind, code
+        assert hint in translated.hint, code
 
 
-def test_a_read_only_connection_writes_nothing(path: Path) -> None:
+def test_every_connection_syncs_fully_and_checks_keys_and_a_read_only_one_writes_nothing(path: Path) -> None:
     migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        settings = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("synchronous", "foreign_keys", "secure_delete", "trusted_schema", "fullfsync")
+        }
+    assert settings == {"synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "trusted_schema": 0, "fullfsync": 1}
     with closing(sqlite.connect(path, read_only=True)) as connection, pytest.raises(sqlite3.OperationalError):
         connection.execute("DELETE FROM audit")
 
 
-async def test_the_log_is_moved_into_the_file_and_a_reader_that_keeps_it_is_told(path: Path) -> None:
+async def test_the_log_is_moved_into_the_file_and_a_reader_that_keeps_it_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_size, "LARGE", 2**18)
     make_wal(path)
     clock, events = FakeClock(), Events()
     async with open_database(path, SystemClock()) as database:
@@ -239,7 +182,7 @@ async def test_the_log_is_moved_into_the_file_and_a_reader_that_keeps_it_is_told
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM audit").fetchone()
             for number in range(4):
-                await database.write(note(f"{number}" * 20 * 2**20))
+                await database.write(note(f"{number}" * 2**17))
             async with alongside(keep_log_small(database, clock, events)):
                 await events.until("store.log_large")
                 reader.execute("COMMIT")

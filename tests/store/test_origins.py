@@ -10,7 +10,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Read
 from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.narrowing import make_private
-from daemon.memory.knowledge.records.kinds import Episode, Fact, JournalEntry, Record, Trust
+from daemon.memory.knowledge.records.kinds import Episode, Fact, Record, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.origins import HeardByMore, common_of
 from daemon.memory.knowledge.records.store import RECORD_INDEX, change, get, put
@@ -36,11 +36,6 @@ async def said(transaction: Transaction, place: str) -> str:
     return f"TU_{newest['seq']}"
 
 
-def journal(audience: Audience, channel: str) -> JournalEntry:
-    common = {"soul": SOUL, "workspace": TEAM, "at_ms": NOW, "trust": Trust.INFERRED}
-    return JournalEntry(text="I wonder", audience=audience, channel=channel, **common)  # type: ignore[arg-type]
-
-
 def episode(audience: Audience, channel: str) -> Episode:
     common = {"soul": SOUL, "workspace": TEAM, "at_ms": NOW, "trust": Trust.INFERRED}
     return Episode(text="of a kraken", audience=audience, channel=channel, **common)  # type: ignore[arg-type]
@@ -56,56 +51,41 @@ def _sources(*turns: str) -> list[Link]:
     return [Link("", Relation.SOURCES, one) for one in turns]
 
 
-@pytest.mark.parametrize(
-    ("places", "origin"),
-    [
-        (("open",), Origin(EVERYBODY, "C1")),
-        (("closed",), Origin(CLOSED, "G1")),
-        (("closed", "open"), Origin(CLOSED, "")),
-        (("dm", "open"), Origin(MINE, "")),
-        (("dm", "closed"), None),
-        ((), None),
-    ],
-)
-async def test_the_sources_say_who_may_hear_what_is_made_of_them(
-    database: Database, places: tuple[str, ...], origin: Origin | None
-) -> None:
+async def test_the_sources_say_who_may_hear_what_is_made_of_them(database: Database) -> None:
     async def unit(transaction: Transaction) -> None:
-        turns = [await said(transaction, one) for one in places]
-        assert await common_of(transaction, turns) == origin
-        if origin:
-            stored = await put(transaction, episode(origin.audience, origin.channel), NOW, _sources(*turns))
-            assert await common_of(transaction, [stored.id]) == origin
-        assert await common_of(transaction, [*turns, "EP_20200101_001"]) is None, "one is unknown"
+        turns = {place: await said(transaction, place) for place in PLACES}
+        for places, origin in (
+            (["open"], Origin(EVERYBODY, "C1")),
+            (["closed"], Origin(CLOSED, "G1")),
+            (["closed", "open"], Origin(CLOSED, "")),
+            (["dm", "open"], Origin(MINE, "")),
+            (["dm", "closed"], None),
+            ([], None),
+        ):
+            sources = [turns[place] for place in places]
+            assert await common_of(transaction, sources) == origin, places
+            if origin:
+                stored = await put(transaction, episode(origin.audience, origin.channel), NOW, _sources(*sources))
+                assert await common_of(transaction, [stored.id]) == origin, places
+            assert await common_of(transaction, [*sources, "EP_20200101_001"]) is None, "one is unknown"
 
     await in_one(database, unit)
 
 
-@pytest.mark.parametrize(
-    ("place", "audience", "channel"),
-    [
-        ("closed", EVERYBODY, "G1"),
-        ("closed", MINE, "D1"),
-        ("dm", EVERYBODY, ""),
-        ("open", CLOSED, "G1"),  # a guest in the closed room may not know the open one
-        ("open", EVERYBODY, "C2"),
-    ],
-)
-async def test_a_record_for_more_people_than_its_source_is_refused(
-    database: Database, place: str, audience: Audience, channel: str
-) -> None:
+async def test_a_record_for_more_people_than_its_source_is_refused(database: Database) -> None:
     async def unit(transaction: Transaction) -> None:
-        links = _sources(await said(transaction, place))
-        with pytest.raises(HeardByMore):
-            await put(transaction, episode(audience, channel), NOW, links)
-
-    await in_one(database, unit)
-
-
-async def test_no_change_gives_a_record_more_hearers_than_its_source(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        stored = await put(transaction, journal(CLOSED, "G1"), NOW, _sources(await said(transaction, "closed")))
-        with pytest.raises(HeardByMore):
+        turns = {place: await said(transaction, place) for place in PLACES}
+        for place, audience, channel in (
+            ("closed", EVERYBODY, "G1"),
+            ("closed", MINE, "D1"),
+            ("dm", EVERYBODY, ""),
+            ("open", CLOSED, "G1"),  # a guest in the closed room may not know the open one
+            ("open", EVERYBODY, "C2"),
+        ):
+            with pytest.raises(HeardByMore):
+                await put(transaction, episode(audience, channel), NOW, _sources(turns[place]))
+        stored = await put(transaction, episode(CLOSED, "G1"), NOW, _sources(turns["closed"]))
+        with pytest.raises(HeardByMore):  # no change gives it more hearers either
             await change(transaction, stored.id, NOW, "", audience=EVERYBODY)
 
     await in_one(database, unit)

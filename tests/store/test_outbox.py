@@ -16,8 +16,8 @@ from tests.store.parts import Stores, look
 OTHER = ConversationKey(SOUL, TEAM, "D2")
 
 
-async def _next(stores: Stores) -> Delivery:
-    delivery = await stores.outbox.claim_next()
+async def _next(stores: Stores, where: ConversationKey | None = None) -> Delivery:
+    delivery = await stores.outbox.claim_next(*([str(where)] if where else []))
     assert delivery is not None
     return delivery
 
@@ -64,49 +64,54 @@ async def test_a_post_found_sending_after_a_crash_is_doubtful(stores: Stores, ot
     assert (again.doubtful, again.fence, again.attempts) == (True, delivery.fence + 1, 2)
 
 
-@pytest.mark.parametrize("action", ["sent", "give up", "postpone", "note"])
 async def test_a_worker_that_lost_a_post_can_not_change_it(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path, action: str
+    stores: Stores, others: Stores, clock: FakeClock, path: Path
 ) -> None:
     await stores.inbox.accept(new_message())
     lost = await stores.answer()
     await clock.advance(LEASE + 1)
     await _next(others)
     before = look(path, "SELECT * FROM outbox")
-    calls = {
-        "sent": lambda: stores.outbox.sent(lost, "9.0"),
-        "give up": lambda: stores.outbox.give_up(lost, "dead", "no", Note.DEAD),
-        "postpone": lambda: stores.outbox.postpone(lost, 1, doubtful=False, reason="no"),
-        "note": lambda: stores.outbox.note_draft(lost, "9.0"),
-    }
-    with pytest.raises(LostLease):
-        await calls[action]()
+    for change in (
+        stores.outbox.sent(lost, "9.0"),
+        stores.outbox.give_up(lost, "dead", "no", Note.DEAD),
+        stores.outbox.postpone(lost, 1, doubtful=False, reason="no"),
+        stores.outbox.note_draft(lost, "9.0"),
+    ):
+        with pytest.raises(LostLease):
+            await change
     assert look(path, "SELECT * FROM outbox") == before
 
 
-@pytest.mark.parametrize("doubtful", [True, False])
-async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock: FakeClock, doubtful: bool) -> None:
+async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock: FakeClock) -> None:
     await stores.inbox.accept(new_message())
-    await stores.outbox.postpone(await stores.answer(), 30, doubtful=doubtful, reason="later")
-    assert await stores.outbox.claim_next() is None
-    due = await stores.outbox.next_due_ms()
-    assert due is not None
-    assert due - clock.now_ms() == pytest.approx(30_000, abs=50)
-    await clock.advance(30.1)
-    again = await _next(stores)
-    assert (again.doubtful, again.attempts) == (doubtful, 2)
+    delivery = await stores.answer()
+    for attempts, doubtful in ((2, True), (3, False)):
+        await stores.outbox.postpone(delivery, 30, doubtful=doubtful, reason="later")
+        assert await stores.outbox.claim_next() is None
+        due = await stores.outbox.next_due_ms()
+        assert due is not None
+        assert due - clock.now_ms() == pytest.approx(30_000, abs=50)
+        await clock.advance(30.1)
+        delivery = await _next(stores)
+        assert (delivery.doubtful, delivery.attempts) == (doubtful, attempts)
 
 
-@pytest.mark.parametrize("state", ["unknown", "expired", "dead"])
 async def test_a_settled_post_is_never_claimed_again_and_blocks_no_other(
-    stores: Stores, clock: FakeClock, path: Path, state: str
+    stores: Stores, clock: FakeClock, path: Path
 ) -> None:
-    await stores.inbox.accept(new_message())
-    await stores.outbox.give_up(await stores.answer("a", "b"), state, "why", Note.DEAD)
-    assert (await _next(stores)).post.body == "b"
-    await clock.advance(LEASE * 100)
-    assert (await _next(stores)).post.body == "b"
-    assert look(path, "SELECT state, reason FROM outbox WHERE part = 0 AND note = 0") == [(state, "why")]
+    states = ("unknown", "expired", "dead")
+    for number, state in enumerate(states):
+        where = ConversationKey(SOUL, TEAM, f"D{number}")
+        await stores.inbox.accept(new_message(conversation=where))
+        await stores.outbox.give_up(await stores.answer("a", "b"), state, "why", Note.DEAD)
+        assert (await _next(stores, where)).post.body == "b"
+        await clock.advance(LEASE * 100)
+        again = await _next(stores, where)
+        assert again.post.body == "b", state
+        await stores.outbox.sent(again, f"{number}.5")
+    settled = "SELECT state, reason FROM outbox WHERE part = 0 AND note = 0 ORDER BY conversation"
+    assert look(path, settled) == [(state, "why") for state in states]
 
 
 async def test_the_ts_of_a_draft_survives_a_postponement(stores: Stores, clock: FakeClock) -> None:

@@ -1,13 +1,13 @@
 """A passport also holds plans, what is known of users as a whole, the soul's own state and the bytes of pictures."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+import os
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
-from daemon.core.perception import ConversationKey, Readers
+from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.sense_bytes import SenseBytes, digest_of
@@ -22,6 +22,7 @@ from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
 from tests.store.beside import HOUR, PICTURE, WHISPER, WORKER, fill
+from tests.store.parts import room
 from tests.store.passports import HERE, WHERE, bytes_in
 
 OWNER = Owner("minoan", "T1")
@@ -34,8 +35,8 @@ async def passport(database: Database, clock: FakeClock, tmp_path: Path) -> Path
     return tmp_path / "out"
 
 
-async def bring(database: Database, folder: Path, clock: FakeClock, home: Path, most: int = 100) -> Imported:
-    bounds = Bounds(most_intentions=most, room=PictureRoom(SenseBytes(home), 2**20))
+async def bring(database: Database, folder: Path, clock: FakeClock, home: Path) -> Imported:
+    bounds = Bounds(most_intentions=100, room=PictureRoom(SenseBytes(home), 2**20))
     return await import_passport(database, folder, OWNER, clock, bounds)
 
 
@@ -115,43 +116,33 @@ async def test_a_plan_whose_time_has_passed_does_not_come_up_late(
         assert (await bring(two, passport, clock, tmp_path / "two")).refused == ()
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"audience": ""}, "it does not say who may hear it"),
-        ({"audience": "operator:passport"}, "it is for others than those who read there"),
-        ({"audience": "dm:D9"}, "it is for others than those who read there"),
-        ({"conversation": None}, "it does not say to which conversation it belongs"),
-        ({"conversation": "minoan/T1/C1/", "channel": "C1", "place": "public_channel"}, "other people read"),
-        ({"conversation": "other/T1/D1/"}, "its conversation is of another soul or workspace"),
-        ({"slot": "idle"}, "its slot is none of a plan"),
-        ({"every": "* * * * *"}, "less than 15 minutes apart"),
-        ({"due_ms": 250_000_000_000_000}, "more than a year ahead"),
-        ({"state": "running"}, "it is no intention"),
-        ({"slot": "weekly"}, "another plan waits in its slot"),
-    ],
+FORGED: tuple[tuple[dict[str, object], str], ...] = (
+    ({"audience": ""}, "it does not say who may hear it"),
+    ({"audience": "operator:passport"}, "it is for others than those who read there"),
+    ({"audience": "dm:D9"}, "it is for others than those who read there"),
+    ({"conversation": None}, "it does not say to which conversation it belongs"),
+    ({"conversation": "minoan/T1/C1/", "channel": "C1", "place": "public_channel"}, "other people read"),
+    ({"conversation": "other/T1/D1/"}, "its conversation is of another soul or workspace"),
+    ({"slot": "idle"}, "its slot is none of a plan"),
+    ({"every": "* * * * *"}, "less than 15 minutes apart"),
+    ({"due_ms": 250_000_000_000_000}, "more than a year ahead"),
+    ({"state": "running"}, "it is no intention"),
+    ({"slot": "weekly"}, "another plan waits in its slot"),
 )
+
+
 async def test_a_forged_plan_is_refused_by_name_and_the_rest_is_loaded(
-    passport: Path, clock: FakeClock, tmp_path: Path, changes: Mapping[str, object], reason: str
+    passport: Path, clock: FakeClock, tmp_path: Path
 ) -> None:
-    rewrite(one_file(passport, "IN_*.json", "Call Ben"), **changes)
-    async with open_database(tmp_path / "two.db", clock) as two:
-        await two.run(
-            """
-            INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-            VALUES ('minoan/T1/C1/', 'minoan', 'T1', 'C1', '', 'public_channel', 'channel:C1', 1)
-            """
-        )
-        done = await bring(two, passport, clock, tmp_path / "two")
-        assert len(done.refused) == 1
-        assert reason in done.refused[0].reason
-        assert len(await two.rows("SELECT 1 FROM intentions")) == 2
-
-
-async def test_no_more_plans_are_brought_than_may_wait(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
-    async with open_database(tmp_path / "two.db", clock) as two:
-        done = await bring(two, passport, clock, tmp_path / "two", most=2)
-        assert reasons(done) == {"2 plans wait already: raise SOUL_SCHEDULE_MAX"}
+    for number, (changes, reason) in enumerate(FORGED):
+        forged = copytree(passport, tmp_path / f"forged{number}")
+        rewrite(one_file(forged, "IN_*.json", "Call Ben"), **changes)
+        async with open_database(tmp_path / f"{number}.db", clock) as two:
+            await room(two, ConversationKey("minoan", "T1", "C1"), Audience.parse("channel:C1"))
+            done = await bring(two, forged, clock, tmp_path / "two")
+            assert len(done.refused) == 1, changes
+            assert reason in done.refused[0].reason
+            assert len(await two.rows("SELECT 1 FROM intentions")) == 2, changes
 
 
 async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
@@ -160,6 +151,7 @@ async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeCl
     del content["soul_daemon"]["whispers"]
     model.write_text(json.dumps(content))
     rewrite(one_file(passport, "MOOD_*.json"), audience="workspace:T1")
+    rewrite(one_file(passport, "TOPIC_*.json"), conversation=f"{WHERE}7.0")
     async with open_database(tmp_path / "two.db", clock) as two:
         done = await bring(two, passport, clock, tmp_path / "two")
     assert reasons(done) == {
@@ -189,15 +181,15 @@ async def test_a_model_that_claims_to_know_later_turns_lets_them_be_learned_from
         assert newest["to_"] == newest["seq"]
 
 
-@pytest.mark.parametrize("turns", [{}, {"first": "x", "last": []}])
 async def test_a_version_that_names_no_turns_stops_no_deletion(
-    passport: Path, clock: FakeClock, tmp_path: Path, turns: dict[str, object]
+    passport: Path, clock: FakeClock, tmp_path: Path
 ) -> None:
-    rewrite(one_file(passport, "UV_*.json"), change={"conversation": str(WHERE), **turns})
-    async with open_database(tmp_path / "two.db", clock) as two:
-        await bring(two, passport, clock, tmp_path / "two")
-        await two.write(lambda transaction: forget_derived(transaction, str(WHERE), "U1", 1, 5))
-        assert [row["whispers"] for row in await two.rows("SELECT whispers FROM user_models")] == [""]
+    for name, turns in (("none", {}), ("odd", {"first": "x", "last": []})):
+        rewrite(one_file(passport, "UV_*.json"), change={"conversation": str(WHERE), **turns})
+        async with open_database(tmp_path / f"{name}.db", clock) as two:
+            await bring(two, passport, clock, tmp_path / "two")
+            await two.write(lambda transaction: forget_derived(transaction, str(WHERE), "U1", 1, 5))
+            assert [row["whispers"] for row in await two.rows("SELECT whispers FROM user_models")] == [""], name
 
 
 async def test_nothing_of_a_person_who_was_forgotten_is_brought_back(
@@ -220,59 +212,46 @@ async def test_a_person_s_own_export_holds_none_of_the_soul_s_private_words(
         assert private not in json.dumps(own)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),  # no content: a terabyte
-    [
-        (f"{'a' * 64}.jpg", PICTURE, "its bytes are not those of its digest"),
-        ("evil.jpg", PICTURE, "it is no digest"),
-        (f"{digest_of(b'GIF89a')}.jpg", b"GIF89a", "it is no JPEG"),
-        (f"{digest_of(PICTURE + b'!')}.jpg", PICTURE + b"!", "no sense here shows it"),
-        (f"{'b' * 64}.jpg", None, f"it is larger than {LARGEST_PICTURE} bytes"),
-    ],
-)
 async def test_a_hostile_picture_is_refused_by_name_and_the_rest_is_loaded(
-    passport: Path, tmp_path: Path, name: str, content: bytes | None, reason: str
+    passport: Path, clock: FakeClock, tmp_path: Path
 ) -> None:
-    clock = FakeClock(auto=True)
-    path = passport / "memory" / "senses" / name[:2] / name
-    path.parent.mkdir(exist_ok=True)
-    if content is None:
-        with path.open("wb") as file:
-            file.truncate(2**40)
-    else:
+    hostile = {
+        f"{'a' * 64}.jpg": (PICTURE, "its bytes are not those of its digest"),
+        "evil.jpg": (PICTURE, "it is no digest"),
+        f"{digest_of(b'GIF89a')}.jpg": (b"GIF89a", "it is no JPEG"),
+        f"{digest_of(PICTURE + b'!')}.jpg": (PICTURE + b"!", "no sense here shows it"),
+        f"{'b' * 64}.jpg": (b"", f"it is larger than {LARGEST_PICTURE} bytes"),
+    }
+    for name, (content, _) in hostile.items():
+        path = passport / "memory" / "senses" / name[:2] / name
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
+        if not content:
+            os.truncate(path, 2**40)
     async with open_database(tmp_path / "two.db", clock) as two:
         done = await bring(two, passport, clock, tmp_path / "two")
-    assert (reasons(done), done.pictures) == ({reason}, 1)
+    refused = {one.path.rpartition("/")[2]: one.reason for one in done.refused}
+    assert (refused, done.pictures) == ({name: reason for name, (_, reason) in hostile.items()}, 1)
     assert SenseBytes(tmp_path / "two").names() == [digest_of(PICTURE)]
 
 
-async def test_pictures_beyond_the_room_for_them_stay_out(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+async def test_no_more_plans_and_pictures_are_brought_than_there_is_room_for(
+    passport: Path, clock: FakeClock, tmp_path: Path
+) -> None:
     async with open_database(tmp_path / "two.db", clock) as two:
-        bounds = Bounds(room=PictureRoom(SenseBytes(tmp_path / "two"), 3))
+        bounds = Bounds(most_intentions=2, room=PictureRoom(SenseBytes(tmp_path / "two"), 3))
         done = await import_passport(two, passport, OWNER, clock, bounds)
-    assert reasons(done) == {"there is no room for more pictures: raise SOUL_SENSES_MB"}
+    assert reasons(done) == {
+        "2 plans wait already: raise SOUL_SCHEDULE_MAX",
+        "there is no room for more pictures: raise SOUL_SENSES_MB",
+    }
 
 
 async def test_a_link_in_place_of_a_picture_is_not_followed(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
-    path = one_file_of_picture(passport)
+    path = passport / "memory" / "senses" / digest_of(PICTURE)[:2] / f"{digest_of(PICTURE)}.jpg"
     path.unlink()
     (tmp_path / "elsewhere").write_bytes(PICTURE)
     path.symlink_to(tmp_path / "elsewhere")
     async with open_database(tmp_path / "two.db", clock) as two:
         done = await bring(two, passport, clock, tmp_path / "two")
     assert (len(done.refused), done.pictures) == (1, 0)
-
-
-def one_file_of_picture(folder: Path) -> Path:
-    [found] = folder.rglob("*.jpg")
-    return found
-
-
-async def test_a_conversation_of_another_thread_keeps_its_topic(
-    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
-    other = replace(WHERE, thread="7.0")
-    assert isinstance(other, ConversationKey)
-    rewrite(one_file(passport, "TOPIC_*.json"), conversation=str(other))
-    assert reasons(await bring(database, passport, clock, tmp_path)) == {"its id is not that of what it is about"}

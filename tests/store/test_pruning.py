@@ -20,7 +20,7 @@ from daemon.memory.notes import Note
 from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
-from tests.given import DM, HERE, call, deleted, edited, effect, new_message
+from tests.given import DM, HERE, call, deleted, edited, effect, new_message, thread
 from tests.store.parts import WORKER, Stores, intend, later, look, poke, room
 
 DAY_S = 86_400.0
@@ -42,46 +42,41 @@ async def lived(stores: Stores, database: Database, clock: FakeClock) -> Databas
     return database
 
 
-async def test_recent_rows_stay(lived: Database, clock: FakeClock) -> None:
-    assert await prune(lived, clock, KEPT) == 0
-
-
 async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database, clock: FakeClock, path: Path) -> None:
+    assert await prune(lived, clock, KEPT) == 0
     await clock.advance(91 * DAY_S)
-    assert (
-        await prune(lived, clock, Retention(texts=0, calls=0)) == 3
-    )  # the path, the due intention, its row in the inbox
+    pruned = await prune(lived, clock, Retention(texts=0, calls=0))
+    assert pruned == 3, "the path, the due intention, its row in the inbox"
     assert look(path, "SELECT count(*) FROM transitions") == [(0,)]
     assert look(path, "SELECT slot FROM intentions") == [("far",)]
     assert look(path, "SELECT modality, body FROM inbox") == [("words", "hi")]
     assert look(path, "SELECT count(*) FROM turns WHERE speaker = 'soul'") == [(2,)]
 
 
-@pytest.mark.parametrize(("days", "left"), [(0, 1), (1, 0)])
 async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(
-    lived: Database, clock: FakeClock, path: Path, days: int, left: int
+    lived: Database, clock: FakeClock, path: Path
 ) -> None:
-    events = Events()
     await clock.advance(2 * DAY_S)
-    retention = Retention(traces=days, calls=0)
-    async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
-        while PRUNED_EVERY_S not in clock.slept:
-            await clock.advance(0.01)
-            await asyncio.sleep(0.001)
-    assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
-    assert bool(events.named("memory.pruned")) is not bool(left)
+    for days, left in ((0, 1), (1, 0)):
+        events = Events()
+        clock.slept.clear()
+        retention = Retention(traces=days, calls=0)
+        async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
+            while PRUNED_EVERY_S not in clock.slept:
+                await clock.advance(0.01)
+                await asyncio.sleep(0.001)
+        assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
+        assert bool(events.named("memory.pruned")) is not bool(left)
 
 
-async def test_settled_texts_go_after_a_month_and_rows_stay(
-    stores: Stores, database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_settled_texts_go_after_a_month_and_rows_stay(stores: Stores, clock: FakeClock, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     delivery = await stores.answer("hello")
     await stores.outbox.sent(delivery, "2.0")
     await stores.inbox.accept(new_message("3.0", event="waits"))
     await clock.advance(31 * DAY_S)
     await stores.inbox.accept(new_message("4.0", event="new"))
-    assert await prune(database, clock, KEPT) == 2
+    assert await prune(stores.database, clock, KEPT) == 2
     assert look(path, "SELECT ts, body, state FROM inbox ORDER BY ts") == [
         ("1.0", "", "answered"),
         ("3.0", "hi", "new"),
@@ -89,39 +84,35 @@ async def test_settled_texts_go_after_a_month_and_rows_stay(
     ]
     assert look(path, "SELECT body, state FROM outbox") == [("", "sent")]
     assert look(path, "SELECT body FROM turns ORDER BY seq") == [("hi",), ("hello",)]
-    assert await prune(database, clock, KEPT) == 0
+    assert await prune(stores.database, clock, KEPT) == 0
     assert await stores.inbox.accept(new_message("1.0", event="again")) is Acceptance.DUPLICATE
 
 
-@pytest.mark.parametrize("state", ["dead", "unknown"])
-async def test_a_text_that_an_admin_may_still_send_is_kept(
-    stores: Stores, database: Database, clock: FakeClock, path: Path, state: str
-) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    await stores.outbox.give_up(await stores.answer("hello"), state, "no", Note.DEAD)
+async def test_a_text_that_an_admin_may_still_send_is_kept(stores: Stores, clock: FakeClock, path: Path) -> None:
+    for ts, state in (("1.0", "dead"), ("2.0", "unknown")):
+        await stores.inbox.accept(new_message(ts, conversation=thread(ts)))
+        await stores.outbox.give_up(await stores.answer("hello"), state, "no", Note.DEAD)
     poke(path, "UPDATE inbox SET state = 'dead'")
     await clock.advance(31 * DAY_S)
-    assert await prune(database, clock, KEPT) == 0
-    admin = Admin(database, clock, "ada")
+    assert await prune(stores.database, clock, KEPT) == 0
+    admin = Admin(stores.database, clock, "ada")
     await admin.retry_message("1.0")
     poke(path, "UPDATE inbox SET state = 'stale', cleared = 1")
     with pytest.raises(StoreError, match="because of its age"):
         await admin.retry_message("1.0")
 
 
-async def test_a_question_that_still_waits_keeps_its_text(
-    stores: Stores, database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_a_question_that_still_waits_keeps_its_text(stores: Stores, clock: FakeClock, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.outbox.sent(await stores.answer("may I?"), "2.0")
     new = NewApproval("q1", "deploy", {}, ("U1",), clock.now_ms() + 90 * 86_400_000)
     now = clock.now_ms()
-    await database.write(
+    await stores.database.write(
         lambda transaction: store_approval(transaction, new, conversation=DM, turn=1, audience=HERE, now=now)
     )
     poke(path, "UPDATE outbox SET approval = 'q1'")
     await clock.advance(31 * DAY_S)
-    await prune(database, clock, KEPT)
+    await prune(stores.database, clock, KEPT)
     assert look(path, "SELECT body FROM outbox") == [("may I?",)]
 
 
@@ -141,15 +132,13 @@ async def test_a_message_without_its_text_is_edited_and_deleted_like_any_other(
     assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == []
 
 
-async def test_a_program_finds_its_reply_after_the_queues_have_forgotten_it(
-    stores: Stores, database: Database, clock: FakeClock
-) -> None:
+async def test_a_program_finds_its_reply_after_the_queues_have_forgotten_it(stores: Stores, clock: FakeClock) -> None:
     await stores.inbox.accept(replace(new_message("1.0"), message_id="m-1"))
     await stores.outbox.sent(await stores.answer("hello"), "2.0")
-    before = await StoredReplies(database).find(DM, "m-1")
+    before = await StoredReplies(stores.database).find(DM, "m-1")
     await clock.advance(31 * DAY_S)
-    assert await prune(database, clock, KEPT) == 2
-    assert await StoredReplies(database).find(DM, "m-1") == before
+    assert await prune(stores.database, clock, KEPT) == 2
+    assert await StoredReplies(stores.database).find(DM, "m-1") == before
 
 
 async def test_finished_jobs_go_after_a_week(stores: Stores, database: Database, clock: FakeClock, path: Path) -> None:
@@ -163,9 +152,7 @@ async def test_finished_jobs_go_after_a_week(stores: Stores, database: Database,
     assert look(path, "SELECT kind FROM jobs") == [("two",)]
 
 
-async def test_old_model_calls_become_sums_of_their_days(
-    stores: Stores, database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_old_model_calls_become_sums_of_their_days(stores: Stores, clock: FakeClock, path: Path) -> None:
     day, calls = int(DAY_S * 1000), [call(f"t{number}") for number in range(120)]
     spread = [
         replace(one, started_ms=clock.now_ms() + number % 2 * day, tokens_in=number, cost_usd=0.25)
@@ -176,7 +163,7 @@ async def test_old_model_calls_become_sums_of_their_days(
     before = look(path, spent)
     await clock.advance(95 * DAY_S)
     await stores.commits.record_calls([replace(call("new"), started_ms=clock.now_ms())])
-    assert await prune(database, clock, Retention()) == 120
+    assert await prune(stores.database, clock, Retention()) == 120
     assert look(path, "SELECT count(*) FROM llm_calls") == [(1,)]
     assert look(path, "SELECT calls FROM llm_days ORDER BY day") == [(60,), (60,)]
     assert look(path, spent.replace("llm_calls", "llm_days")) == before

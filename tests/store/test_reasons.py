@@ -96,6 +96,9 @@ async def test_what_surfaced_twice_has_both_marks(database: Database, reasons: R
     said = await reply(database, "So [m1]. And so [3].", ("m1", "TU_1"), ("3", "TU_1"))
     found = await why(reasons, said)
     assert [[one.id for one in sentence.reasons] for sentence in found.sentences] == [["TU_1"], ["TU_1"]]
+    assert await database.rows("SELECT * FROM surfaced")
+    await database.run("DELETE FROM turns WHERE speaker = 'soul'")
+    assert not await database.rows("SELECT * FROM surfaced"), "it goes with its reply"
 
 
 async def test_what_was_distilled_leads_through_its_visits_to_the_messages(
@@ -163,13 +166,6 @@ async def test_the_last_reply_is_no_apology_and_what_is_no_reply_is_none(databas
     for name in ("TU_1", "TL_404", "sem_1", "", "TL_1; --"):
         assert await reasons.why(name, None) is None
     assert await reasons.reply_posted(SOUL, "404.0") == ""
-
-
-async def test_what_surfaced_goes_with_its_reply(database: Database, reasons: Reasons) -> None:
-    await reply(database, "So.", ("m1", "TU_1"))
-    assert await database.rows("SELECT * FROM surfaced")
-    await database.run("DELETE FROM turns WHERE speaker = 'soul'")
-    assert not await database.rows("SELECT * FROM surfaced")
 
 
 async def test_a_message_of_a_room_that_became_private_proves_nothing_to_others(

@@ -1,7 +1,5 @@
 """What the soul told others in the words of a person who is forgotten is found, and nothing else is."""
 
-from collections.abc import Mapping
-
 import pytest
 
 from daemon.core.clock import SystemClock
@@ -11,7 +9,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import turns_of
 from daemon.memory.people.redacted_contexts import redact_contexts
-from daemon.memory.people.repeated import erase_repeats, find_repeats, repeats_since
+from daemon.memory.people.repeated import Repeats, erase_repeats, find_repeats, repeats_since
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.shared.store import ContextStore
 from tests.given import SOUL, TEAM
@@ -45,10 +43,10 @@ class Talks:
 
         return await self.database.write(unit)
 
-    async def repeated(self) -> frozenset[int]:
-        """The turns that go besides Ada's."""
+    async def found(self) -> Repeats:
+        """What goes besides Ada's own turns."""
         theirs = await self.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-        return (await find_repeats(self.database.read, TEAM, ADA, theirs)).turns
+        return await find_repeats(self.database.read, TEAM, ADA, theirs)
 
 
 @pytest.fixture
@@ -62,34 +60,24 @@ async def test_a_reply_to_another_in_the_same_thread_and_one_to_which_it_surface
     elsewhere = await talks.say("C2", BEN, "what does she own?", "The Quincunx.", surfaced="TU_1")
     again = await talks.say("C2", BEN, "say it again", "quincunx")
     afar = await talks.say("C3", BEN, "and now?", "quincunx, as I said", surfaced=f"TL_{again}")
-    assert await talks.repeated() == {there, elsewhere, again, afar}
+    assert (await talks.found()).turns == {there, elsewhere, again, afar}
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"words": "what is it?", "reply": "I own nothing"},
-        {"words": "is it a quincunx?", "reply": "A quincunx!"},
-        {"words": "what is it?", "reply": "A loom"},
-    ],
-    ids=["short words", "a word of theirs, too", "another word"],
-)
-async def test_what_is_no_word_of_the_persons_own_stays(talks: Talks, told: Mapping[str, str]) -> None:
+async def test_what_is_no_word_of_the_persons_own_stays(talks: Talks) -> None:
     await talks.say("C1", ADA, "I own a quincunx", "fine")
-    await talks.say("C1", BEN, **told)
-    assert await talks.repeated() == set()
-
-
-async def test_where_the_persons_words_never_were_nothing_is_taken(talks: Talks) -> None:
-    await talks.say("C1", ADA, "I own a quincunx", "fine")
-    await talks.say("C2", BEN, "name five dots", "A quincunx")
-    assert await talks.repeated() == set()
+    for where, words, reply in (
+        ("C1", "what is it?", "I own nothing"),
+        ("C1", "what is it?", "A loom"),
+        ("C2", "name five dots", "A quincunx"),  # where the person's words never were
+        ("C1", "is it a quincunx?", "A quincunx!"),  # a word of theirs, too
+    ):
+        await talks.say(where, BEN, words, reply)
+        assert (await talks.found()).turns == set(), reply
 
 
 async def test_what_was_said_while_it_was_looked_for_goes_too(talks: Talks) -> None:
     await talks.say("C1", ADA, "I own a quincunx", "fine")
-    theirs = await talks.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-    found = await find_repeats(talks.database.read, TEAM, ADA, theirs)
+    found = await talks.found()
     late = await talks.say("C2", BEN, "what does she own?", "A quincunx")
     assert await talks.database.read(lambda transaction: repeats_since(transaction, TEAM, found)) == {late}
 
@@ -124,8 +112,7 @@ async def test_an_answer_to_why_that_quotes_the_person_is_emptied_wherever_it_we
     await post(talks, 1, "C2", "> Dots\n“I own a quincunx” (Ada)")
     await post(talks, 2, "D9", "“I own a quincunx” (Ada)", "!own:C2:2.0#0")
     await post(talks, 3, "C3", "A quincunx is five dots", "@2#0")
-    theirs = await talks.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-    found = await find_repeats(talks.database.read, TEAM, ADA, theirs)
+    found = await talks.found()
     await post(talks, 4, "C2", "“I own a quincunx” (Ada), once more", "@3#0")
     await talks.database.write(lambda transaction: erase_repeats(transaction, [], found, 9))
     rows = await talks.database.rows("SELECT body FROM outbox ORDER BY seq")
@@ -155,42 +142,28 @@ async def test_a_reminder_of_another_stays_without_the_words_of_the_person(talks
             created_ms=1,
         )
     )
-    theirs = await talks.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-    found = await find_repeats(talks.database.read, TEAM, ADA, theirs)
+    found = await talks.found()
     await talks.database.write(lambda transaction: erase_repeats(transaction, [str(key)], found, 9))
     [row] = await talks.database.rows("SELECT content, params, state FROM intentions")
     assert (row["content"], row["state"]) == ("ask about the … tomorrow", "waiting")
     assert row["params"] == '{"quincunx": ["\\u2026!", 5]}'
 
 
-async def test_what_is_shared_and_its_history_lose_the_words_of_the_person(talks: Talks) -> None:
-    await talks.say("C1", ADA, "I own a quincunx", "fine")
-    contexts = ContextStore(talks.database, SystemClock(), TEAM)
-    writer = Writer(SOUL, EVERYBODY)
-    await contexts.write("plan", {"owner": {"of": ["the Quincunx", 5]}}, None, writer)
-    await contexts.write("plan", {"owner": {"of": ["the Quincunx", 6]}}, None, writer)
-    theirs = await talks.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-    found = await find_repeats(talks.database.read, TEAM, ADA, theirs)
-    await talks.database.write(lambda transaction: redact_contexts(transaction, found, 9))
-    assert (await contexts.get("plan")).data == {"owner": {"of": ["the …", 6]}}
-    kept = [(one.version, one.data["owner"], one.redacted) for one in await contexts.history("plan", 9)]
-    assert kept == [(3, {"of": ["the …", 6]}, False), (2, {"of": ["the …", 6]}, True), (1, {"of": ["the …", 5]}, True)]
-
-
 async def test_who_saw_the_words_of_a_forgotten_person_in_a_context_has_an_old_version(talks: Talks) -> None:
     await talks.say("C1", ADA, "I own a quincunx", "fine")
-    contexts = ContextStore(talks.database, SystemClock(), TEAM)
-    writer = Writer(SOUL, EVERYBODY)
-    seen = await contexts.write("plan", {"Quincunx": 5}, None, writer)
+    contexts, writer = ContextStore(talks.database, SystemClock(), TEAM), Writer(SOUL, EVERYBODY)
+    await contexts.write("plan", {"Quincunx": {"of": ["the Quincunx", 5]}}, None, writer)
+    seen = await contexts.write("plan", {"Quincunx": {"of": ["the Quincunx", 6]}}, None, writer)
     await contexts.write("besides", {"a": "a Quincunx"}, None, writer)
     await contexts.write("besides", {"a": "no more"}, None, writer)
-    theirs = await talks.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-    found = await find_repeats(talks.database.read, TEAM, ADA, theirs)
+    found = await talks.found()
     await talks.database.write(lambda transaction: redact_contexts(transaction, found, 9))
-    now = await contexts.get("plan")
-    assert (now.version, now.data, now.author, now.updated_ms) == (2, {"…": 5}, OPERATOR, 9)
+    now, redacted = await contexts.get("plan"), {"…": {"of": ["the …", 6]}}
+    assert (now.version, now.data, now.author, now.updated_ms) == (3, redacted, OPERATOR, 9)
     with pytest.raises(ContextConflict):
         await contexts.write("plan", {"Quincunx": 6}, seen.version, writer)
+    kept = [(one.version, one.data, one.redacted) for one in await contexts.history("plan", 9)]
+    assert kept == [(3, redacted, False), (2, redacted, True), (1, {"…": {"of": ["the …", 5]}}, True)]
     assert (await contexts.get("besides")).version == 2, "who has the newest version has none of the words"
     kept = [(one.version, one.data, one.redacted) for one in await contexts.history("besides", 9)]
     assert kept == [(2, {"a": "no more"}, False), (1, {"a": "a …"}, True)]

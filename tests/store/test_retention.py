@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from daemon.core.perception import Audience
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import Episode, Fact, JournalEntry, Record, Sense, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.retention import MemoryRetention, expire
 from tests.fakes import FakeClock
-from tests.given import SOUL, TEAM, new_message
-from tests.store.parts import Stores, look
+from tests.given import HERE, SOUL, TEAM, new_message
+from tests.store.parts import Stores, a_fact, look
 
 DAY = 86_400_000
 
@@ -22,18 +21,11 @@ async def test_each_kind_is_kept_for_its_days_and_no_longer_after_a_week_without
     await stores.inbox.accept(new_message(text="an old word"))
     await stores.answer("an old answer")
     now = clock.now_ms()
-    common: dict[str, Any] = {
-        "soul": SOUL,
-        "workspace": TEAM,
-        "audience": Audience.parse("dm:D1"),
-        "channel": "D1",
-        "at_ms": now,
-        "trust": Trust.OWN,
-    }
-    fact: dict[str, Any] = {"subject": "U1", "predicate": "is", "object": "it", "valid_from_ms": now}
+    common: dict[str, Any] = {"soul": SOUL, "workspace": TEAM, "audience": HERE, "channel": "D1", "at_ms": now}
+    common["trust"] = Trust.OWN
     kept: tuple[Record, ...] = (
-        Fact(**common, **fact, text="holds"),
-        Fact(**common, **fact, text="ended", valid_until_ms=now),
+        a_fact("holds", at_ms=now),
+        a_fact("ended", at_ms=now, valid_until_ms=now),
         Episode(**common, text="a visit"),
         Sense(**common, text="a picture", data_type="image"),
         JournalEntry(**common, text="dear me"),
@@ -60,21 +52,7 @@ async def test_what_holds_no_more_never_holds_again_as_other_facts_grow_too_old(
     now = clock.now_ms()
 
     def ended(text: str, at_ms: int, why: str = "retired") -> Fact:
-        return Fact(
-            soul=SOUL,
-            workspace=TEAM,
-            audience=Audience.parse("dm:D1"),
-            channel="D1",
-            at_ms=now,
-            trust=Trust.OWN,
-            text=text,
-            subject="U1",
-            predicate="is",
-            object="it",
-            valid_from_ms=now,
-            valid_until_ms=at_ms,
-            why_ended=why,
-        )
+        return a_fact(text, at_ms=now, valid_from_ms=now, valid_until_ms=at_ms, why_ended=why)
 
     async def unit(transaction: Transaction) -> None:
         stayed = await put(transaction, ended("lives in Rome", now + 2), now)

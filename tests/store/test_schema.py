@@ -4,8 +4,6 @@ import asyncio
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
@@ -17,33 +15,30 @@ from tests.given import effect, new_message
 from tests.store.older import make_older
 from tests.store.parts import Stores, look
 
-pytestmark = pytest.mark.migrates
 _ALEMBICS = "alembic_version"
+OBJECTS = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
 
 
-def test_a_migration_runs_once_and_returns_both_versions(path: Path) -> None:
+@pytest.mark.migrates
+def test_an_empty_file_gets_the_same_schema_as_a_new_one_which_is_private_and_has_a_safe_journal(path: Path) -> None:
+    path.touch(mode=0o660)
+    path.chmod(0o660)
     assert migrate.migrate(path) == (0, migrate.SCHEMA)
-    assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA)
-    assert migrate.version_of(path) == migrate.SCHEMA
-
-
-def test_an_empty_file_gets_the_same_schema_as_a_new_one(path: Path) -> None:
-    path.touch()
-    migrate.migrate(path)
     fresh = path.with_name("fresh.db")
-    migrate.migrate(fresh)
-    schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
-    assert look(path, schema) == look(fresh, schema)
-
-
-def test_the_newest_step_matches_the_schema_version() -> None:
+    assert migrate.migrate(fresh) == (0, migrate.SCHEMA)
+    assert look(path, OBJECTS) == look(fresh, OBJECTS)
+    assert [one.stat().st_mode & 0o777 for one in (path, fresh)] == [0o660, 0o600]
+    with closing(sqlite.connect(fresh)) as connection:
+        assert sqlite.journal_mode(connection) == ("wal" if sqlite.wal_is_safe() else "truncate")
+    assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA), "a migration runs once"
+    assert migrate.version_of(path) == migrate.SCHEMA
     steps = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
     assert [int(step.name[:4]) for step in steps] == list(range(1, migrate.SCHEMA + 1))
 
 
-@pytest.mark.parametrize(
-    ("schema", "digest"),
-    [
+@pytest.mark.migrates
+def test_a_step_that_files_have_taken_is_never_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for schema, digest in (
         (4, "6b54ca931ae93bcf"),
         (5, "38cdf34b4e482ce1"),
         (9, "20fac504b48d7e5b"),
@@ -51,42 +46,21 @@ def test_the_newest_step_matches_the_schema_version() -> None:
         (11, "ffdd4e9a8f74b611"),
         (12, "4508a83a48b8d4f4"),
         (13, "23ae0e0d0c608ac0"),
-    ],
-)
-def test_a_step_that_files_have_taken_is_never_changed(
-    path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, digest: str
-) -> None:
-    make_older(path, monkeypatch, schema)
-    statements = sorted(" ".join(str(sql).split()) for (sql,) in look(path, "SELECT sql FROM sqlite_schema") if sql)
-    found = hashlib.sha256("\n".join(statements).encode()).hexdigest()
-    assert found.startswith(digest), f"files at schema {schema} lack what was added: append a step"
+    ):
+        make_older(path, monkeypatch, schema)  # each from the one before, as files take them
+        statements = sorted(" ".join(str(sql).split()) for (sql,) in look(path, "SELECT sql FROM sqlite_schema") if sql)
+        found = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+        assert found.startswith(digest), f"files at schema {schema} lack what was added: append a step"
     fresh = path.with_name("fresh.db")
     migrate.migrate(path)
     migrate.migrate(fresh)
-    objects = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
-    assert look(path, objects) == look(fresh, objects)
+    assert look(path, OBJECTS) == look(fresh, OBJECTS)
 
 
-def test_the_third_step_moves_what_reasons_and_envelopes_said_into_columns(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_older(path, monkeypatch, 2, _SCHEMA_2)
-    assert migrate.migrate(path) == (2, migrate.SCHEMA)
-    assert look(path, "SELECT id, author, state, aside, message_id, name FROM inbox ORDER BY id") == [
-        ("aside", "U1", "ignored", 1, "", ""),
-        ("deleted", "U1", "withdrawn", 0, "", ""),
-        ("http", "http.s", "answered", 0, "m-1", "Ada"),
-        ("refused", "U2", "ignored", 0, "", ""),
-    ]
-    assert look(path, "SELECT id, draft_lost, reason, newer_than_ts, fence FROM outbox ORDER BY id") == [
-        ("k1", 1, "", "1.0", 4),
-        ("k2", 0, "rate limited", "1.0", 4),
-    ]
-    assert look(path, "SELECT fence, process_memory FROM conversations") == [(7, '{"goal": "find out"}')]
-
-
+@pytest.mark.migrates
 def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_older(path, monkeypatch, 5, _SCHEMA_5)
+    monkeypatch.setattr("secrets.token_hex", lambda _: "0a1b2c3d")  # of 40,000 ids two are often the same
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
     found = look(
         path,
@@ -118,17 +92,9 @@ def test_the_sixth_step_makes_facts_of_notes_and_keeps_a_copy(path: Path, monkey
     assert look(copy, "SELECT notes FROM user_models") == [('["likes coffee", "sings", "from nowhere"]',)]
 
 
-def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 40,000 random ids of eight hex digits two are the same in one file of six."""
-    make_older(path, monkeypatch, 5, _SCHEMA_5)
-    monkeypatch.setattr("secrets.token_hex", lambda _: "0a1b2c3d")
-    assert migrate.migrate(path) == (5, migrate.SCHEMA)
-    assert look(path, "SELECT count(DISTINCT id) FROM facts") == [(5,)]
-
-
-@pytest.mark.parametrize(
-    "unreadable",
-    [
+@pytest.mark.migrates
+def test_no_row_that_cannot_be_read_costs_the_sixth_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable = (
         "not JSON at all",
         "null",
         "[" * 100_000,
@@ -137,18 +103,29 @@ def test_many_lines_of_notes_become_as_many_facts(path: Path, monkeypatch: pytes
         '{"conversation": "s/T/D/", "first": 1e400, "last": NaN}',
         f'{{"conversation": "s/T/D/", "first": 1, "last": {10**30}}}',
         '{"corrected": [["\\ud800", "likes tea"], [1, {}], 7]}',
-    ],
-)
-def test_no_row_that_cannot_be_read_costs_the_sixth_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch, unreadable: str
-) -> None:
+    )
     make_older(path, monkeypatch, 5, _SCHEMA_5)
     with closing(sqlite.connect(path)) as connection:
-        connection.execute("UPDATE user_model_history SET change = ? WHERE version = 1", (unreadable,))
-        connection.execute("UPDATE user_model_history SET notes = ?, change = ? WHERE version = 2", (unreadable,) * 2)
+        for number, text in enumerate(unreadable):
+            for table, columns in (
+                ("user_models", "version, name, notes, updated_ms"),
+                ("user_model_history", "version, notes, whispers, change, trace_id, made_ms"),
+            ):
+                connection.execute(
+                    f"INSERT INTO {table} (soul, workspace, person, audience, {columns})"
+                    f" SELECT soul, workspace, ?, audience, {columns} FROM {table} WHERE person = 'U1'",
+                    (f"P{number}",),
+                )
+            ours = "person = ? AND version"
+            connection.execute(f"UPDATE user_model_history SET change = ? WHERE {ours} = 1", (text, f"P{number}"))
+            connection.execute(
+                f"UPDATE user_model_history SET notes = ?, change = ? WHERE {ours} = 2", (text, text, f"P{number}")
+            )
     assert migrate.migrate(path) == (5, migrate.SCHEMA)
-    held = look(path, "SELECT r.text FROM records r JOIN facts f ON f.id = r.id WHERE f.valid_until_ms IS NULL")
-    assert sorted(held) == [("from nowhere",), ("likes coffee",), ("sings",)]
+    held = "SELECT r.text FROM records r JOIN facts f ON f.id = r.id WHERE f.valid_until_ms IS NULL AND r.person = ?"
+    for number, text in enumerate(unreadable):
+        found = sorted(look(path, held, f"P{number}"))
+        assert found == [("from nowhere",), ("likes coffee",), ("sings",)], text[:80]
 
 
 _SCHEMA_5 = (
@@ -186,38 +163,8 @@ _SCHEMA_5 = (
 )
 """Rows as a daemon with schema 5 left them; the change of the third version can't be read."""
 
-_SCHEMA_2 = (
-    """
-    INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms, gen, kept)
-    VALUES ('c', 's', 'T', 'D', '', 'dm', 'dm:D', 1, 7, '{"goal": "find out"}')
-    """,
-    *(
-        f"""
-        INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, actor, place, audience, body, source, state,
-                           reason, received_ms, envelope)
-        VALUES ('{name}', 's', 'T', '{channel}', '1.0', 'c', '{actor}', 'dm', 'dm:D', 'words', 'live', '{state}',
-                '{reason}', 1, '{envelope}')
-        """  # constants of this module
-        for name, channel, actor, state, reason, envelope in (
-            ("aside", "D", "U1", "ignored", "people talk to each other", "{}"),
-            ("refused", "D", "U2", "ignored", "guest", "{}"),
-            ("deleted", "http", "U1", "withdrawn", "deleted by its author", "{}"),
-            ("http", "http", "http.s", "answered", "", '{"message_id":"m-1","name":"Ada"}'),
-        )
-    ),
-    *(
-        f"""
-        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, posted_after,
-                            audience, state, reason, created_ms, gen)
-        VALUES ('{key}', 'c', 's', 'T', 0, 1, '', '', 'U1', '1.0', 'dm:D', 'pending', '{reason}', 1, 4)
-        """  # constants of this module
-        for key, reason in (("k1", "draft opened, its id unknown"), ("k2", "rate limited"))
-    ),
-)
-"""Rows as a daemon with schema 2 left them."""
 
-
-def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
+def test_every_table_is_strict_and_every_time_an_integer_and_unknown_states_are_refused(path: Path) -> None:
     migrate.migrate(path)
     with closing(sqlite.connect(path)) as connection:
         tables = connection.execute(
@@ -233,36 +180,9 @@ def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
             for column in connection.execute(f"PRAGMA table_info({table})"):
                 if re.search(r"_ms$|^lease_until$|^not_before$", column["name"]):
                     assert column["type"] == "INTEGER", (table, column["name"])
-
-
-@pytest.mark.parametrize("table", ["inbox", "outbox", "jobs", "turns", "feedback"])
-def test_unknown_states_are_refused(path: Path, table: str) -> None:
-    migrate.migrate(path)
-    sql = str(look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)[0][0])
-    assert re.search(r"CHECK \((state|speaker|value) IN", sql)
-
-
-def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
-    program = """
-import asyncio, json, sys
-from pathlib import Path
-from daemon.core.clock import SystemClock
-from daemon.memory.store import open_store
-async def live():
-    async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
-                          version="0", lease=1, on_accepted=lambda _: None):
-        pass
-asyncio.run(live())
-print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modules]))
-"""
-
-    def start() -> list[str]:
-        done = subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True)
-        loaded: list[str] = json.loads(done.stdout)
-        return loaded
-
-    assert start() == ["alembic", "sqlalchemy"]  # the first start migrates, so the test can detect it
-    assert start() == []
+    for table in ("inbox", "outbox", "jobs", "turns", "feedback"):
+        [(sql,)] = look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)
+        assert re.search(r"CHECK \((state|speaker|value) IN", str(sql)), f"{table} takes unknown states"
 
 
 async def test_a_message_costs_few_statements(stores: Stores, database: Database) -> None:

@@ -70,13 +70,13 @@ def paid(database: Database, inner: OneVector, **given: object) -> PaidEmbedder:
     return PaidEmbedder(inner, side_calls(settings, database, FakeClock(auto=True), Events()), SMALL)
 
 
-@pytest.mark.parametrize("cap", [None, 1.0])
-async def test_embeddings_are_counted_with_what_they_cost(database: Database, path: Path, cap: float | None) -> None:
-    embedder = paid(database, OneVector(), max_usd_a_day=cap)
-    assert len(await embedder.embed(["the loom", "the sea"])) == 2
-    assert look(path, CALLS) == [("embed", SMALL.model, "ok", "minoan", 1, 1)]
-    assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
-    assert look(path, "SELECT count(*) FROM spending WHERE paid_by = 'soul' AND nano > 0") == [(1,)]
+async def test_embeddings_are_counted_with_what_they_cost(database: Database, path: Path) -> None:
+    for times, cap in ((1, None), (2, 1.0)):
+        embedder = paid(database, OneVector(), max_usd_a_day=cap)
+        assert len(await embedder.embed(["the loom", "the sea"])) == 2
+        assert look(path, CALLS) == [("embed", SMALL.model, "ok", "minoan", 1, 1)] * times
+        assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
+        assert look(path, "SELECT count(*) FROM spending WHERE paid_by = 'soul' AND nano > 0") == [(1,)]
 
 
 async def test_where_the_cap_leaves_no_room_nothing_is_asked(database: Database, path: Path) -> None:
@@ -123,20 +123,19 @@ async def aloud() -> str:
     return "audio"
 
 
-@pytest.mark.parametrize(
-    ("model", "usd", "bound"), [("tts-1", 0.015, 0), ("tts-1-hd", 0.03, 0), ("gpt-4o-mini-tts", 0.125, 1)]
-)
-async def test_what_is_read_aloud_is_paid_by_its_letters(
-    database: Database, path: Path, model: str, usd: float, bound: int
-) -> None:
-    speech = speaking(database, tts_model=model, max_usd_a_day=1.0)
-    assert speech is not None
-    assert await speech.speak("a" * 1_000, aloud) == "audio"
-    found = look(path, "SELECT step, model, outcome, cost_bound FROM llm_calls")
-    assert found == [("speak", f"openai/{model}", "ok", bound)]
-    assert look(path, "SELECT round(cost_usd, 6) FROM llm_calls") == [(usd,)]
+async def test_what_is_read_aloud_is_paid_by_its_letters(database: Database, path: Path) -> None:
+    for model in ("tts-1", "tts-1-hd", "gpt-4o-mini-tts"):
+        speech = speaking(database, tts_model=model, max_usd_a_day=1.0)
+        assert speech is not None
+        assert await speech.speak("a" * 1_000, aloud) == "audio"
+    paid_for = "SELECT step, model, outcome, cost_bound, round(cost_usd, 6) FROM llm_calls ORDER BY seq"
+    assert look(path, paid_for) == [
+        ("speak", "openai/tts-1", "ok", 0, 0.015),
+        ("speak", "openai/tts-1-hd", "ok", 0, 0.03),
+        ("speak", "openai/gpt-4o-mini-tts", "ok", 1, 0.125),
+    ]
     assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
-    assert look(path, "SELECT nano FROM spending WHERE paid_by = 'soul'") == [(round(usd * 10**9),)]
+    assert look(path, "SELECT nano FROM spending WHERE paid_by = 'soul'") == [(170_000_000,)]
 
 
 async def test_where_the_cap_leaves_no_room_nothing_is_read_aloud(database: Database, path: Path) -> None:

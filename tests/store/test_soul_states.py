@@ -13,8 +13,6 @@ from tests.given import DM, SOUL, TEAM, thread
 from tests.store.parts import WORKER, Stores, room
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.DM, "D2")
-
-
 IN_THREAD, ELSEWHERE = thread("5.000000", "D1"), thread("6.000000", "D2")
 
 
@@ -38,28 +36,21 @@ async def revise(  # noqa: PLR0917 - a test's own shorthand
     return await states.revise(audience, conversation, new, instead_of=known)
 
 
-async def test_a_new_soul_has_no_state(states: SoulStates) -> None:
-    assert await states.known(HERE, DM) is None
-
-
 async def test_a_state_is_known_to_its_audience_alone(states: SoulStates, database: Database, clock: FakeClock) -> None:
+    assert await states.known(HERE, DM) is None
     assert await revise(states, "delighted", 0)
     assert await revise(states, "weary", 0, THERE, ELSEWHERE)
     here = SoulState("delighted", clock.now_ms(), "topic of D1", "help", version=1, topic_version=1)
     assert await states.known(HERE, DM) == here
+    other = await states.known(HERE, IN_THREAD)
+    assert other is not None
+    assert (other.emotional_state, other.topic, other.task) == ("delighted", "", ""), "threads share the mood alone"
     assert await states.known(THERE, ELSEWHERE) == replace(here, emotional_state="weary", topic="topic of D2")
     assert await states.known(THERE, DM) == replace(here, emotional_state="weary", topic="", task="", topic_version=0)
     for soul, workspace in (("eve", TEAM), (SOUL, "T2")):
         worker = replace(WORKER, soul=soul, workspace=workspace)
         key = replace(DM, soul=soul, workspace=workspace)
         assert await SoulStates(database, clock, worker).known(HERE, key) is None
-
-
-async def test_two_threads_share_the_mood_and_not_the_topic(states: SoulStates) -> None:
-    assert await revise(states, "delighted", 0)
-    other = await states.known(HERE, IN_THREAD)
-    assert other is not None
-    assert (other.emotional_state, other.topic, other.task) == ("delighted", "", "")
 
 
 async def test_a_question_is_carried_from_thread_to_thread_of_one_room(states: SoulStates, clock: FakeClock) -> None:
@@ -73,14 +64,11 @@ async def test_a_question_is_carried_from_thread_to_thread_of_one_room(states: S
     known = await states.known(HERE, IN_THREAD)
     assert known is not None
     assert known.question == "", "the soul let go of it"
-
-
-async def test_a_question_lapses_when_nothing_renews_it(states: SoulStates, clock: FakeClock) -> None:
-    assert await revise(states, "delighted", 0, question="Did the dam hold?")
+    assert await revise(states, "delighted", 2, question="Did the dam hold?")
     await clock.advance(QUESTION_LAPSES_MS / 1000)
     known = await states.known(HERE, DM)
     assert known is not None
-    assert known.question == ""
+    assert known.question == "", "nothing renewed it"
 
 
 async def test_a_revision_needs_the_versions_in_force(states: SoulStates) -> None:

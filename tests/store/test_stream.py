@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.arrivals import Withdrawal
-from daemon.memory.database import Transaction
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
@@ -21,13 +19,14 @@ from daemon.memory.stream.fitness import unfit_until
 from daemon.memory.stream.keeping import CycleThoughts
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, call, deleted, edited, effect, new_message, thread
-from tests.store.parts import Stores, look
+from tests.store.parts import Stores, a_fact, look
 from tests.store.thinking import Thinker, members, new_thought, outsiders, said
 
 MINE, EVERYBODY, ROOM = members("dm:D1"), members(f"workspace:{TEAM}"), members("channel:C9")
 BELOW = ConversationKey(SOUL, TEAM, "D1", "5.0")
 OPEN, OPEN_TOO, PRIVATE = thread("1.0"), thread("2.0", "C2"), thread("3.0", "C9")
 DAY, HOUR = 86_400_000, 3_600_000
+KEEPS_BEES = a_fact(person="U1")
 NUMBERS = "SELECT id, previous, occasion, process, spoke, calls, saw_to FROM thoughts ORDER BY seq"
 
 
@@ -69,12 +68,6 @@ async def test_what_a_cycle_cost_is_dealt_out_among_its_thoughts(soul: Thinker, 
     assert look(path, "SELECT saw_to FROM thoughts") == [(2,), (2,)], "the message, and the reply that it became"
 
 
-async def test_a_cycle_that_thought_nothing_leaves_the_stream_as_it_was(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message())
-    await stores.answer("yes")
-    assert look(path, "SELECT count(*) FROM thoughts") == [(0,)]
-
-
 # -- before whom it is thought again -----------------------------------------------------------------------------------
 
 
@@ -105,44 +98,35 @@ async def test_before_outsiders_it_is_the_conversation_alone(soul: Thinker) -> N
     assert said(await soul.last(OPEN, EVERYBODY)) == ("to the guest", ["elsewhere", "before members", "before a guest"])
 
 
-@pytest.mark.parametrize(
-    ("then", "now", "again"),
-    [
-        (members("dm:D1", ["C9"]), members("dm:D1", ["C9"]), True),
-        (members("dm:D1", ["C9"]), members("dm:D1"), False),
-        (members("dm:D1"), members("dm:D1", ["C9"]), True),
-        (members("dm:D1"), outsiders("dm:D1"), False),
-        (outsiders("dm:D1"), members("dm:D1"), True),
-        (members("dm:D1"), members("dm:D2"), False),
-        (members("dm:D1"), replace(members("dm:D1"), apart=True), False),
-        (replace(members("dm:D1"), apart=True), replace(members("dm:D1"), apart=True), True),
-    ],
-)
-async def test_it_is_thought_again_before_no_wider_and_no_other_readers(
-    soul: Thinker, then: Readers, now: Readers, again: bool
-) -> None:
-    await soul.thinks("hm", DM, then)
-    assert said(await soul.last(DM, now))[0] == ("hm" if again else "")
+async def test_it_is_thought_again_before_no_wider_and_no_other_readers(soul: Thinker) -> None:
+    mine, in_room = members("dm:D1"), members("dm:D1", ["C9"])
+    apart = replace(mine, apart=True)
+    for number, (then, now, again) in enumerate(
+        (
+            (in_room, in_room, True),
+            (in_room, mine, False),
+            (mine, in_room, True),
+            (mine, outsiders("dm:D1"), False),
+            (outsiders("dm:D1"), mine, True),
+            (mine, members("dm:D2"), False),
+            (mine, apart, False),
+            (apart, apart, True),
+        )
+    ):
+        await soul.thinks(f"hm {number}", DM, then)
+        assert said(await soul.last(DM, now))[0] == (f"hm {number}" if again else ""), (then, now)
 
 
-async def test_elsewhere_rooms_and_sessions_count_as_well(soul: Thinker) -> None:
+async def test_elsewhere_it_is_no_thought_that_passes_or_of_other_rooms_and_sessions(soul: Thinker) -> None:
     await soul.thinks("of a room", DM, members("dm:D1", ["C9"]))
     assert said(await soul.last(BELOW, members("dm:D1", ["C9"]))) == ("", ["of a room"])
     assert said(await soul.last(BELOW, MINE)) == ("", [])
-    assert said(await soul.last(BELOW, replace(members("dm:D1"), apart=True))) == ("", [])
-
-
-async def test_what_passes_is_thought_again_nowhere_else(soul: Thinker) -> None:
-    await soul.thinks("in passing", DM, MINE, passing=True)
+    assert said(await soul.last(BELOW, replace(MINE, apart=True))) == ("", [])
+    ts = await soul.thinks("in passing", DM, MINE, passing=True)
     assert said(await soul.last(DM, MINE)) == ("in passing", [])
     assert said(await soul.last(BELOW, MINE)) == ("", [])
-
-
-async def test_an_empty_thought_is_none_and_no_older_one_takes_its_place(soul: Thinker) -> None:
-    await soul.thinks("one", DM, MINE)
-    ts = await soul.thinks("two", DM, MINE)
     await soul.stores.inbox.accept(deleted(ts))
-    assert said(await soul.last(DM, MINE)) == ("", ["one"])
+    assert said(await soul.last(DM, MINE)) == ("", []), "no older one takes the place of one without its words"
 
 
 # -- whether the soul is to think at all -----------------------------------------------------------------------------
@@ -184,7 +168,7 @@ async def chain(soul: Thinker, path: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.usefixtures("chain")
-@pytest.mark.parametrize("act", ["edit", "delete", "withdraw"])
+@pytest.mark.parametrize("act", ["delete", "withdraw"])
 async def test_all_that_rests_on_changed_words_is_emptied_and_its_numbers_stay(
     soul: Thinker, path: Path, act: str
 ) -> None:
@@ -194,16 +178,22 @@ async def test_all_that_rests_on_changed_words_is_emptied_and_its_numbers_stay(
             lambda transaction: withdraw_reply(transaction, Withdrawal("W1", SOUL, TEAM, "D1", "91.000001", "U1"), 5)
         )
     else:
-        await soul.stores.inbox.accept(edited("1.000001", "never mind") if act == "edit" else deleted("1.000001"))
+        await soul.stores.inbox.accept(deleted("1.000001"))
     assert list((await soul.words()).values()) == ["", "", "", "free"]
     assert look(path, NUMBERS) == before
     assert look(path, "SELECT count(*) FROM thoughts WHERE emptied AND (input <> '' OR output <> '')") == [(0,)]
 
 
-@pytest.mark.usefixtures("chain")
-async def test_a_thought_from_before_the_changed_words_keeps_its_own(soul: Thinker) -> None:
+async def test_only_what_rests_on_changed_words_is_emptied_also_what_is_thought_just_then(
+    soul: Thinker, chain: tuple[str, ...], path: Path
+) -> None:
     await soul.stores.inbox.accept(edited("2.000001", "never mind"))
     assert list((await soul.words()).values()) == ["first", "", "", "free"]
+    await soul.thinks("of the third", DM, MINE, saw=[chain[2]])
+    await soul.thinks("of a turn that is gone", OPEN, EVERYBODY, sources=["TU_99"])
+    await soul.thinks("of a fact that is gone", OPEN_TOO, EVERYBODY, sources=["sem_00000000"])
+    assert list((await soul.words()).values())[4:] == ["", "", ""]
+    assert look(path, "SELECT count(*) FROM thoughts") == [(7,)]
 
 
 async def test_a_thought_that_saw_words_from_elsewhere_goes_with_them(soul: Thinker, path: Path) -> None:
@@ -219,61 +209,18 @@ async def test_a_thought_that_saw_words_from_elsewhere_goes_with_them(soul: Thin
 async def test_a_thought_that_saw_a_fact_goes_with_it(soul: Thinker, path: Path) -> None:
     ts = await soul.thinks("I keep bees", DM, MINE)
     (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
-    fact = Fact(
-        soul=SOUL,
-        workspace=TEAM,
-        audience=MINE.audience,
-        channel="D1",
-        person="U1",
-        text="keeps bees",
-        subject="U1",
-        predicate="keeps",
-        object="bees",
-        at_ms=1,
-        valid_from_ms=1,
-        trust=Trust.OWN,
-    )
-
-    async def store(transaction: Transaction) -> str:
-        return (await put(transaction, fact, 1, [Link("", Relation.EVIDENCE, f"TU_{seq}", "I keep bees")])).id
-
-    name = await soul.database.write(store)
+    proof = Link("", Relation.EVIDENCE, f"TU_{seq}", "I keep bees")
+    name = (await soul.database.write(lambda transaction: put(transaction, KEEPS_BEES, 1, [proof]))).id
     await soul.thinks("they keep bees", BELOW, MINE, sources=[name])
     await soul.database.write(lambda transaction: forget(transaction, [name], 9, "asked"))
     assert list((await soul.words()).values()) == ["I keep bees", ""]
-
-
-async def test_what_lost_its_words_while_the_thought_was_thought_leaves_an_empty_one(
-    soul: Thinker, chain: tuple[str, ...], path: Path
-) -> None:
-    await soul.stores.inbox.accept(deleted("3.000001"))  # the message below
-    assert list((await soul.words()).values()) == ["first", "second", "", "free"]
-    await soul.thinks("of the third", DM, MINE, saw=[chain[2]])
-    await soul.thinks("of a turn that is gone", OPEN, EVERYBODY, sources=["TU_99"])
-    await soul.thinks("of a fact that is gone", OPEN_TOO, EVERYBODY, sources=["sem_00000000"])
-    assert list((await soul.words()).values())[4:] == ["", "", ""]
-    assert look(path, "SELECT count(*) FROM thoughts") == [(7,)]
 
 
 @pytest.mark.parametrize("act", ["edit", "change", "neither"])
 async def test_what_says_something_else_by_now_leaves_an_empty_thought(soul: Thinker, path: Path, act: str) -> None:
     ts = await soul.thinks("I keep bees", OPEN, EVERYBODY)
     (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", ts)[0]
-    stored = Fact(
-        soul=SOUL,
-        workspace=TEAM,
-        audience=MINE.audience,
-        channel="D1",
-        person="U1",
-        text="keeps bees",
-        subject="U1",
-        predicate="keeps",
-        object="bees",
-        at_ms=1,
-        valid_from_ms=1,
-        trust=Trust.OWN,
-    )
-    name = (await soul.database.write(lambda transaction: put(transaction, stored, 1, []))).id
+    name = (await soul.database.write(lambda transaction: put(transaction, KEEPS_BEES, 1, []))).id
     last = await soul.last(DM, MINE)
     if act == "edit":
         await soul.stores.inbox.accept(edited(ts, "I keep wasps", conversation=OPEN))

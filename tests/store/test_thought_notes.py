@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.mind.remembering import NotedInThought
 from daemon.memory.people.passing import erase_what_passes
@@ -17,8 +17,8 @@ from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.stream.emptying import empty_thoughts_on
 from tests.fakes import Events, FakeClock
-from tests.given import DM, SOUL, TEAM, deleted, thread
-from tests.store.parts import WORKER, Stores
+from tests.given import DM, TEAM, deleted, thread
+from tests.store.parts import WORKER, Stores, a_fact
 from tests.store.thinking import Thinker, members, new_thought, outsiders
 
 IN_ROOM, MINE, AS_GUEST = members("dm:D1", ["G1"]), members("dm:D1"), outsiders("dm:D1")
@@ -51,16 +51,10 @@ async def kept(soul: Thinker) -> list[str]:
     return [row["text"] for row in await soul.database.rows("SELECT text FROM records ORDER BY seq")]
 
 
-@pytest.mark.parametrize(
-    ("readers", "shown"),
-    [(IN_ROOM, True), (members("dm:D1", ["G1", "G2"]), True), (MINE, False), (AS_GUEST, False)],
-    ids=["in the room", "in one more", "no longer in it", "a guest by now"],
-)
-async def test_what_was_noted_in_sight_of_a_private_room_is_for_who_is_in_it(
-    soul: Thinker, readers: Readers, *, shown: bool
-) -> None:
+async def test_what_was_noted_in_sight_of_a_private_room_is_for_who_is_in_it(soul: Thinker) -> None:
     await notes(soul, DM, IN_ROOM)
-    assert await known(soul, DM, readers) == (shown, shown)
+    for readers, shown in ((IN_ROOM, True), (members("dm:D1", ["G1", "G2"]), True), (MINE, False), (AS_GUEST, False)):
+        assert await known(soul, DM, readers) == (shown, shown), readers
 
 
 async def test_what_was_noted_among_members_is_not_for_a_channel_where_a_guest_reads(soul: Thinker) -> None:
@@ -68,12 +62,11 @@ async def test_what_was_noted_among_members_is_not_for_a_channel_where_a_guest_r
     assert await known(soul, OPEN, EVERYBODY) == (True, True)
     assert await known(soul, OPEN, Readers(EVERYBODY.audience, members_only=False)) == (False, False)
     assert (await known(soul, DM, MINE))[0]
-
-
-async def test_what_was_noted_before_a_guest_is_for_all_who_read_there(soul: Thinker) -> None:
     await notes(soul, DM, AS_GUEST)
-    assert await known(soul, DM, AS_GUEST) == (True, True)
+    assert await known(soul, DM, AS_GUEST) == (True, True), "noted before a guest it is for all who read there"
     assert await known(soul, DM, MINE) == (True, True)
+    await soul.database.write(lambda one: one.run("UPDATE records SET extra = '{'"))
+    assert (await known(soul, DM, MINE))[0] is False, "whom a record is for can't be read"
 
 
 async def test_one_that_says_the_same_before_fewer_does_not_hide_the_other(soul: Thinker) -> None:
@@ -85,16 +78,13 @@ async def test_one_that_says_the_same_before_fewer_does_not_hide_the_other(soul:
     assert (await kept(soul)).count(NOTE) == 2
 
 
-async def test_a_note_goes_when_a_fact_that_its_thought_saw_is_forgotten(soul: Thinker) -> None:
-    source = await soul.database.write(lambda one: put(one, fact(), 1))
+async def test_a_note_goes_with_a_fact_that_its_thought_saw_and_with_a_message(soul: Thinker) -> None:
+    source = await soul.database.write(lambda one: put(one, a_fact(trust=Trust.NOTED), 1))
     await notes(soul, DM, MINE, saw=[source.id])
     await soul.database.write(lambda one: forget(one, [source.id], 2, "it was asked for"))
     assert await kept(soul) == []
-
-
-async def test_a_note_goes_when_the_message_is_deleted_that_a_thought_on_it_saw(soul: Thinker) -> None:
     said = await soul.thinks("the harvest is in April", OPEN, EVERYBODY)
-    (seen,) = await soul.database.rows("SELECT id FROM thoughts")
+    (*_, seen) = await soul.database.rows("SELECT id FROM thoughts ORDER BY seq")
     await notes(soul, DM, MINE, saw=[seen["id"]])
     (note,) = await soul.database.rows("SELECT id FROM records WHERE kind = 'fact'")
     await soul.thinks("and so on", DM, MINE, saw=[note["id"]])
@@ -113,27 +103,3 @@ async def test_a_note_that_is_adrift_is_shown_to_no_reader_and_forgotten_by_the_
     await clock.sleepers()
     sweep.cancel()
     assert await kept(soul) == []
-
-
-async def test_a_record_whose_extra_cannot_be_read_is_shown_to_no_reader(soul: Thinker) -> None:
-    await notes(soul, DM, MINE)
-    await soul.database.write(lambda one: one.run("UPDATE records SET extra = '{'"))
-    assert (await known(soul, DM, MINE))[0] is False
-
-
-def fact() -> Fact:
-    """Something that was said in the direct messages."""
-    return Fact(
-        soul=SOUL,
-        workspace=TEAM,
-        audience=Audience(AudienceKind.DM, "D1"),
-        channel="D1",
-        text="Ann said something.",
-        at_ms=1,
-        trust=Trust.NOTED,
-        subject="Ann",
-        predicate="said",
-        object="something",
-        confidence=0.5,
-        valid_from_ms=1,
-    )

@@ -57,15 +57,15 @@ async def test_parts_that_took_effect_are_counted_and_the_next_thought_hears_of_
     )
 
 
-@pytest.mark.parametrize("why", ["paused", "forgotten"])
-async def test_nothing_takes_effect_of_a_thought_that_is_not_to_be_remembered(soul: Thinker, why: str) -> None:
-    goals = Part("goal_updates", PartsTaken(2))
-    one = replace(new_thought("hm"), parts=(goals,))
-    gone = ["TU_999"] if why == "forgotten" else []
-    await soul.thinks("go on", DM, MINE, thoughts=[one], passing=why == "paused", sources=gone)
-    row = await _newest(soul)
-    assert (goals.asked, row["emptied"]) == ([], why == "forgotten")
-    assert (json.loads(row["did"]), json.loads(row["refused"])) == ({}, [["goal_updates", "private"]] * 2)
+async def test_nothing_takes_effect_of_a_thought_that_is_not_to_be_remembered(soul: Thinker) -> None:
+    for why in ("paused", "forgotten"):
+        goals = Part("goal_updates", PartsTaken(2))
+        one = replace(new_thought("hm"), parts=(goals,))
+        gone = ["TU_999"] if why == "forgotten" else []
+        await soul.thinks("go on", DM, MINE, thoughts=[one], passing=why == "paused", sources=gone)
+        row = await _newest(soul)
+        assert (goals.asked, row["emptied"]) == ([], why == "forgotten"), why
+        assert (json.loads(row["did"]), json.loads(row["refused"])) == ({}, [["goal_updates", "private"]] * 2), why
 
 
 async def test_a_part_that_can_not_be_stored_takes_the_reply_along(soul: Thinker) -> None:

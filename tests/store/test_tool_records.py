@@ -37,6 +37,7 @@ async def test_a_change_is_known_until_it_is_accepted_or_undone(path: Path, cloc
         tools = StoredTools(database, clock, WORKER)
         assert await tools.changed("shelf", [CHANGED]) == {"shelf/look"}
         assert await recorded(database) == {"shelf/look": clock.now_ms()}
+        assert not await tools.changed("shelf", []), "it is taken away, and brought back as it was"
         assert not await tools.changed("shelf", [LOOK])
         assert await recorded(database) == {"shelf/look": None}
         assert await tools.changed("shelf", [CHANGED]) == {"shelf/look"}
@@ -49,13 +50,6 @@ async def test_a_change_is_known_until_it_is_accepted_or_undone(path: Path, cloc
         assert [tuple(act) for act in acts] == [("root", "tool.accepted", "shelf/look")]
         with pytest.raises(StoreError, match="no tool 'shelf/none'"):
             await admin.accept("shelf/none")
-
-
-async def test_a_tool_taken_away_and_brought_back_otherwise_has_changed(path: Path, clock: FakeClock) -> None:
-    async with open_database(path, clock) as database:
-        tools = StoredTools(database, clock, WORKER)
-        for offered, changed in (([LOOK], set[str]()), ([], set()), ([CHANGED], {"shelf/look"})):
-            assert set(await tools.changed("shelf", offered)) == changed
 
 
 async def test_a_server_that_invents_names_fills_no_more_than_its_share(path: Path, clock: FakeClock) -> None:

@@ -24,29 +24,21 @@ async def test_a_transcript_holds_the_newest_turns_in_order(stores: Stores) -> N
     ]
     turn = (await stores.turns.transcript(DM, 1)).turns[0]
     assert (turn.speaker, turn.thought, turn.ts) == ("soul", {"why": "asked"}, "2.0")
+    unknown = await stores.turns.transcript(thread("404.0"), 9)
+    assert (unknown.summary, unknown.summarized_to, unknown.turns, unknown.aside) == ("", 0, (), ())
 
 
-async def test_an_unknown_conversation_has_an_empty_transcript(stores: Stores) -> None:
-    transcript = await stores.turns.transcript(thread("404.0"), 9)
-    assert (transcript.summary, transcript.summarized_to, transcript.turns, transcript.aside) == ("", 0, (), ())
-
-
-async def test_a_summary_replaces_the_turns_it_covers(stores: Stores) -> None:
+async def test_a_summary_replaces_the_turns_it_covers_and_is_made_from_the_one_in_force(stores: Stores) -> None:
     await _talk(stores, "1.0", "2.0")
     turns = (await stores.turns.transcript(DM, 9)).turns
     assert await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
     transcript = await stores.turns.transcript(DM, 9)
     assert (transcript.summary, transcript.turns) == ("they greeted", turns[2:])
-    assert await stores.turns.summarize(DM, "they talked", turns[3].seq, instead_of=turns[1].seq)
-
-
-async def test_a_summary_made_from_one_no_longer_in_force_is_refused(stores: Stores) -> None:
-    await _talk(stores, "1.0", "2.0")
-    turns = (await stores.turns.transcript(DM, 9)).turns
-    assert await stores.turns.summarize(DM, "first", turns[1].seq, instead_of=0)
     assert not await stores.turns.summarize(DM, "slower", turns[3].seq, instead_of=0)
     assert not await stores.turns.summarize(DM, "of nothing", 999, instead_of=turns[1].seq)
-    assert (await stores.turns.transcript(DM, 9)).summary == "first"
+    await stores.inbox.accept(deleted("2.0"))
+    assert (await stores.turns.transcript(DM, 9)).summary == "they greeted", "it is of other turns"
+    assert await stores.turns.summarize(DM, "they talked", turns[3].seq, instead_of=turns[1].seq)
 
 
 @pytest.mark.parametrize("arrival", [deleted("1.0"), edited("1.0", "never mind")])
@@ -64,14 +56,6 @@ async def test_an_edited_or_deleted_message_leaves_turns_and_summary(
     everywhere = look(path, "SELECT body || envelope FROM inbox UNION ALL SELECT summary FROM working_memory")
     assert not any("words of 1.0" in str(text) for (text,) in everywhere)
     assert await stores.turns.summarize(DM, "anew", turns[3].seq, instead_of=transcript.summarized_to)
-
-
-async def test_a_summary_of_other_turns_survives(stores: Stores) -> None:
-    await _talk(stores, "1.0", "2.0")
-    turns = (await stores.turns.transcript(DM, 9)).turns
-    await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
-    await stores.inbox.accept(deleted("2.0"))
-    assert (await stores.turns.transcript(DM, 9)).summary == "they greeted"
 
 
 @pytest.mark.parametrize("covered", [0, 1])

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -157,7 +158,7 @@ class NightsUndone(RuleBasedStateMachine):
         assert "tea" not in kept
 
 
-TestNightsUndone = NightsUndone.TestCase
+TestNightsUndone = pytest.mark.slow(NightsUndone.TestCase)
 TestNightsUndone.settings = settings(
-    max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=10, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )

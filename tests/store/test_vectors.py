@@ -30,13 +30,11 @@ from tests.fake_embedder import WordEmbedder
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, SOUL, TEAM
 from tests.store.indexed import CHANNEL, EVERYBODY, MINE, OURS, Indexed, whole
+from tests.store.parts import a_fact
 
 
 def fact(text: str = "Ann fixes radiators") -> Fact:
-    return Fact(
-        soul=SOUL, workspace=TEAM, audience=HERE, channel=DM.channel, text=text, at_ms=1, trust=Trust.OWN,
-        subject="U1", predicate="fixes", object="radiators", valid_from_ms=1,
-    )  # fmt: skip
+    return a_fact(text, predicate="fixes", object="radiators")
 
 
 async def test_a_turn_is_found_by_its_words_alone_and_with_the_turn_before(indexed: Indexed) -> None:
@@ -50,6 +48,11 @@ async def test_a_turn_is_found_by_its_words_alone_and_with_the_turn_before(index
         indexed.embedder.texts
     )
     await whole(indexed)
+    del indexed.embedder.texts[:]
+    await indexed.database.write(partial(enqueue, ids=["TU_1", "TU_2", "nothing of the kind", "LB_7"]))
+    await indexed.keeper.catch_up()
+    assert indexed.embedder.texts == [], "nothing has changed"
+    assert await indexed.database.read(queued) == 0
 
 
 async def test_facts_and_passages_are_embedded_and_thoughts_apologies_and_the_journal_never(indexed: Indexed) -> None:
@@ -110,17 +113,6 @@ async def test_what_is_edited_deleted_or_meant_for_others_is_embedded_anew_with_
     assert (await indexed.difference()).wanted == 2
 
 
-async def test_what_has_not_changed_is_not_embedded_again(indexed: Indexed) -> None:
-    await indexed.say("one", "two")
-    await indexed.keeper.catch_up()
-    del indexed.embedder.texts[:]
-    await indexed.keeper.catch_up()
-    await indexed.database.write(partial(enqueue, ids=["TU_1", "TU_2", "nothing of the kind", "LB_7"]))
-    await indexed.keeper.catch_up()
-    assert indexed.embedder.texts == []
-    assert await indexed.database.read(queued) == 0
-
-
 async def test_another_embedder_embeds_everything_anew_and_old_vectors_answer_nothing(indexed: Indexed) -> None:
     await indexed.say("the boiler leaks")
     await indexed.keeper.catch_up()
@@ -178,6 +170,9 @@ async def test_a_wiped_damaged_foreign_or_stale_file_leaves_nothing_missing_and_
     await indexed.near("turn")  # no cycle fails
     await indexed.keeper.catch_up()
     await whole(indexed)
+    for event in indexed.events.named("vectors.damaged"):
+        assert "vectors.db" in str(event["reason"])
+        assert "memory.db" not in str(event["reason"])
     assert len((await indexed.near("turn", also=[f"TU_{n}" for n in range(1, 42)])).cosines) == 41
 
 
@@ -219,6 +214,12 @@ async def test_an_embedder_that_is_down_loses_nothing_and_the_queue_waits(indexe
     assert await indexed.database.read(queued) == 1
     indexed.embedder.down = None
     await indexed.keeper.catch_up()
+    indexed.embedder.length = 32
+    await indexed.say("two")
+    with pytest.raises(ModelRefused, match="32 numbers, those that are stored 512"):
+        await indexed.keeper.catch_up()
+    indexed.embedder.length = 512  # as an endpoint that has its model back
+    await indexed.keeper.catch_up()
     await whole(indexed)
 
 
@@ -251,18 +252,6 @@ async def test_while_vectors_have_another_length_the_queue_waits_and_a_rebuild_h
     await asyncio.wait((life,))
 
 
-async def test_an_endpoint_that_is_back_at_the_length_before_goes_on_by_itself(indexed: Indexed) -> None:
-    await indexed.say("one")
-    await indexed.keeper.catch_up()
-    indexed.embedder.length = 32
-    await indexed.say("two")
-    with pytest.raises(ModelRefused, match="32 numbers, those that are stored 512"):
-        await indexed.keeper.catch_up()
-    indexed.embedder.length = 512
-    await indexed.keeper.catch_up()
-    await whole(indexed)
-
-
 async def test_queries_of_another_length_cost_those_of_the_right_one_nothing(indexed: Indexed) -> None:
     await indexed.say("the boiler leaks")
     await indexed.keeper.catch_up()
@@ -271,14 +260,11 @@ async def test_queries_of_another_length_cost_those_of_the_right_one_nothing(ind
         queries = [NearQuery(View.OWN, one, also) for one in (wrong, right)]
         refused, answered = await indexed.index.near(MINE, queries, 3)
         assert (refused.kind, refused.cosines, set(answered.cosines)) == ("none", {}, {"TU_1"})
-
-
-async def test_what_was_embedded_by_another_model_is_embedded_again_for_one_question(indexed: Indexed) -> None:
     meaning = Meaning(indexed.embedder, indexed.index)
     await meaning.vectors_of(["the topic"])
     indexed.embedder.length = 32
     vectors = await meaning.vectors_of(["the topic", "the newest words"])
-    assert [len(one) for one in vectors if one is not None] == [32, 32]
+    assert [len(one) for one in vectors if one is not None] == [32, 32], "an older one is embedded again"
 
 
 async def _turn_until(clock: FakeClock, events: Events, event: str) -> None:
@@ -316,16 +302,6 @@ async def test_the_folder_is_renewed_after_what_was_deleted_before_has_left(inde
     assert next(iter(await indexed.database.read(partial(next_queued, most=1)))) == Order.REBUILD
 
 
-async def test_what_is_said_of_a_damaged_file_names_that_file(indexed: Indexed) -> None:
-    await indexed.say("the boiler leaks")
-    await indexed.keeper.catch_up()
-    await _garble(indexed)
-    await indexed.keeper.catch_up()
-    reason = str(indexed.events.named("vectors.damaged")[-1]["reason"])
-    assert "vectors.db" in reason
-    assert "memory.db" not in reason
-
-
 async def test_without_an_embedder_nothing_is_kept(indexed: Indexed, clock: FakeClock) -> None:
     await indexed.say("the boiler leaks")
     await indexed.keeper.catch_up()
@@ -341,6 +317,8 @@ async def test_without_an_embedder_nothing_is_kept(indexed: Indexed, clock: Fake
 
 async def test_the_next_daemon_takes_over_within_half_a_minute(indexed: Indexed, clock: FakeClock) -> None:
     await indexed.say("the boiler leaks")
+    async with indexed.owning() as work:
+        await work.note_trouble("no line")
     second = Indexed(indexed.database, indexed.folder, clock)
     first_life = asyncio.create_task(indexed.keeper.run())
     await indexed.events.until("vectors.followed")
@@ -355,22 +333,11 @@ async def test_the_next_daemon_takes_over_within_half_a_minute(indexed: Indexed,
     await indexed.say("and the attic")
     await second.events.until("vectors.followed")
     assert await second.best("attic") == "TU_2"
+    trouble = (await statistics(indexed.database, indexed.folder, "words")).trouble
+    assert trouble == "", "what an owner before waited for is none of the next"
     second_life.cancel()
     await asyncio.wait((second_life,))
     assert owner_of(indexed.folder) is None
-    await second.index.aclose()
-
-
-async def test_what_the_owner_before_waited_for_is_no_trouble_of_the_next(indexed: Indexed, clock: FakeClock) -> None:
-    await indexed.say("the boiler leaks")
-    async with indexed.owning() as work:
-        await work.note_trouble("no line")
-    second = Indexed(indexed.database, indexed.folder, clock)
-    second_life = asyncio.create_task(second.keeper.run())
-    await second.events.until("vectors.followed")
-    assert (await statistics(indexed.database, indexed.folder, "words")).trouble == ""
-    second_life.cancel()
-    await asyncio.wait((second_life,))
     await second.index.aclose()
 
 

@@ -1,7 +1,9 @@
 """What is said in a session is a turn of its own speaker: moved there from older files, and evidence of nothing."""
 
+import itertools
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from daemon.memory.admin.memory_check import check_memory
 from daemon.memory.admin.remembered import remembered_people
 from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.records.kinds import Sense, Trust
+from daemon.memory.knowledge.records.kinds import Record, Sense, Trust
 from daemon.memory.knowledge.records.ledger import digest_of
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import put
@@ -124,6 +126,14 @@ async def test_the_eighth_step_moves_what_sessions_said_and_keeps_a_copy(
     assert (found.chain, found.unquoted, found.links_broken) == (True, (), ())
     [copy] = (path.parent / "backups").iterdir()
     assert look(copy, "SELECT count(*) FROM turns WHERE speaker = 'person'") == [(3,)]
+    with closing(sqlite.connect(path)) as connection:
+        connection.execute("DELETE FROM vector_queue")
+        connection.execute("INSERT INTO mirrors (only, folder) VALUES (1, 'mirror')")
+        connection.execute("UPDATE turns SET body = 'other words' WHERE seq = 2")
+        queued = connection.execute("SELECT id FROM vector_queue UNION ALL SELECT id FROM mirror_queue").fetchall()
+        assert sorted(id_ for (id_,) in queued) == ["TL_3", "TU_2", "TU_2"], "it is known by the id that it had"
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute("UPDATE turns SET speaker = 'person' WHERE seq = 2")
 
 
 @pytest.mark.migrates
@@ -138,66 +148,40 @@ async def test_what_was_altered_before_the_eighth_step_is_still_found(
         assert (await check_memory(database, Path("nowhere"), "")).altered == ("TU_2",)
 
 
-@pytest.mark.migrates
-def test_a_turn_of_a_session_is_known_by_the_id_that_it_had(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    older_file(path, monkeypatch)
-    migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection:
-        connection.execute("DELETE FROM vector_queue")
-        connection.execute("INSERT INTO mirrors (only, folder) VALUES (1, 'mirror')")
-        connection.execute("UPDATE turns SET body = 'other words' WHERE seq = 2")
-        queued = connection.execute("SELECT id FROM vector_queue UNION ALL SELECT id FROM mirror_queue").fetchall()
-    assert sorted(id_ for (id_,) in queued) == ["TL_3", "TU_2", "TU_2"]
-
-
-@pytest.mark.migrates
-def test_no_row_says_that_a_person_spoke_where_a_session_did(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    older_file(path, monkeypatch)
-    migrate.migrate(path)
-    with closing(sqlite.connect(path)) as connection, pytest.raises(sqlite3.IntegrityError, match="CHECK"):
-        connection.execute("UPDATE turns SET speaker = 'person' WHERE seq = 2")
-
-
-@pytest.mark.parametrize(
-    "record",
-    [replace(BEES, trust=trust) for trust in Trust]
-    + [Sense(**COMMON, text="a hive", trust=Trust.DOCUMENT, data_type="image")],
-)
-async def test_nothing_said_in_a_session_proves_any_record(database: Database, record: Sense) -> None:
+async def test_nothing_said_in_a_session_proves_any_record(database: Database) -> None:
     said = await database.write(said_in_session)
     proof = Link("", Relation.EVIDENCE, said, SAID)
+    hive = Sense(**COMMON, text="a hive", trust=Trust.DOCUMENT, data_type="image")
+    for record in (*(replace(BEES, trust=trust) for trust in Trust), hive):
 
-    async def prove_later(transaction: Transaction) -> None:
-        known = await put(transaction, record, DAY)
-        await link(transaction, [replace(proof, origin=known.id)], DAY)
+        async def prove_at_once(transaction: Transaction, record: Record = record) -> None:
+            await put(transaction, record, DAY, [proof])
 
-    for unit in (lambda transaction: put(transaction, record, DAY, [proof]), prove_later):
-        with pytest.raises(sqlite3.IntegrityError, match="proves nothing"):
-            await database.write(unit)
+        async def prove_later(transaction: Transaction, record: Record = record) -> None:
+            known = await put(transaction, record, DAY)
+            await link(transaction, [replace(proof, origin=known.id)], DAY)
+
+        for unit in (prove_at_once, prove_later):
+            with pytest.raises(sqlite3.IntegrityError, match="proves nothing"):
+                await database.write(unit)
     assert await database.rows("SELECT 1 FROM records UNION ALL SELECT 1 FROM links") == []
     own = replace(proof, target="TU_1")
-    await database.write(lambda transaction: put(transaction, record, DAY, [own]))
+    await database.write(lambda transaction: put(transaction, BEES, DAY, [own]))
 
 
-@pytest.mark.parametrize("quote", [SAID, ""])
-@pytest.mark.parametrize("claim", [True, False])
-async def test_what_a_session_asks_to_be_remembered_becomes_no_fact(
-    database: Database, quote: str, *, claim: bool
-) -> None:
-    act = Remembered("keeps bees", quote=quote, claim=claim)
+async def test_what_a_session_asks_to_be_remembered_or_corrected_becomes_no_fact(database: Database) -> None:
+    session, person = (Asker(one, WHERE, HERE, "5.0") for one in (AUTHOR, "U1"))
     await database.write(said_in_session)
-    for person, kept in ((AUTHOR, 0), ("U1", 1)):
-        asker = Asker(person, WHERE, HERE, "5.0")
-        await database.write(lambda transaction, asker=asker: act.perform(transaction, asker, DAY))  # type: ignore[misc]
-        assert len(await database.rows("SELECT 1 FROM facts")) == kept
-
-
-async def test_a_session_corrects_no_fact_even_about_itself(database: Database) -> None:
-    await database.write(said_in_session)
-    fact = await database.write(lambda transaction: put(transaction, replace(BEES, person=AUTHOR), DAY))
-    asker = Asker(AUTHOR, WHERE, HERE, "5.0")
-    await database.write(lambda transaction: Corrected(fact.id, SAID).perform(transaction, asker, DAY))
-    assert len(await database.rows("SELECT 1 FROM facts")) == 1
+    about_itself = await database.write(lambda transaction: put(transaction, replace(BEES, person=AUTHOR), DAY))
+    facts = "SELECT 1 FROM facts"
+    for kept, (quote, claim) in enumerate(itertools.product((SAID, ""), (True, False)), 1):
+        act = Remembered(f"keeps {kept} bees", quote=quote, claim=claim)
+        await database.write(partial(act.perform, asker=session, now=DAY))
+        assert len(await database.rows(facts)) == kept, act
+        await database.write(partial(act.perform, asker=person, now=DAY))
+        assert len(await database.rows(facts)) == kept + 1, act
+    await database.write(partial(Corrected(about_itself.id, SAID).perform, asker=session, now=DAY))
+    assert len(await database.rows(facts)) == 5
 
 
 async def test_a_passport_keeps_what_a_session_said_and_takes_no_proof_from_it(
