@@ -43,15 +43,17 @@ def path(home: Path) -> Path:
     return stock(home / "memory.db")
 
 
-def test_a_fresh_home_has_no_failures_and_each_warning_has_a_fix() -> None:
-    result = call("doctor")
+def test_a_fresh_home_has_no_failures_and_each_warning_has_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOUL_EMBEDDER")  # the one in the package
+    result = call("doctor", "--json")
     assert result.exit_code == 0
-    findings = examine(offline=False)
-    assert not [one for one in findings if one.verdict is Verdict.FAIL]
-    assert all(one.fix for one in findings if one.verdict in (Verdict.WARN, Verdict.FAIL))
-    assert only("models").verdict is Verdict.WARN
-    assert "ANTHROPIC_API_KEY=" in only("models").fix
-    assert only("database").verdict is Verdict.SKIP
+    assert {tuple(one) for one in json.loads(result.stdout)} == {("name", "verdict", "found", "fix")}
+    findings = {one.name: one for one in examine(offline=False)}
+    assert not [one for one in findings.values() if one.verdict is Verdict.FAIL]
+    assert all(one.fix for one in findings.values() if one.verdict is Verdict.WARN)
+    assert findings["models"].verdict is Verdict.WARN
+    assert "ANTHROPIC_API_KEY=" in findings["models"].fix
+    assert findings["database"].verdict is Verdict.SKIP
 
 
 def test_a_model_of_this_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,11 +71,6 @@ def test_a_model_of_this_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
     assert only("models").verdict is Verdict.WARN
     assert "SOUL_PERSONA_MODEL=local/qwen3-8b" in only("models").fix
-
-
-def test_json_is_a_list_of_findings() -> None:
-    result = json.loads(call("doctor", "--json", "--offline").stdout)
-    assert {tuple(one) for one in result} == {("name", "verdict", "found", "fix")}
 
 
 def test_every_wrong_setting_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,20 +148,23 @@ def test_a_good_database_with_a_living_daemon(path: Path) -> None:
     assert only("data folder").verdict is Verdict.OK
 
 
-@pytest.mark.parametrize(
-    ("identity", "state", "seen", "said"),
-    [
-        ("", "not connected", None, "not connected"),
-        (dead_identity(), "x", None, "without a shutdown"),
-        ("", "x", NOW, "last"),
-    ],
-)
-def test_daemons_in_trouble_are_warnings(path: Path, identity: str, state: str, seen: int | None, said: str) -> None:
+def test_daemons_in_trouble_are_warnings_and_a_dead_one_alone_is_no_fault(path: Path) -> None:
     now = SystemClock().now_ms()
-    add_daemon(path, identity="elsewhere/boot/7/7", seen_ms=now)
-    add_daemon(path, identity=identity, state=state, seen_ms=seen or now)
-    (troubled,) = [one for one in found("daemons") if one.verdict is Verdict.WARN]
-    assert said in troubled.found
+    for identity, state, seen, said in (
+        ("", "not connected", now, "not connected"),
+        (dead_identity(), "x", now, "without a shutdown"),
+        ("", "x", NOW, "last"),
+    ):
+        with opened(path) as connection:
+            connection.execute("DELETE FROM presence")
+        add_daemon(path, identity="elsewhere/boot/7/7", seen_ms=now)
+        add_daemon(path, identity=identity, state=state, seen_ms=seen)
+        (troubled,) = [one for one in found("daemons") if one.verdict is Verdict.WARN]
+        assert said in troubled.found
+    with opened(path) as connection:
+        connection.execute("DELETE FROM presence")
+    add_daemon(path, identity=dead_identity())
+    assert only("daemons").verdict is Verdict.SKIP
 
 
 def test_a_folder_of_bells_that_belongs_to_another_user_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,11 +199,6 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     with opened(path) as connection:
         connection.execute("""UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
     assert not found("unhosted")
-
-
-def test_no_daemon_at_all_is_no_fault(path: Path) -> None:
-    add_daemon(path, identity=dead_identity())
-    assert only("daemons").verdict is Verdict.SKIP
 
 
 def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
@@ -257,17 +252,18 @@ def test_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
     assert "2 take 0.00 GiB" in only("backups").found
 
 
-@pytest.mark.parametrize(("version", "cure"), [(0, "soul db migrate"), (99, "update the program")])
-def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path, version: int, cure: str) -> None:
-    with opened(path) as connection:
-        connection.execute(f"PRAGMA user_version={version}")
-    assert only("database").verdict is Verdict.FAIL
-    assert cure in only("database").fix
+def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path) -> None:
+    for version, cure in ((0, "soul db migrate"), (99, "update the program")):
+        with opened(path) as connection:
+            connection.execute(f"PRAGMA user_version={version}")
+        finding = only("database")
+        assert (finding.verdict, cure in finding.fix) == (Verdict.FAIL, True), finding
+        checked = call("db", "check")
+        assert (checked.exit_code, cure in checked.stdout) == (1, True), checked.stdout
+        assert "restore" not in checked.stdout + finding.fix
+        refused = call("status")
+        assert (refused.exit_code, cure in refused.stderr.splitlines()[1]) == (78, True), refused.stderr
     assert call("doctor", "--offline").exit_code == 1
-    checked = call("db", "check")
-    assert checked.exit_code == 1
-    assert cure in checked.stdout
-    assert "restore" not in checked.stdout + only("database").fix
 
 
 def test_a_file_that_is_no_database_fails(path: Path) -> None:
@@ -276,24 +272,22 @@ def test_a_file_that_is_no_database_fails(path: Path) -> None:
     assert "damaged" in only("database").found
 
 
-@pytest.mark.parametrize(
-    ("safe", "journal", "verdict"),
-    [(True, "wal", Verdict.OK), (True, "", Verdict.OK), (False, "truncate", Verdict.OK), (False, "wal", Verdict.FAIL)],
-)
-def test_the_wal_reset_fault_is_a_failure_only_in_wal_mode(safe: bool, journal: str, verdict: Verdict) -> None:
-    result = sqlite_library(SqliteBuild("3.50.0", safe), journal)
-    assert result.verdict is verdict
-    assert "3.50.0" in result.found
-    assert journal in result.found
+def test_the_wal_reset_fault_is_a_failure_only_in_wal_mode() -> None:
+    cases = {
+        (safe, journal): sqlite_library(SqliteBuild("3.50.0", safe), journal)
+        for safe, journal in ((True, "wal"), (True, ""), (False, "truncate"), (False, "wal"))
+    }
+    assert [case for case, result in cases.items() if result.verdict is not Verdict.OK] == [(False, "wal")]
+    assert cases[False, "wal"].verdict is Verdict.FAIL
+    assert all("3.50.0" in result.found and journal in result.found for (_, journal), result in cases.items())
 
 
-def test_a_home_that_does_not_exist_yet_is_no_fault(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_does_not_exist_yet_is_no_fault_and_one_that_is_a_file_fails(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOUL_HOME", str(home / "a" / "b"))
     assert only("data folder").verdict is Verdict.OK
     assert not (home / "a").exists()
-
-
-def test_a_home_that_is_a_file_fails(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "file").touch()
     monkeypatch.setenv("SOUL_HOME", str(home / "file"))
     assert only("data folder").verdict is Verdict.FAIL
@@ -317,15 +311,15 @@ def test_a_home_of_another_user_is_a_warning(home: Path, monkeypatch: pytest.Mon
     assert data_folder(load_settings())[0].verdict is Verdict.FAIL
 
 
-@pytest.mark.parametrize(
-    ("kind", "verdict"),
-    [("ext4", Verdict.OK), ("nfs4", Verdict.WARN), ("overlay", Verdict.WARN), ("fuse.sshfs", Verdict.WARN)],
-)
-def test_file_systems_with_unreliable_locks_are_warnings(home: Path, kind: str, verdict: Verdict) -> None:
+def test_file_systems_with_unreliable_locks_are_warnings(home: Path) -> None:
     mounts = home / "mounts"
     spaced = str(home).replace(" ", "\\040")
-    mounts.write_text(f"/dev/x / xfs rw 0 0\nsomething {spaced} {kind} rw 0 0\nodd\n")
-    assert file_system(home, mounts).verdict is verdict
+    verdicts = {}
+    for kind in ("ext4", "nfs4", "overlay", "fuse.sshfs"):
+        mounts.write_text(f"/dev/x / xfs rw 0 0\nsomething {spaced} {kind} rw 0 0\nodd\n")
+        verdicts[kind] = file_system(home, mounts).verdict
+    bad = dict.fromkeys(("nfs4", "overlay", "fuse.sshfs"), Verdict.WARN)
+    assert verdicts == {"ext4": Verdict.OK} | bad
     assert file_system(Path("/elsewhere"), mounts).found == "xfs"
     assert "unknown" in file_system(home, home / "absent").found
 
@@ -352,13 +346,13 @@ def test_a_workspace_that_accepts_both_tokens(monkeypatch: pytest.MonkeyPatch) -
     with workspace() as server:
         use(monkeypatch, server)
         result = call("doctor")
-        assert only("slack", offline=False).verdict is Verdict.OK
-        assert server.team.id in only("slack", offline=False).found
-        assert server.bot_user.id in only("slack", offline=False).found
-        assert only("slack scopes", offline=False).verdict is Verdict.OK
-        assert server.bot_token not in result.output
-        assert server.app_token not in result.output
-        assert only("slack").verdict is Verdict.SKIP
+        findings = {one.name: one for one in examine(offline=False)}
+    assert (findings["slack"].verdict, findings["slack scopes"].verdict) == (Verdict.OK, Verdict.OK)
+    assert server.team.id in findings["slack"].found
+    assert server.bot_user.id in findings["slack"].found
+    assert server.bot_token not in result.output
+    assert server.app_token not in result.output
+    assert only("slack").verdict is Verdict.SKIP
 
 
 def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,38 +400,29 @@ def test_missing_scopes_are_named_with_the_steps(monkeypatch: pytest.MonkeyPatch
     assert "Reinstall to Workspace" in result.fix
 
 
-@pytest.mark.parametrize(
-    ("instead", "said"),
-    [({"SLACK_BOT_TOKEN": "xoxb-wrong"}, "SLACK_BOT_TOKEN"), ({"SLACK_APP_TOKEN": "xapp-wrong"}, "SLACK_APP_TOKEN")],
-)
-def test_a_refused_token_is_named(monkeypatch: pytest.MonkeyPatch, instead: dict[str, str], said: str) -> None:
+def test_a_refused_token_and_a_workspace_that_is_gone_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with workspace() as server:
-        use(monkeypatch, server, **instead)
-        result = only("slack", offline=False)
+        for name, wrong in (("SLACK_BOT_TOKEN", "xoxb-wrong"), ("SLACK_APP_TOKEN", "xapp-wrong")):
+            use(monkeypatch, server, **{name: wrong})
+            result = only("slack", offline=False)
+            assert (result.verdict, name in result.found) == (Verdict.FAIL, True), result
         assert call("doctor").exit_code == 1
-    assert result.verdict is Verdict.FAIL
-    assert said in result.found
-
-
-def test_an_unreachable_workspace_fails_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with workspace() as server:
         use(monkeypatch, server)
     result = only("slack", offline=False)
     assert result.verdict is Verdict.FAIL
     assert "can't be reached" in result.found
 
 
-@pytest.mark.parametrize(
-    ("bot", "app", "said"),
-    [("xoxb-a", "", "SLACK_APP_TOKEN is not set"), ("xapp-a", "xoxb-b", "swapped"), ("xoxp-a", "xapp-b", "bot token")],
-)
-def test_tokens_of_the_wrong_kind_fail_without_asking_slack(
-    monkeypatch: pytest.MonkeyPatch, bot: str, app: str, said: str
-) -> None:
-    monkeypatch.setenv("SLACK_BOT_TOKEN", bot)
-    monkeypatch.setenv("SLACK_APP_TOKEN", app)
-    assert only("slack tokens").verdict is Verdict.FAIL
-    assert said in only("slack tokens").found
+def test_tokens_of_the_wrong_kind_fail_without_asking_slack(monkeypatch: pytest.MonkeyPatch) -> None:
+    for bot, app, said in (
+        ("xoxb-a", "", "SLACK_APP_TOKEN is not set"),
+        ("xapp-a", "xoxb-b", "swapped"),
+        ("xoxp-a", "xapp-b", "bot token"),
+    ):
+        monkeypatch.setenv("SLACK_BOT_TOKEN", bot)
+        monkeypatch.setenv("SLACK_APP_TOKEN", app)
+        finding = only("slack tokens")
+        assert (finding.verdict, said in finding.found) == (Verdict.FAIL, True), finding
 
 
 def test_unreported_scopes_are_a_warning() -> None:
@@ -458,12 +443,17 @@ def test_unreported_scopes_are_a_warning() -> None:
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
 
 
-def test_a_further_soul_without_channels_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_further_soul_without_channels_is_a_warning_and_a_missing_one_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SOUL_SOULS", "plain")
     main, other = found("soul")
     assert (main.verdict, other.verdict) == (Verdict.OK, Verdict.WARN)
     assert "never answers" in other.found
     assert "soul.toml" in other.fix
+    monkeypatch.setenv("SOUL_SOULS", "absent")
+    result = only("soul")
+    assert (result.verdict, "absent" in result.found) == (Verdict.FAIL, True)
 
 
 def test_a_soul_whose_texts_leave_little_for_the_talk_is_a_warning(home: Path) -> None:
@@ -477,13 +467,6 @@ def test_a_soul_whose_texts_leave_little_for_the_talk_is_a_warning(home: Path) -
     assert (fine.verdict, crowded.verdict) == (Verdict.OK, Verdict.WARN)
     assert "Long's texts leave about" in crowded.found
     assert "budgets.prompt" in crowded.fix
-
-
-def test_a_missing_soul_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_SOULS", "absent")
-    result = only("soul")
-    assert result.verdict is Verdict.FAIL
-    assert "absent" in result.found
 
 
 def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -518,25 +501,17 @@ def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: 
     assert "not read: docs/b.pdf; see soul doctor" in call("status").stdout
 
 
-def test_a_loop_longer_than_the_deadline_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ISM_ENABLED", "true")
-    monkeypatch.setenv("SOUL_DEADLINE", "60")
-    assert only("ism").verdict is Verdict.WARN
-
-
-@pytest.mark.parametrize(
-    ("setting", "library", "found"),
-    [
+def test_the_doctor_says_how_much_the_soul_does_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for setting, library, said in (
         ("", "", "it looks nothing up by itself: neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"),
         ("", ".", "it looks up and reads by itself; with ISM_ENABLED=true it also reminds"),
         ("true", "", "it solves problems by all actions"),
         ("false", ".", "it looks nothing up by itself: ISM_ENABLED=false"),
-    ],
-)
-def test_the_doctor_says_how_much_the_soul_does_by_itself(
-    monkeypatch: pytest.MonkeyPatch, setting: str, library: str, found: str
-) -> None:
-    monkeypatch.setenv("ISM_ENABLED", setting)
-    monkeypatch.setenv("SOUL_LIBRARY", library)
-    finding = only("ism")
-    assert (finding.verdict, finding.found.startswith(found)) == (Verdict.OK, True)
+    ):
+        monkeypatch.setenv("ISM_ENABLED", setting)
+        monkeypatch.setenv("SOUL_LIBRARY", library)
+        finding = only("ism")
+        assert (finding.verdict, finding.found.startswith(said)) == (Verdict.OK, True), finding
+    monkeypatch.setenv("ISM_ENABLED", "true")
+    monkeypatch.setenv("SOUL_DEADLINE", "60")
+    assert only("ism").verdict is Verdict.WARN, "a loop is longer than the deadline"
