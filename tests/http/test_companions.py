@@ -151,12 +151,11 @@ async def _result(asking: asyncio.Task[Got]) -> Got:
     return await asking
 
 
-@pytest.mark.parametrize(
-    "query", ["process=", "process=a&process=b", "process=%00", "process=" + "a" * 401, "process=a&wait=26"]
-)
-async def test_what_is_no_process_or_too_long_a_wait_is_refused(home: HttpHome, ada: Machine, query: str) -> None:
-    got = await home.ask("GET", f"/api/sessions/this/notes?{query}", headers=bearer(ada.key))
-    assert (got.status, got.code) == (422, "invalid")
+async def test_what_is_no_process_or_too_long_a_wait_is_refused(home: HttpHome, ada: Machine) -> None:
+    long = "process=" + "a" * 401
+    for query in ("process=", "process=a&process=b", "process=%00", long, "process=a&wait=26"):
+        got = await home.ask("GET", f"/api/sessions/this/notes?{query}", headers=bearer(ada.key))
+        assert (got.status, got.code) == (422, "invalid"), query
 
 
 async def test_polls_are_forgotten_once_they_are_over(home: HttpHome, ada: Machine) -> None:
