@@ -102,15 +102,8 @@ def test_a_fall_of_a_function_stands_in_the_history_with_the_house_as_its_cause(
     assert fall["why"] == "40 of its last 40 parts were refused"
 
 
-def test_where_no_level_was_changed_the_history_says_so(path: Path) -> None:
-    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
-    assert "No level was changed yet." in call("mind", "authority", "history").stdout
-    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path) -> None:
+    for wrong in (
         ("goal", "1", "--why", "x"),
         ("goals", "4", "--why", "x"),
         ("goals", "-1", "--why", "x"),
@@ -118,17 +111,15 @@ def test_where_no_level_was_changed_the_history_says_so(path: Path) -> None:
         ("goals", "1", "--why", " "),
         ("goals", "1", "--why", "x" * 401),
         ("goals", "1", "--why", "x", "--soul", "cleo"),
-    ],
-)
-def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path, wrong: tuple[str, ...]) -> None:
-    result = call("mind", "authority", "set", *wrong)
-    assert result.exit_code not in (0, 1)
-    assert result.stderr
+    ):
+        result = call("mind", "authority", "set", *wrong)
+        assert result.exit_code not in (0, 1), wrong
+        assert result.stderr, wrong
     assert one(path, "SELECT count(*) FROM mind_authority") == 0
-
-
-def test_a_soul_that_is_not_known_has_no_levels() -> None:
     assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
+    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
+    assert "No level was changed yet." in call("mind", "authority", "history").stdout
+    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
 
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:
@@ -149,8 +140,11 @@ def test_what_a_thought_proposes_is_declined_here_and_no_person_is_answered(path
     assert one(path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == 0
 
 
-def test_a_tool_is_approved_in_slack_alone(path: Path) -> None:
+def test_a_tool_is_approved_in_slack_alone_and_a_proposal_before_other_readers_not_at_all(path: Path) -> None:
     name = propose(path)
+    with opened(path) as connection:
+        connection.execute("UPDATE thoughts SET audience = 'channel:C9'")  # made private since
+    assert "before other readers" in call("approvals", "approve", name).stderr
     with opened(path) as connection:
         connection.execute("UPDATE approvals SET tool = 'files/write', asked = '[\"U1\"]'")
     result = call("approvals", "approve", name)
@@ -160,11 +154,3 @@ def test_a_tool_is_approved_in_slack_alone(path: Path) -> None:
         "there is no proposal a9",
         "`soul approvals list` shows what waits",
     ]
-
-
-def test_a_proposal_whose_channel_was_made_private_since_is_not_carried_out(path: Path) -> None:
-    name = propose(path)
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET audience = 'channel:C9'")
-    assert "before other readers" in call("approvals", "approve", name).stderr
-    assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "waiting"

@@ -133,12 +133,13 @@ def test_the_history_marks_notes_of_deleted_messages(path: Path) -> None:
     assert "tea" not in result
 
 
-@pytest.mark.parametrize("arguments", [("show", "U404"), ("show", "U404", "--json")])
-def test_an_unknown_user_is_an_error(path: Path, arguments: tuple[str, ...]) -> None:
-    result = call("people", *arguments)
-    assert result.exit_code == 70
-    assert "the soul knows no user U404" in result.stderr
-    assert "see `soul people list`" in result.stderr
+def test_an_unknown_user_is_an_error_and_has_no_history(path: Path) -> None:
+    for arguments in (("show", "U404"), ("show", "U404", "--json")):
+        result = call("people", *arguments)
+        assert result.exit_code == 70
+        assert "the soul knows no user U404" in result.stderr
+        assert "see `soul people list`" in result.stderr
+    assert call("people", "history", "U404").output == ""
 
 
 def test_the_history_marks_a_change_of_only_the_whispers(path: Path) -> None:
@@ -149,7 +150,3 @@ def test_the_history_marks_a_change_of_only_the_whispers(path: Path) -> None:
     asyncio.run(whisper())
     result = call("people", "history", "U1").output.splitlines()
     assert result[1] == "  (only the whispers)"
-
-
-def test_an_unknown_user_has_no_history(path: Path) -> None:
-    assert call("people", "history", "U404").output == ""

@@ -118,14 +118,6 @@ def test_the_words_of_a_thought_are_those_of_all_whom_it_had_heard(memory: Path)
     assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U3'") == 1
 
 
-def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
-    with opened(memory) as connection:
-        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
-        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
-    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
-    assert one(memory, "SELECT count(*) FROM audit") == 0
-
-
 def test_in_words_nothing_controls_the_terminal() -> None:
     plain = call("thoughts").output
     assert "TH_20261123_001" in plain
@@ -142,47 +134,40 @@ def test_in_words_nothing_controls_the_terminal() -> None:
     assert "\x1b" not in whole + worded
 
 
-def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Path) -> None:
+def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
+    with opened(memory) as connection:
+        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
+        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
+    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
+    assert one(memory, "SELECT count(*) FROM audit") == 0
     with opened(memory) as connection:
         connection.execute("DELETE FROM thoughts")
-    assert 'mind = "cycle"' in call("thoughts").output
+    assert 'mind = "cycle"' in call("thoughts").output, "how a soul comes to think"
     assert listed() == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "answer"),
-    [
+def test_bad_input_is_answered_in_a_sentence() -> None:
+    for arguments, code, answer in (
         (("show", "TH_9"), 70, "there is no thought TH_9"),
         (("show", "x" * 5_000), 70, "there is no thought xxx"),
         (("--conversation", "nowhere"), 70, "there is no conversation nowhere"),
         (("--soul", "zoe"), 70, "no soul 'zoe' is known here"),
         (("--private",), 2, "give --words, too"),
         (("--limit", "0"), 2, "0 is not in the range"),
-    ],
-)
-def test_bad_input_is_answered_in_a_sentence(arguments: tuple[str, ...], code: int, answer: str) -> None:
-    result = call("thoughts", *arguments)
-    assert (result.exit_code, answer in result.output) == (code, True), result.output
+    ):
+        result = call("thoughts", *arguments)
+        assert (result.exit_code, answer in result.output) == (code, True), result.output
 
 
-async def test_who_follows_gets_all_of_many_that_come_at_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_follows_gets_each_new_thought_once_and_all_of_many(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("daemon.cli.thoughts._MOST_AT_ONCE", 2)
     clock = FakeClock(auto=True)
     async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
         thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
         seen = [getattr(await anext(thoughts), "id", "")]
-        names = [add(memory, number) for number in range(3, 8)]
+        add(memory, 3, conversation="ben/T1/D1/", soul="ben")
+        names = [add(memory, number) for number in range(4, 8)]
         seen += [getattr(await anext(thoughts), "id", "") for _ in names]
     assert seen == ["TH_20261123_002", *names]
-
-
-async def test_who_follows_gets_each_new_thought_once(memory: Path) -> None:
-    clock = FakeClock(auto=True)
-    async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
-        thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
-        seen = [getattr(await anext(thoughts), "id", "")]
-        add(memory, 3)
-        add(memory, 4, conversation="ben/T1/D1/", soul="ben")
-        add(memory, 5)
-        seen += [getattr(await anext(thoughts), "id", "") for _ in range(2)]
-    assert seen == ["TH_20261123_002", "TH_20261123_003", "TH_20261123_005"]

@@ -35,16 +35,16 @@ def path(home: Path) -> Path:
     return made
 
 
-@pytest.mark.parametrize("name", [CONVERSATION, "D1", "/d1/"])
-def test_the_path_is_shown_step_by_step(name: str) -> None:
-    result = call("trace", name)
-    assert result.exit_code == 0
-    assert [line.split() for line in result.stdout.splitlines()] == [
-        ["WHEN", "ACT", "STATES", "BY", "MODEL", "REASON"],
-        ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "vendor/model", "A", "stranger."],
-        ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "vendor/model", "␛[2Jasked", "why"],
-    ]
-    assert THOUGHT not in result.stdout
+def test_the_path_is_shown_step_by_step() -> None:
+    for name in (CONVERSATION, "D1", "/d1/"):
+        result = call("trace", name)
+        assert result.exit_code == 0
+        assert [line.split() for line in result.stdout.splitlines()] == [
+            ["WHEN", "ACT", "STATES", "BY", "MODEL", "REASON"],
+            ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "vendor/model", "A", "stranger."],
+            ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "vendor/model", "␛[2Jasked", "why"],
+        ], name
+        assert THOUGHT not in result.stdout
 
 
 def test_json_has_its_documented_keys() -> None:
@@ -64,17 +64,14 @@ def test_an_ambiguous_part_lists_the_conversations() -> None:
     assert call("trace", "C_1/7.2").exit_code == 0
 
 
-@pytest.mark.parametrize("name", ["C_1", "C_1/", "T1/c_1"])
-def test_a_channel_without_its_threads_needs_only_its_name(name: str) -> None:
-    assert call("trace", name).stdout == "minoan/T1/C_1/ has no steps yet.\n"
-
-
-@pytest.mark.parametrize("name", ["D9", "D%", "D_", "\\"])
-def test_an_unknown_part_says_where_to_look(name: str) -> None:
-    result = call("trace", name)
-    assert result.exit_code == 70
-    assert result.stderr.splitlines()[0] == f"there is no conversation {name}"
-    assert "soul inbox list" in result.stderr
+def test_a_channel_without_its_threads_needs_only_its_name_and_an_unknown_part_says_where_to_look() -> None:
+    for name in ("C_1", "C_1/", "T1/c_1"):
+        assert call("trace", name).stdout == "minoan/T1/C_1/ has no steps yet.\n", name
+    for name in ("D9", "D%", "D_", "\\"):
+        result = call("trace", name)
+        assert result.exit_code == 70
+        assert result.stderr.splitlines()[0] == f"there is no conversation {name}"
+        assert "soul inbox list" in result.stderr
 
 
 def test_very_many_candidates_are_not_all_listed(path: Path) -> None:

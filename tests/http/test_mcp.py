@@ -142,6 +142,8 @@ async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_anot
     await database.write(lambda unit: erase(unit, "T2", "UADA", Spared(), now, now))
     assert await _ids(home) == {_id(bo)}
     assert await _rows(home, "SELECT DISTINCT conversation FROM turns") == [(_where(bo, "UBO"),)]
+    assert await _rows(home, "SELECT DISTINCT conversation FROM inbox WHERE body <> ''") == [(_where(bo, "UBO"),)]
+    assert await _recalled(home, "UADA", "which key opens the north gate") == []
 
 
 # Talk
