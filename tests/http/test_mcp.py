@@ -1,4 +1,4 @@
-"""MCP at the door, by the official client: what each tool does, for whom, and what it says where it can't."""
+"""MCP at the door: what each tool does, for whom, and what it says where it can't."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import TIMEOUT
-from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, HttpHome, bearer
+from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, Got, HttpHome, bearer
 from tests.http.machines import Machine, key_of, revoke
 from tests.http.mcp_clients import TOOLS, connected, key_for, said
 from tests.models import Flow
@@ -23,20 +23,33 @@ from tests.models import Flow
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
+async def called(home: HttpHome, key: str, name: str, given: dict[str, object]) -> tuple[str, bool]:
+    """What a tool says, and whether it was refused; without the official client, which takes longer than the tool."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}}
+    got = await home.ask("POST", "/mcp", headers=bearer(key) | HEADERS, json=message)
+    return given_back(got)
+
+
+def given_back(got: Got) -> tuple[str, bool]:
+    """The text of the one result in an answer, and whether it is a refusal."""
+    assert got.status == 200, got.body
+    (line,) = [one for one in got.body.decode().splitlines() if one.startswith("data: {")]
+    result = json.loads(line.removeprefix("data: "))["result"]
+    return "".join(one["text"] for one in result["content"]), bool(result.get("isError"))
+
+
 async def use(home: HttpHome, key: str, name: str, /, **given: object) -> str:
     """What a tool gives that works."""
-    async with connected(home, key) as client:
-        result = await client.call_tool(name, given)
-    assert not result.is_error, said(result)
-    return said(result)
+    text, wrong = await called(home, key, name, given)
+    assert not wrong, text
+    return text
 
 
 async def refused(home: HttpHome, key: str, name: str, /, **given: object) -> str:
     """What a tool says that can't do it."""
-    async with connected(home, key) as client:
-        result = await client.call_tool(name, given)
-    assert result.is_error, said(result)
-    return said(result)
+    text, wrong = await called(home, key, name, given)
+    assert wrong, text
+    return text
 
 
 async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -> None:
@@ -370,12 +383,8 @@ async def test_bad_arguments_get_a_sentence_and_change_nothing(home: HttpHome) -
     ):
         params = f'{{"name": "{name}", "arguments": {given}}}'
         body = f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {params}}}'
-        got = await home.ask("POST", "/mcp", headers=headers, data=body.encode())
-        assert got.status == 200
-        (line,) = [one for one in got.body.decode().splitlines() if one.startswith("data: {")]
-        result = json.loads(line.removeprefix("data: "))["result"]
-        text = result["content"][0]["text"]
-        assert (result["isError"], says in text, "What to do:" in text) == (True, True, True), (name, given[:60], text)
+        text, wrong = given_back(await home.ask("POST", "/mcp", headers=headers, data=body.encode()))
+        assert (wrong, says in text, "What to do:" in text) == (True, True, True), (name, given[:60], text)
         assert len(text) < 1_000
     for table in ("turns", "inbox", "shared_context"):
         assert await _row(home, f"SELECT count(*) FROM {table}") == (0,)
