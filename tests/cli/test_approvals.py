@@ -34,9 +34,6 @@ def test_the_list_names_the_users_asked_without_the_arguments() -> None:
     shown = call("approvals", "list", "--state", "waiting", "--arguments").stdout
     assert "text: ␛[2Jsecret plan" in shown
     assert "a-used" not in shown
-
-
-def test_json_has_its_documented_keys() -> None:
     (row,) = json.loads(call("approvals", "list", "--state", "waiting", "--json", "--arguments").stdout)
     assert row["arguments"] == {"text": "\x1b[2Jsecret plan"}
     assert all(key in call("approvals", "--help").stdout for key in row)

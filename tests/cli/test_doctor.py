@@ -73,22 +73,18 @@ def test_a_model_of_this_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "SOUL_PERSONA_MODEL=local/qwen3-8b" in only("models").fix
 
 
-def test_every_wrong_setting_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_wrong_setting_is_a_failure_and_a_doubtful_one_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_NAM", "x")
+    monkeypatch.setenv("SOUL_DEBUG", "1")
+    doubtful = " ".join(one.found for one in found("settings"))
+    assert "did you mean SOUL_NAME?" in doubtful
+    assert "private thoughts" in doubtful
     monkeypatch.setenv("SOUL_LEASE", "x")
     monkeypatch.setenv("SOUL_MAX_CYCLES", "0")
     result = call("doctor")
     assert result.exit_code == 1
-    assert "SOUL_LEASE" in result.stdout
-    assert "SOUL_MAX_CYCLES" in result.stdout
-    assert "skip" in result.stdout
-
-
-def test_an_unknown_variable_and_the_log_level_debug_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_NAM", "x")
-    monkeypatch.setenv("SOUL_DEBUG", "1")
-    result = " ".join(one.found for one in found("settings"))
-    assert "did you mean SOUL_NAME?" in result
-    assert "private thoughts" in result
+    for said in ("SOUL_LEASE", "SOUL_MAX_CYCLES", "skip"):
+        assert said in result.stdout
 
 
 def test_an_http_api_that_other_machines_reach_in_clear_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +103,9 @@ def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pyt
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-something-secret")
     assert only("models").verdict is Verdict.OK
     assert "sk-ant" not in call("doctor", "--offline").output
+    monkeypatch.setenv("SOUL_PERSONA_MODEL", "openrouter/auto")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    assert "the price of openrouter/auto is not known" in found("models")[1].found
 
 
 def test_a_second_model_is_named_with_the_audiences_that_are_closed_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,26 +125,38 @@ def test_a_second_model_is_named_with_the_audiences_that_are_closed_to_it(monkey
     assert "'olama', which is no vendor" in only("models").found
 
 
-def test_an_unknown_price_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_PERSONA_MODEL", "openrouter/auto")
-    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
-    assert "the price of openrouter/auto is not known" in found("models")[1].found
-
-
-def test_a_broken_soul_fails_with_file_and_line(home: Path) -> None:
+def test_a_broken_soul_fails_with_file_and_line_and_one_that_leaves_little_for_the_talk_is_a_warning(
+    home: Path,
+) -> None:
     folder = home / "souls" / "minoan"
     folder.mkdir(parents=True)
     (folder / "soul.toml").write_text('name = "minoan"\ndisplay_name = 7\n')
     (folder / "soul.md").write_text("You are.")
     assert only("soul").verdict is Verdict.FAIL
     assert "soul.toml:2" in only("soul").found
+    (folder / "soul.toml").write_text(
+        'name = "minoan"\ndisplay_name = "Long"\n[budgets]\npersonality = 4000\n', encoding="utf-8"
+    )
+    (folder / "soul.md").write_text("You are. " * 1_150, encoding="utf-8")
+    fine, crowded = found("soul")
+    assert (fine.verdict, crowded.verdict) == (Verdict.OK, Verdict.WARN)
+    assert "Long's texts leave about" in crowded.found
+    assert "budgets.prompt" in crowded.fix
 
 
-def test_a_good_database_with_a_living_daemon(path: Path) -> None:
+def test_a_good_database_with_a_living_daemon_and_a_part_of_it_that_fails_again_and_again(path: Path) -> None:
     add_daemon(path, seen_ms=SystemClock().now_ms())
     assert only("database").verdict is Verdict.OK
     assert only("daemons").verdict is Verdict.OK
     assert only("data folder").verdict is Verdict.OK
+    assert not found("loops")
+    with opened(path) as connection:
+        connection.execute(
+            """UPDATE presence SET detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'"""
+        )
+    assert only("loops").found == "backup failed 4 times, last: PermissionError"
+    assert only("loops").verdict is Verdict.WARN
+    assert "failing backup (4 times, last: PermissionError)" in call("status").stdout
 
 
 def test_daemons_in_trouble_are_warnings_and_a_dead_one_alone_is_no_fault(path: Path) -> None:
@@ -212,21 +223,6 @@ def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
         connection.execute("DELETE FROM inbox")
         connection.execute("DELETE FROM outbox")
     assert only("stuck").verdict is Verdict.OK
-
-
-def test_a_part_of_the_daemon_that_fails_again_and_again_is_a_warning(path: Path) -> None:
-    add_daemon(path, seen_ms=SystemClock().now_ms())
-    assert not found("loops")
-    with opened(path) as connection:
-        connection.execute(
-            """UPDATE presence SET detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'"""
-        )
-    assert only("loops").found == "backup failed 4 times, last: PermissionError"
-    assert only("loops").verdict is Verdict.WARN
-    assert "failing backup (4 times, last: PermissionError)" in call("status").stdout
-
-
-def test_dead_jobs_and_scheduled_events_are_warnings(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE jobs SET state = 'dead'")
         connection.execute(
@@ -357,6 +353,9 @@ def test_a_workspace_that_accepts_both_tokens(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("rehearsal") == []
+    monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
+    own = only("rehearsal")  # a daemon with a workspace of its own needs none
+    assert (own.verdict, "unset SOUL_REHEARSAL_CLOCK" in own.fix) == (Verdict.WARN, True)
     with workspace() as server:
         use(monkeypatch, server, SOUL_REHEARSAL_CLOCK="true")
         move(server, 3 * 86_400)
@@ -382,13 +381,6 @@ def test_a_rehearsal_that_a_daemon_would_refuse_is_a_failure_with_what_to_do(mon
     assert "slack.com is not on this machine" in real.found
     assert "unset SOUL_REHEARSAL_CLOCK" in real.fix
     assert call("doctor", "--offline").exit_code == 1
-
-
-def test_a_daemon_with_a_workspace_of_its_own_needs_no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
-    result = only("rehearsal")
-    assert result.verdict is Verdict.WARN
-    assert "unset SOUL_REHEARSAL_CLOCK" in result.fix
 
 
 def test_missing_scopes_are_named_with_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,19 +446,6 @@ def test_a_further_soul_without_channels_is_a_warning_and_a_missing_one_a_failur
     monkeypatch.setenv("SOUL_SOULS", "absent")
     result = only("soul")
     assert (result.verdict, "absent" in result.found) == (Verdict.FAIL, True)
-
-
-def test_a_soul_whose_texts_leave_little_for_the_talk_is_a_warning(home: Path) -> None:
-    folder = home / "souls" / "minoan"
-    folder.mkdir(parents=True)
-    (folder / "soul.toml").write_text(
-        'name = "minoan"\ndisplay_name = "Long"\n[budgets]\npersonality = 4000\n', encoding="utf-8"
-    )
-    (folder / "soul.md").write_text("You are. " * 1_150, encoding="utf-8")
-    fine, crowded = found("soul")
-    assert (fine.verdict, crowded.verdict) == (Verdict.OK, Verdict.WARN)
-    assert "Long's texts leave about" in crowded.found
-    assert "budgets.prompt" in crowded.fix
 
 
 def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ def test_a_reason_in_words_of_a_private_thought_needs_more_than_its_goal(path: P
         connection.execute("UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
     found = listed("--words")[0]
     assert (found["goal"], found["why"]) == ("read log 1", "")
+    with opened(path) as connection:
+        connection.execute("UPDATE goals SET audience = 'workspace:T1', why = '', thought = changed_by")
+        connection.execute("UPDATE thoughts SET audience = 'workspace:T1'")
+        connection.execute("UPDATE goals SET thought = (SELECT max(id) FROM thoughts), changed_by = ''")
+    assert f"{one(path, 'SELECT count(*) FROM goals')} texts are not shown: add --words" in printed("goals")
 
 
 WATER = {"action": "add", "goal": "water the plants", "priority": 0.9, "due": "2h", "why": "they are dry"}
@@ -180,11 +185,15 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing(path: Path) -> None
     assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
 
 
-def test_a_goal_may_be_for_one_who_wrote_there_by_any_id(path: Path) -> None:
+def test_a_goal_may_be_for_one_who_wrote_there_by_any_id_and_no_more_are_added_than_may_be_open(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE turns SET author = 'ben', speaker = 'person'")
     made = json.loads(printed("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben", "--json"))
     assert made["behalf"] == "ben"
+    for number in range(10):
+        printed("goals", "add", CONVERSATION, f"goal number {number}")
+    assert "12 goals are open for dm:D1, and no more fit" in call("goals", "add", CONVERSATION, "one more").output
+    assert one(path, "SELECT count(*) FROM goals") == 15
 
 
 def test_a_goal_that_is_named_twice_is_closed_once_and_a_soul_without_goals_says_so(path: Path) -> None:
@@ -194,13 +203,6 @@ def test_a_goal_that_is_named_twice_is_closed_once_and_a_soul_without_goals_says
     assert "There are no goals." in printed("goals")
 
 
-def test_no_more_goals_are_added_than_may_be_open_for_an_audience(path: Path) -> None:
-    for number in range(11):
-        printed("goals", "add", CONVERSATION, f"goal number {number}")
-    assert "12 goals are open for dm:D1, and no more fit" in call("goals", "add", CONVERSATION, "one more").output
-    assert one(path, "SELECT count(*) FROM goals") == 15
-
-
 def test_a_conversation_of_another_soul_shows_the_goals_of_that_one(path: Path) -> None:
     there = converse(path, "cleo")
     assert json.loads(printed("goals", "add", there, "find the key", "--json"))["soul"] == "cleo"
@@ -208,11 +210,3 @@ def test_a_conversation_of_another_soul_shows_the_goals_of_that_one(path: Path) 
     assert "G1" in printed("goals", "--conversation", there)
     assert {each["soul"] for each in listed()} == {"minoan"}
     assert listed("--conversation", there, "--soul", "minoan") == []
-
-
-def test_it_says_how_many_texts_of_the_list_are_not_shown(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("UPDATE goals SET audience = 'workspace:T1', why = '', thought = changed_by")
-        connection.execute("UPDATE thoughts SET audience = 'workspace:T1'")
-        connection.execute("UPDATE goals SET thought = (SELECT max(id) FROM thoughts), changed_by = ''")
-    assert f"{one(path, 'SELECT count(*) FROM goals')} texts are not shown: add --words" in printed("goals")

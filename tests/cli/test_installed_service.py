@@ -63,7 +63,7 @@ def test_the_doctor_sees_its_tokens_its_env_and_what_lies_beside_it(unit: Servic
     assert load_settings().max_cycles != 8
 
 
-def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone(
+def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone_and_a_torn_unit_harms_nothing(
     unit: ServiceUnit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (unit.data / "memory.db").unlink()
@@ -71,8 +71,13 @@ def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone(
     (home / ".env").write_text("")
     assert "start the daemon with `soul run`" in call("status").stderr
     (home / ".env").unlink()
-    monkeypatch.setenv("SOUL_HOME", str(home))
-    assert f"there is no {home}/memory.db yet" in call("status").stderr
+    with monkeypatch.context() as patch:
+        patch.setenv("SOUL_HOME", str(home))
+        assert f"there is no {home}/memory.db yet" in call("status").stderr
+    unit.path.write_text("[Service]\nEnvironment='open\nExecStart=\nEnvironmentFile=/nowhere\nLoadCredential=x\n\x00=")
+    done = call("status")
+    assert "there is no /memory.db yet" in done.stderr
+    assert done.exit_code == 70
 
 
 def test_the_services_own_folder_brings_its_tokens_along(unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,13 +96,6 @@ def test_of_two_services_none_is_guessed(unit: ServiceUnit, tmp_path: Path, monk
     assert f"SOUL_HOME={unit.data} soul …" in done.stderr
     monkeypatch.setenv("SOUL_HOME", str(unit.data))
     assert call("status").exit_code == 0
-
-
-def test_a_torn_unit_harms_nothing(unit: ServiceUnit) -> None:
-    unit.path.write_text("[Service]\nEnvironment='open\nExecStart=\nEnvironmentFile=/nowhere\nLoadCredential=x\n\x00=")
-    done = call("status")
-    assert "there is no /memory.db yet" in done.stderr
-    assert done.exit_code == 70
 
 
 @pytest.fixture

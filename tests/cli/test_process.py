@@ -72,6 +72,9 @@ def test_lines_of_a_pipe_are_answered_in_order_and_none_is_no_fault(home: Path) 
     assert echoed == ["one", "two", "three"]
     empty = soul("chat", cwd=home)
     assert (empty.returncode, empty.stdout) == (0, "")
+    known = soul("chat", "--as", "Ada", cwd=home, given="remember that I tend bees\nwhat do you know about me\nwhy 1\n")
+    assert "1. I tend bees (" in known.stdout
+    assert "> I tend bees" in known.stdout
 
 
 @pytest.mark.slow
@@ -87,31 +90,6 @@ def test_a_chat_without_input_is_an_error(home: Path) -> None:
     )
     assert result.returncode == 78
     assert result.stderr.splitlines()[0] == "there is no input to read"
-
-
-@pytest.mark.slow
-def test_in_the_terminal_people_see_correct_and_end_what_is_known_of_them(home: Path) -> None:
-    said = (
-        "remember that I look after the imports",
-        "what do you know about me",
-        "why 1",
-        "hello",
-        "why",
-        "forget 1",
-        "remember that I tend the olive trees",
-        "export my memory",
-        "forget me",
-        "yes, forget me",
-    )
-    result = soul("chat", "--as", "Ada", cwd=home, given="\n".join((*said, "")))
-    assert result.returncode == 0, result.stderr
-    assert "1. I look after the imports (" in result.stdout
-    assert "> I look after the imports" in result.stdout
-    assert "Where it comes from, sentence by sentence:" in result.stdout
-    exported = result.stdout.split("```json")[1].split("```")[0]
-    assert "olive trees" in exported
-    assert "Forgotten: everything" in result.stdout
-    assert [one(home / "memory.db", f"SELECT count(*) FROM {table}") for table in ("turns", "records")] == [0, 0]
 
 
 @pytest.mark.slow

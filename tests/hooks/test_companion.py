@@ -40,12 +40,9 @@ async def until(home: HttpHome, name: str, value: object, session: str = "s1") -
             await asyncio.sleep(0.01)
 
 
-def test_what_it_says_of_the_tools_without_a_daemon_is_what_a_daemon_says() -> None:
+def test_what_it_says_of_the_tools_without_a_daemon_is_what_a_daemon_says_and_the_plugin_names_it() -> None:
     written = (HOOKS / "tools.json").read_text(encoding="utf-8")
     assert written == mcp_reference(), "run: python -m daemon.cli.reference.mcp_tools hooks/tools.json"
-
-
-async def test_the_plugin_names_it_with_its_options() -> None:
     server = json.loads((HOOKS / ".mcp.json").read_text())["mcpServers"]["soul"]
     assert [server["command"], *server["args"]] == ["python3", "-I", "-S", "${CLAUDE_PLUGIN_ROOT}/companion.py"]
     assert server["env"] == {

@@ -68,19 +68,6 @@ async def test_a_write_needs_the_version_that_it_was_made_from(home: HttpHome) -
     assert (await put(home, {"a": 5}, "3")).status == 422
 
 
-async def test_of_many_clients_at_once_no_increment_is_lost(home: HttpHome) -> None:
-    async def add() -> None:
-        while True:
-            found = await home.get(LAUNCH)
-            count = found.json["data"].get("count", 0) + 1
-            if (await put(home, {"count": count}, found.headers["Etag"])).status == 200:
-                return
-
-    async with asyncio.timeout(TIMEOUT):
-        await asyncio.gather(*(add() for _ in range(4)))
-    assert (await home.get(LAUNCH)).json["data"] == {"count": 4}
-
-
 async def test_what_is_not_for_the_whole_workspace_is_not_there(home: HttpHome) -> None:
     await shared(home).store.define("mine", audience=Audience(AudienceKind.DM, "D1"))
     await shared(home).store.write("mine", {"canary": "between us"}, None, ADMIN)

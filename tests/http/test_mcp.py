@@ -85,13 +85,25 @@ async def test_a_revoked_key_ends_a_client_that_is_connected(home: HttpHome) -> 
     assert (got.status, got.code) == (401, "unauthorized")
 
 
-async def test_a_web_page_and_a_stranger_reach_no_tool(home: HttpHome) -> None:
+async def test_a_web_page_and_a_stranger_reach_no_tool_and_what_is_no_message_is_refused(home: HttpHome) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     got = await home.ask("POST", "/mcp", headers=HEADERS, json=message)
     assert (got.status, got.code) == (401, "unauthorized")
     page = bearer(await key_for(home)) | HEADERS | {"Origin": "https://evil.example"}
     got = await home.ask("POST", "/mcp", headers=page, json=message)
     assert (got.status, got.code) == (403, "web_page")
+    headers = bearer(await key_for(home)) | HEADERS
+    for body, status in (
+        (b'{"jsonrpc": ', 400),
+        (b"[" * 10_000, 400),
+        (b"[]", 400),
+        (b"{}", 400),
+        (b"\xff", 400),
+        (b'{"a": "' + b"x" * 300_000 + b'"}', 413),
+    ):
+        got = await home.ask("POST", "/mcp", headers=headers, data=body)
+        assert (got.status, "error" in got.json) == (status, True), body[:40]
+    assert not home.events.named("http.crashed")
 
 
 # Memory
@@ -206,20 +218,18 @@ async def test_what_is_said_without_a_person_is_kept_for_the_admin(home: HttpHom
     assert await _rows(home, "SELECT DISTINCT audience FROM turns") == [("operator:",)]
 
 
-async def test_a_session_hears_nothing_of_another_session_of_its_owner(home: HttpHome) -> None:
+async def test_a_session_hears_nothing_of_another_session_of_its_owner_and_the_same_id_brings_the_same_reply(
+    home: HttpHome,
+) -> None:
     one, two = await key_for(home), await key_for(home)
     await use(home, one, "ask_soul", message="The badger key opens the north gate")
     await use(home, two, "ask_soul", message="Which key opens the north gate?")
     assert "badger" not in str(home.model.prompts[-1])
-
-
-async def test_the_same_id_brings_the_same_reply_and_one_model_call(home: HttpHome) -> None:
-    key = await key_for(home)
-    first = await use(home, key, "ask_soul", message="hello", id="a")
+    first = await use(home, one, "ask_soul", message="hello", id="a")
     calls = len(home.model.prompts)
-    assert await use(home, key, "ask_soul", message="hello", id="a") == first
+    assert await use(home, one, "ask_soul", message="hello", id="a") == first
     assert len(home.model.prompts) == calls
-    assert "id of its own" in await refused(home, key, "ask_soul", message="goodbye", id="a")
+    assert "id of its own" in await refused(home, one, "ask_soul", message="goodbye", id="a")
 
 
 async def test_a_key_asks_as_often_as_its_budget_and_then_costs_nothing(empty: HttpHome) -> None:
@@ -388,21 +398,6 @@ async def test_bad_arguments_get_a_sentence_and_change_nothing(home: HttpHome) -
         assert len(text) < 1_000
     for table in ("turns", "inbox", "shared_context"):
         assert await _row(home, f"SELECT count(*) FROM {table}") == (0,)
-
-
-async def test_what_is_no_message_is_refused(home: HttpHome) -> None:
-    headers = bearer(await key_for(home)) | HEADERS
-    for body, status in (
-        (b'{"jsonrpc": ', 400),
-        (b"[" * 10_000, 400),
-        (b"[]", 400),
-        (b"{}", 400),
-        (b"\xff", 400),
-        (b'{"a": "' + b"x" * 300_000 + b'"}', 413),
-    ):
-        got = await home.ask("POST", "/mcp", headers=headers, data=body)
-        assert (got.status, "error" in got.json) == (status, True), body[:40]
-    assert not home.events.named("http.crashed")
 
 
 def _dm(person: str) -> Audience:

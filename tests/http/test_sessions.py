@@ -44,22 +44,21 @@ def program() -> Iterator[subprocess.Popen[bytes]]:
 # Keys
 
 
-async def test_a_key_opens_the_routes_of_sessions_and_no_other(home: HttpHome, ada: Machine) -> None:
-    assert (await ada.send("SessionStart")).status == 200
-    assert (await home.ask("GET", "/api/sessions", headers=bearer(ada.key))).status == 200
-    for path in ("/metrics", "/api/soul/personality", "/api/soul/chat/s/m"):
-        assert (await home.ask("GET", path, headers=bearer(ada.key))).status == 401
-    body = {"message": "hello"}
-    assert (await home.ask("POST", "/api/soul/chat", headers=bearer(ada.key), json=body)).status == 401
-
-
-async def test_what_is_no_key_is_refused_with_what_to_do(home: HttpHome, ada: Machine) -> None:
+async def test_a_key_opens_the_routes_of_sessions_and_no_other_and_what_is_no_key_none(
+    home: HttpHome, ada: Machine
+) -> None:
     other = ada.key[:-1] + ("a" if ada.key[-1] != "a" else "b")
     for wrong in ("", "sk-soul-", "sk-soul-00000000-" + "a" * 43, "\u00fc", "x" * 9_000, other):
         headers = {"Authorization": f"Bearer {wrong}".encode("utf-8", "replace").decode("latin-1")}
         got = await home.ask("GET", "/api/sessions", headers=headers)
         assert got.status in {400, 401}, wrong
         assert "keys add" in got.json["error"]["hint"] or got.status == 400
+    assert (await ada.send("SessionStart")).status == 200
+    assert (await home.ask("GET", "/api/sessions", headers=bearer(ada.key))).status == 200
+    for path in ("/metrics", "/api/soul/personality", "/api/soul/chat/s/m"):
+        assert (await home.ask("GET", path, headers=bearer(ada.key))).status == 401
+    body = {"message": "hello"}
+    assert (await home.ask("POST", "/api/soul/chat", headers=bearer(ada.key), json=body)).status == 401
 
 
 async def test_a_revoked_key_is_refused_and_no_key_is_in_the_database_or_in_what_is_logged(
@@ -119,11 +118,15 @@ async def test_a_key_sees_the_sessions_of_its_own_person_the_admins_token_all(ho
     assert await seen(None) == {"ada-api", "bo-api", "admin-api"}
 
 
-async def test_another_persons_session_is_not_there(home: HttpHome, ada: Machine) -> None:
+async def test_another_persons_session_is_not_there_and_a_stranger_who_names_its_process_ends_nothing(
+    home: HttpHome, ada: Machine
+) -> None:
     await ada.start()
     thief = Machine(home, await key_of(home, "UBO"), "s-ada")
     got = await thief.send("SessionEnd", reason="other")
     assert (got.status, got.code) == (404, "unknown_session")
+    assert await ada.state() == ("idle", None)
+    await Machine(home, await key_of(home, "UBO"), "s-bo").start()
     assert await ada.state() == ("idle", None)
 
 
@@ -256,12 +259,6 @@ async def test_a_start_in_the_same_process_ends_the_session_before_even_if_its_e
     assert await following.state() == ("idle", None)
 
 
-async def test_a_stranger_who_names_the_process_ends_nothing(home: HttpHome, ada: Machine) -> None:
-    await ada.start()
-    await Machine(home, await key_of(home, "UBO"), "s-bo").start()
-    assert await ada.state() == ("idle", None)
-
-
 async def test_a_fork_is_a_session_of_its_own_and_a_resume_the_same_again(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     before = dict(ada.where)
@@ -370,20 +367,18 @@ async def test_a_topic_is_told_where_its_owner_says_so_and_a_hidden_session_is_n
     assert "bo-api" in (await hidden.send("UserPromptSubmit")).json["context"]
 
 
-async def test_other_branches_and_machines_are_no_siblings(home: HttpHome, ada: Machine) -> None:
+async def test_other_branches_and_machines_are_no_siblings_and_what_waits_elsewhere_is_told_to_the_owner_alone(
+    home: HttpHome, ada: Machine
+) -> None:
     await ada.start()
     for number, where in enumerate(({"branch": "other"}, {"host": "near"}, {"root": ""})):
         other = Machine(home, ada.key, f"s{number}", process=f"far/boot/1/{number + 1}/1", **where)
         assert "Others at work" not in await other.start()
     assert (await ada.send("UserPromptSubmit")).json["context"] == ""
-
-
-async def test_what_waits_elsewhere_for_the_owner_is_told_to_the_owner_alone(home: HttpHome, ada: Machine) -> None:
-    await ada.start()
     await ada.send("Notification", notification_type="permission_prompt")
-    other = Machine(home, ada.key, "s2", process="far/boot/1/1/1", root="/srv/web", branch="x")
+    other = Machine(home, ada.key, "s7", process="far/boot/1/7/1", root="/srv/web", branch="x")
     assert "ada-api (your own user's): Ada Lovelace in api on main, waits for an answer" in await other.start()
-    bo = Machine(home, await key_of(home, "UBO"), "s3", process="far/boot/1/1/2", root="/srv/web", branch="x")
+    bo = Machine(home, await key_of(home, "UBO"), "s8", process="far/boot/1/8/2", root="/srv/web", branch="x")
     assert "waits for an answer" not in await bo.start()
 
 
