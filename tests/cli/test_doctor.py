@@ -157,6 +157,9 @@ def test_a_good_database_with_a_living_daemon_and_a_part_of_it_that_fails_again_
     assert only("loops").found == "backup failed 4 times, last: PermissionError"
     assert only("loops").verdict is Verdict.WARN
     assert "failing backup (4 times, last: PermissionError)" in call("status").stdout
+    path.write_bytes(b"garbage" * 1000)
+    assert only("database").verdict is Verdict.FAIL
+    assert "damaged" in only("database").found
 
 
 def test_daemons_in_trouble_are_warnings_and_a_dead_one_alone_is_no_fault(path: Path) -> None:
@@ -262,12 +265,6 @@ def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Pa
     assert call("doctor", "--offline").exit_code == 1
 
 
-def test_a_file_that_is_no_database_fails(path: Path) -> None:
-    path.write_bytes(b"garbage" * 1000)
-    assert only("database").verdict is Verdict.FAIL
-    assert "damaged" in only("database").found
-
-
 def test_the_wal_reset_fault_is_a_failure_only_in_wal_mode() -> None:
     cases = {
         (safe, journal): sqlite_library(SqliteBuild("3.50.0", safe), journal)
@@ -320,13 +317,10 @@ def test_file_systems_with_unreliable_locks_are_warnings(home: Path) -> None:
     assert "unknown" in file_system(home, home / "absent").found
 
 
-def test_little_free_space_is_a_warning_and_none_a_failure(home: Path) -> None:
+def test_little_free_space_and_an_old_python_are_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert free_space(home, needed=2**62).verdict is Verdict.FAIL
     assert free_space(home, needed=0, comfortable=2**62).verdict is Verdict.WARN
     assert free_space(home, needed=0, comfortable=0).verdict is Verdict.OK
-
-
-def test_this_python_is_new_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert python_version().verdict is Verdict.OK
     monkeypatch.setattr("sys.version_info", (3, 10, 1))
     assert python_version().verdict is Verdict.FAIL

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, turn
 from tests.cli.stored_mind import TODAY, aim, converse, propose_goals
 
 KEYS = (
@@ -82,12 +82,7 @@ WATER = {"action": "add", "goal": "water the plants", "priority": 0.9, "due": "2
 
 
 def test_what_a_thought_proposes_is_listed_as_a_proposed_goal_until_it_is_settled(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-            " VALUES (?, 'person', 'U1', 'Ada', '1.4', 'water them', 'dm:D1', 'abc', ?)",
-            (CONVERSATION, NOW),
-        )
+    turn(path, CONVERSATION, "U1", "dm:D1", ts="1.4")
     name = propose_goals(path, 5, WATER, {"action": "complete", "goal_id": "G4"}, {"action": "add", "goal": "rest"})
     propose_goals(path, 6, WATER, state="refused")
     propose_goals(path, 7, WATER, expires_ms=TODAY - 1)

@@ -8,7 +8,7 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import OUTBOX_STATES
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, opened, stock
+from tests.cli.stocked import CONVERSATION, insert, opened, stock, talk
 
 KEYS = ("who", "state", "how", "granted_by", "until_ms", "day_limit", "sent_today", "next_ms")
 LOGGED = ("at_ms", "who", "person", "conversation", "promised", "unwanted")
@@ -18,34 +18,20 @@ DAY = 86_400_000
 @pytest.fixture(autouse=True)
 def path(home: Path) -> Path:
     found = stock(home / "memory.db")
-    with opened(found) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES ('minoan/T1/C1/1.5', 'minoan', 'T1', 'C1', '1.5', 'public_channel', 'workspace:T1', 0)"
-        )
-        connection.execute(
-            "INSERT INTO user_models (soul, workspace, person, audience, version, name, visits, interactions, seen_ms,"
-            " updated_ms) VALUES ('minoan', 'T1', 'U1', 'dm:D1', 1, 'Ada', 1, 1, 1, 1)"
-        )
+    talk(found, "minoan/T1/C1/1.5")
+    known = {"audience": "dm:D1", "version": 1, "name": "Ada", "visits": 1, "interactions": 1, "seen_ms": 1}
+    insert(found, "user_models", soul="minoan", workspace="T1", person="U1", updated_ms=1, **known)
     return found
 
 
-def invited(path: Path, who: str, state: str = "invited", until_ms: int = 0) -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT OR REPLACE INTO invitations (soul, workspace, who, state, how, granted_by, until_ms, at_ms)"
-            " VALUES ('minoan', 'T1', ?, ?, 'phrase', ?, ?, 1)",
-            (who, state, who, until_ms),
-        )
+def invited(path: Path, who: str, until_ms: int = 0) -> None:
+    how = {"state": "invited", "how": "phrase", "granted_by": who, "until_ms": until_ms, "at_ms": 1}
+    insert(path, "invitations", soul="minoan", workspace="T1", who=who, **how)
 
 
 def said(path: Path, who: str, at_ms: int, *, promised: int = 0, post: str = "") -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO initiatives (soul, workspace, conversation, who, person, promised, post, at_ms)"
-            " VALUES ('minoan', 'T1', 'minoan/T1/D1/', ?, 'U1', ?, ?, ?)",
-            (who, promised, post, at_ms),
-        )
+    what = {"who": who, "person": "U1", "promised": promised, "post": post, "at_ms": at_ms}
+    insert(path, "initiatives", soul="minoan", workspace="T1", conversation=CONVERSATION, **what)
 
 
 def printed(*arguments: str) -> str:

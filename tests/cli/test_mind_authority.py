@@ -12,11 +12,11 @@ from daemon.core.config import load_settings
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
 from daemon.memory.stream.authority import JUDGED, count_parts
+from tests.cli import stored_mind
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
 
 KEYS = {"function", "level", "why", "since_ms", "by", "parts", "refused"}
-THOUGHT = "TH_20261123_001"
 
 
 @pytest.fixture(autouse=True)
@@ -24,25 +24,10 @@ def path(home: Path) -> Path:
     return stock(home / "memory.db")
 
 
-def propose(path: Path, field: str = "memory_ops", value: object = None) -> str:
-    """A proposal as a commit leaves it, on a thought that holds it."""
-    held = {"inner_speech": "hm", field: value or [{"type": "write_semantic", "content": "It runs at night."}]}
-    readers = json.dumps({"audience": "dm:D1", "members_only": True})
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO thoughts (id, soul, workspace, conversation, audience, readers, trace_id, previous, at_ms,"
-            " occasion, process, asked, degraded, spoke, did, refused, calls, tokens_in, tokens_out, cost_usd, saw_to,"
-            " passing, input, output) VALUES (?, 'minoan', 'T1', ?, 'dm:D1', ?, 'abc', '', ?, 'words', 'engaged',"
-            " 1, 0, 1, '{}', '[]', 1, 1, 1, 0.0, 0, 0, '', ?)",
-            (THOUGHT, CONVERSATION, readers, NOW, json.dumps(held)),
-        )
-        connection.execute(
-            "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience, state,"
-            " expires_ms, created_ms) VALUES (?, ?, 'minoan', 'T1', 0, 'mind.memory', ?, '[]', 'dm:D1', 'waiting',"
-            " ?, ?)",
-            (f"{THOUGHT}-{field}", CONVERSATION, json.dumps({"thought": THOUGHT, "field": field}), NOW + 10**9, NOW),
-        )
-    return f"{THOUGHT}-{field}"
+def propose(path: Path) -> str:
+    """A proposal of something to remember."""
+    held = [{"type": "write_semantic", "content": "It runs at night."}]
+    return stored_mind.propose(path, 1, tool="mind.memory", field="memory_ops", held=held, audience="dm:D1")
 
 
 def test_each_function_is_listed_with_its_level() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import NOW, host, one, opened, stock
+from tests.cli.stocked import NOW, host, insert, one, stock
 
 KEYS = {
     *("id", "kind", "sender", "addressee", "conversation", "state", "reason", "how"),
@@ -19,14 +19,10 @@ def memory(home: Path) -> Path:
     """A living daemon, this process, hosts Ben, who was sent a note of each audience."""
     path = stock(home / "memory.db")
     host(path, "ben")
-    with opened(path) as connection:
-        for number, audience in enumerate(("workspace:T1", "dm:D1")):
-            connection.execute(
-                "INSERT INTO shared_messages (id, kind, sender, addressee, workspace, conversation, heard_in, inbox,"
-                " behalf, audience, hops, state, created_ms, words)"
-                " VALUES (?, 'note', 'ada', 'ben', 'T1', 'c', '', '', 'U1', ?, 1, 'delivered', ?, 'the words')",
-                (f"NT_{number}", audience, NOW - number),
-            )
+    note = {"kind": "note", "sender": "ada", "addressee": "ben", "workspace": "T1", "conversation": "c", "heard_in": ""}
+    note |= {"inbox": "", "behalf": "U1", "hops": 1, "state": "delivered", "words": "the words"}
+    for number, audience in enumerate(("workspace:T1", "dm:D1")):
+        insert(path, "shared_messages", id=f"NT_{number}", audience=audience, created_ms=NOW - number, **note)
     return path
 
 

@@ -13,8 +13,8 @@ from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
 from tests.cli.services import move, workspace
-from tests.cli.stocked import CONVERSATION, one, opened, stock
-from tests.cli.stored_mind import TODAY, aim, expect, score
+from tests.cli.stocked import CONVERSATION, add_daemon, one, opened, stock, talk
+from tests.cli.stored_mind import TODAY, aim, expect, propose_goals, score
 
 DAY_S = 86_400
 WEEK_MS = 7 * DAY_S * 1_000
@@ -62,14 +62,9 @@ def test_goals_spans_and_proposals_are_counted_by_the_time_of_the_workspace(path
         connection.execute("UPDATE predictions SET scored_ms = ?", (SystemClock().now_ms(),))
     assert json.loads(printed("calibration", "--json", "--since", "8 days"))["scored"] == 1
     assert json.loads(printed("calibration", "--json", "--since", "2 days"))["scored"] == 0
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
-            " state, expires_ms, created_ms)"
-            " VALUES ('TH_1-x', ?, 'minoan', 'T1', 1, 'mind.values', '{}', '[]', 'dm:D1', 'waiting', ?, ?)",
-            (CONVERSATION, TODAY + 2 * WEEK_MS, SystemClock().now_ms() - HOUR_MS),
-        )
-    assert "TH_1-x  waiting  7 d" in printed("approvals", "list")
+    waits = {"expires_ms": TODAY + 2 * WEEK_MS, "created_ms": SystemClock().now_ms() - HOUR_MS}
+    name = propose_goals(path, 9, **waits)
+    assert f"{name}  waiting  7 d" in printed("approvals", "list")
 
 
 @pytest.mark.usefixtures("moved")
@@ -78,11 +73,7 @@ def test_status_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_w
     assert json.loads(printed("status", "--json"))["now_ms"] > least
     printed("mind", "authority", "set", "goals", "1", "--why", "let me look first")
     assert json.loads(printed("mind", "authority", "history", "--json"))[0]["at_ms"] > least
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES ('minoan/T1/C1/1.5', 'minoan', 'T1', 'C1', '1.5', 'public_channel', 'workspace:T1', 0)"
-        )
+    talk(path, "minoan/T1/C1/1.5")
     printed("initiative", "allow", "C1")
     decided = one(path, "SELECT at_ms FROM invitations")
     assert isinstance(decided, int)
@@ -91,14 +82,9 @@ def test_status_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_w
     assert channel["next_ms"] > least
     made = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
     assert made["due_ms"] > least
-    with opened(path) as connection:
-        connection.execute("DELETE FROM presence")
-        connection.execute(
-            "INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state)"
-            " VALUES (?, 'minoan', 'T1', 'slack', 'far', 7, '0.1.0', '3.53.4', ?, ?, 'connected')",
-            (str(replace(ProcessIdentity.current(), host="far")), TODAY, SystemClock().now_ms() + WEEK_MS - 5_000),
-        )
-    assert "minoan in T1 (process 7 on far) is connected" in call("doctor", "--offline").stdout
+    seen_ms = SystemClock().now_ms() + WEEK_MS - 5_000
+    add_daemon(path, identity=str(replace(ProcessIdentity.current(), host="far")), seen_ms=seen_ms)
+    assert "minoan in T1 (process 42 on here) is connected" in call("doctor", "--offline").stdout
 
 
 def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so(

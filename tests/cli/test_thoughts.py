@@ -10,7 +10,7 @@ import pytest
 from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, talk, turn
 from tests.cli.stored_thoughts import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
 
@@ -25,18 +25,9 @@ OPEN = "minoan/T1/C1/1.0"
 def memory(home: Path) -> Path:
     """A person's message in a DM and in the open, and a thought about each."""
     path = stock(home / "memory.db")
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES (?, 'minoan', 'T1', 'C1', '1.0', 'public_channel', 'workspace:T1', ?)",
-            (OPEN, NOW),
-        )
-        for conversation, author, audience in ((CONVERSATION, "U1", "dm:D1"), (OPEN, "U2", "workspace:T1")):
-            connection.execute(
-                "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-                " VALUES (?, 'person', ?, 'Ben', '1.5', 'hi', ?, 'abc', ?)",
-                (conversation, author, audience, NOW),
-            )
+    talk(path, OPEN)
+    turn(path, CONVERSATION, "U1", "dm:D1")
+    turn(path, OPEN, "U2", "workspace:T1")
     add(path, 1)
     add(path, 2, conversation=OPEN, audience="workspace:T1")
     return path
@@ -106,13 +97,8 @@ def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path
 
 
 def test_the_words_of_a_thought_are_those_of_all_whom_it_had_heard(memory: Path) -> None:
-    with opened(memory) as connection:
-        for number in range(60):
-            connection.execute(
-                "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-                " VALUES (?, 'person', 'U3', 'Cem', ?, 'hm', 'workspace:T1', 'abc', ?)",
-                (OPEN, f"2.{number}", NOW),
-            )
+    for number in range(60):
+        turn(memory, OPEN, "U3", "workspace:T1", ts=f"2.{number}")
     assert shown("TH_20261123_002", "--words")["output"] == OUTPUT
     assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U2'") == 1
     assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U3'") == 1

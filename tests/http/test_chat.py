@@ -125,19 +125,6 @@ async def test_the_number_of_streams_is_capped(home: HttpHome, monkeypatch: pyte
     assert (await home.get("/api/soul/chat/s/" + "x" * 65)).code == "unknown"
 
 
-async def test_a_soul_that_does_not_reply_ends_the_stream_with_an_error(home: HttpHome) -> None:
-    assert home.now.built is not None
-    flow = _flow(home)
-    async with home.stream("hello") as stream:
-        await flow.asked.wait()
-        ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
-        await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
-        home.now.channel._live.end(ConversationKey("minoan", "T1", "http", "s"))
-        error = await stream.until("error")
-    flow.end(OPENING, "Too late.", CLOSING)
-    assert "chose not to reply" in error.data["message"]
-
-
 async def test_a_failing_store_does_not_end_the_stream(home: HttpHome) -> None:
     side, events = home.now.channel._side, home.events
     find = side.find_reply
@@ -156,9 +143,15 @@ async def test_a_failing_store_does_not_end_the_stream(home: HttpHome) -> None:
         assert (await home.turning(stream.until("done"))).data["text"] == "Echo: hello"
 
 
-async def test_many_clients_that_send_one_message_at_once_get_one_answer(home: HttpHome) -> None:
+async def test_many_clients_that_send_one_message_at_once_get_one_answer_which_is_kept_over_a_restart(
+    home: HttpHome,
+) -> None:
     said = await asyncio.gather(*(home.say("hello") for _ in range(20)))
     assert {one.data["text"] for one in said} == {"Echo: hello"}
+    await home.now.stop()
+    await home.start()
+    assert await home.say("hello") == said[0]
+    assert (await home.get("/api/soul/chat/s/m")).json["text"] == "Echo: hello"
     assert len(home.model.prompts) == 1
 
 
@@ -196,15 +189,6 @@ async def test_a_conversation_goes_on_over_messages_with_the_name_that_the_clien
     assert "Ada Lovelace" in str(home.model.prompts[0])
     assert "Ada Lovelace" in str(home.model.prompts[-1])
     assert "hello" in str(home.model.prompts[-1])
-
-
-async def test_an_answer_is_kept_over_a_restart(home: HttpHome) -> None:
-    first = await home.say("hello")
-    await home.now.stop()
-    await home.start()
-    assert await home.say("hello") == first
-    assert (await home.get("/api/soul/chat/s/m")).json["text"] == "Echo: hello"
-    assert len(home.model.prompts) == 1
 
 
 async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home: HttpHome) -> None:
@@ -250,12 +234,21 @@ async def test_a_reply_that_begins_again_sends_a_second_start(home: HttpHome) ->
     assert stream.names.count("start") == 2
 
 
-async def test_a_failing_model_ends_in_an_apology_without_details(home: HttpHome) -> None:
-    flow = _flow(home)
-    flow.end(RuntimeError("a stack of secrets"))
+async def test_a_failing_model_ends_in_an_apology_and_a_soul_that_does_not_reply_in_an_error(home: HttpHome) -> None:
+    _flow(home).end(RuntimeError("a stack of secrets"))
     said = await home.say("hello")
     assert said.name == "soul:stream:done"
     assert "secrets" not in said.data["text"]
+    assert home.now.built is not None
+    flow = _flow(home)
+    async with home.stream("hello", "silent") as stream:
+        await flow.asked.wait()
+        ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
+        await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
+        home.now.channel._live.end(ConversationKey("minoan", "T1", "http", "silent"))
+        error = await stream.until("error")
+    flow.end(OPENING, "Too late.", CLOSING)
+    assert "chose not to reply" in error.data["message"]
 
 
 async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: HttpHome) -> None:

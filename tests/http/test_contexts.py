@@ -127,7 +127,7 @@ async def test_a_watcher_sees_the_context_now_and_each_change_even_one_whose_rin
     assert later.data["data"] == {"phase": "done"}
 
 
-async def test_an_idle_watcher_gets_keep_alives_and_one_that_leaves_leaves_no_task(home: HttpHome) -> None:
+async def test_an_idle_watcher_gets_keep_alives_and_leaves_no_task_whoever_ends_the_stream(home: HttpHome) -> None:
     assert watchers() == 0
     async with watched(home) as response:
         stream = Stream(response)
@@ -139,9 +139,6 @@ async def test_an_idle_watcher_gets_keep_alives_and_one_that_leaves_leaves_no_ta
     async with asyncio.timeout(TIMEOUT):
         while watchers():  # noqa: ASYNC110  # the handler's own end has no event
             await asyncio.sleep(0)
-
-
-async def test_a_stop_ends_the_streams_of_watchers_whole(home: HttpHome) -> None:
     async with watched(home) as response:
         stream = Stream(response)
         await stream.next()
@@ -227,16 +224,9 @@ async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves(home:
     assert await present(home) == []
 
 
-async def test_a_program_takes_no_name_from_a_process_and_ends_no_presence_of_one(home: HttpHome) -> None:
-    lobby = shared(home).awareness("launch")
-    await lobby.set_local_state({"status": "here"})
-    taken = await be(home, "operator", {"status": "mine"})
-    assert (taken.status, taken.code) == (409, "taken")
-    await home.ask("DELETE", "/api/shared-context/launch/presence/operator", headers=bearer())
-    assert await present(home) == [("operator", {"status": "here"})]
-
-
-async def test_a_presence_that_may_not_be_gets_a_sentence(home: HttpHome) -> None:
+async def test_a_presence_that_may_not_be_gets_a_sentence_and_none_of_a_process_is_taken_or_ended(
+    home: HttpHome,
+) -> None:
     wrong: tuple[tuple[str, str, object, str], ...] = (
         ("launch", "..%2Fx", {}, "no name of a member"),
         ("launch", "a%00", {}, "no name of a member"),
@@ -249,6 +239,12 @@ async def test_a_presence_that_may_not_be_gets_a_sentence(home: HttpHome) -> Non
         got = await be(home, member, state, key)
         assert (got.status, said in got.json["error"]["message"]) == (422, True), (member, got.body)
         assert ("page", {}) not in await present(home)
+    lobby = shared(home).awareness("launch")
+    await lobby.set_local_state({"status": "here"})
+    taken = await be(home, "operator", {"status": "mine"})
+    assert (taken.status, taken.code) == (409, "taken")
+    await home.ask("DELETE", "/api/shared-context/launch/presence/operator", headers=bearer())
+    assert await present(home) == [("operator", {"status": "here"})]
 
 
 async def test_a_watcher_sees_who_comes_and_goes_and_no_lease_that_is_only_renewed(home: HttpHome) -> None:

@@ -48,21 +48,16 @@ async def test_nothing_private_without_the_token(home: HttpHome) -> None:
         assert (await home.ask("GET", path)).status == 200, path
 
 
-def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
-    settings, events = settings_for(tmp_path / "new", http_token=None), Events()
-    token = bearer_token(settings, events)
-    assert bearer_token(settings, events) == token
+async def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path / "new", http_token=None)
+    events = [Events() for _ in range(16)]
+    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, one) for one in events))
+    token = tokens[0]
+    assert set(tokens) == {token}
     assert len(token) >= 40
     assert _token_file(settings.home).stat().st_mode & 0o777 == 0o600
     assert _files(settings.home) == [TOKEN_FILE]
-    assert not events.emitted
-
-
-async def test_two_starts_at_once_agree_on_the_token(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, http_token=None)
-    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, Events()) for _ in range(16)))
-    assert len(set(tokens)) == 1
-    assert _files(tmp_path) == [TOKEN_FILE]
+    assert not any(one.emitted for one in events)
 
 
 def test_a_token_that_others_could_read_is_replaced_by_a_new_one_and_logged(tmp_path: Path) -> None:
@@ -166,7 +161,9 @@ async def test_a_body_that_does_not_arrive_in_time_is_408(home: HttpHome, monkey
     await writer.wait_closed()
 
 
-async def test_unknown_addresses_and_methods_get_json_errors(home: HttpHome) -> None:
+async def test_unknown_addresses_and_methods_get_json_errors_and_no_response_names_the_software_or_may_be_cached(
+    home: HttpHome,
+) -> None:
     for method, path, status, code in (
         ("GET", "/", 404, "unknown"),
         ("GET", "/api/soul/chat/../../etc", 404, "unknown"),
@@ -176,9 +173,6 @@ async def test_unknown_addresses_and_methods_get_json_errors(home: HttpHome) -> 
         got = await home.ask(method, path, headers=bearer())
         assert (got.status, got.code) == (status, code), (method, path)
         assert ("Allow" in got.headers) == (status == 405)
-
-
-async def test_no_response_names_the_software_or_may_be_cached(home: HttpHome) -> None:
     for path in ("/healthz", "/nowhere", "/metrics"):
         got = await home.ask("GET", path)
         assert "Server" not in got.headers
@@ -218,20 +212,19 @@ async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
     assert empty.events.named("http.opened")[0]["url"] == empty.now.channel.url
 
 
-async def test_after_stop_listening_new_requests_are_refused(home: HttpHome) -> None:
-    assert (await home.get("/api/soul/personality")).status == 200  # keeps its connection
-    assert home.now.channel._server is not None
-    home.now.channel._server.stop_listening()
-    got = await home.get("/api/soul/personality")
-    assert (got.status, got.code) == (503, "stopping")
-
-
-async def test_a_failing_store_is_503_without_internal_details(home: HttpHome) -> None:
+async def test_a_failing_store_is_503_without_internal_details_and_after_stop_listening_nothing_new_is_taken(
+    home: HttpHome,
+) -> None:
     assert home.now.built is not None
     await home.now.built.store.database.stop()
     got = await home.post("/api/soul/chat", {"message": "hello"})
     assert (got.status, got.code) == (503, "unavailable")
     assert "memory.db" not in got.body.decode()
+    assert (await home.get("/api/soul/personality")).status == 200  # keeps its connection
+    assert home.now.channel._server is not None
+    home.now.channel._server.stop_listening()
+    got = await home.get("/api/soul/personality")
+    assert (got.status, got.code) == (503, "stopping")
 
 
 async def test_a_crash_is_described_only_in_the_log(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,11 +297,19 @@ async def test_the_personality_is_read_by_mode(home: HttpHome) -> None:
         assert (got.status, got.code) == (422, "invalid"), query
 
 
-async def test_background_work_is_queued_for_a_conversation_that_exists(home: HttpHome) -> None:
+async def test_background_work_is_queued_and_metrics_count_requests_model_calls_and_queues(home: HttpHome) -> None:
     home.now.queued["s"] = ("models_the_visitor",)
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.json) == (202, {"queued": ["models_the_visitor"]})
     assert (await home.post("/api/soul/subprocess", {"session": "other"})).code == "unknown_session"
+    await home.say("hello")
+    await home.ask("GET", "/nowhere")
+    metrics = (await home.get("/metrics")).body.decode()
+    assert 'soul_http_requests_total{method="POST",route="/api/soul/chat",status="200"} 1.0' in metrics
+    assert 'soul_http_requests_total{method="GET",route="unknown",status="404"} 1.0' in metrics
+    assert 'soul_queue{queue="inbox"} 0.0' in metrics
+    assert 'model="scripted/test"' in metrics
+    assert "hello" not in metrics
 
 
 async def test_readiness_gives_the_reasons_and_health_ignores_them(
@@ -325,21 +326,10 @@ async def test_readiness_gives_the_reasons_and_health_ignores_them(
     assert (await home.ask("GET", "/healthz")).json == {"status": "alive"}
 
 
-async def test_metrics_count_requests_model_calls_and_queues(home: HttpHome) -> None:
-    await home.say("hello")
-    await home.ask("GET", "/nowhere")
-    metrics = (await home.get("/metrics")).body.decode()
-    assert 'soul_http_requests_total{method="POST",route="/api/soul/chat",status="200"} 1.0' in metrics
-    assert 'soul_http_requests_total{method="GET",route="unknown",status="404"} 1.0' in metrics
-    assert 'soul_queue{queue="inbox"} 0.0' in metrics
-    assert 'model="scripted/test"' in metrics
-    assert "hello" not in metrics
-
-
 # -- the description --------------------------------------------------------------------------------------------------
 
 
-async def test_the_description_and_the_server_agree_both_ways(home: HttpHome) -> None:
+async def test_the_description_and_the_server_agree_both_ways_and_its_references_resolve(home: HttpHome) -> None:
     described = (await home.ask("GET", "/openapi.json")).json
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
     assert home.now.channel._server is not None
@@ -347,9 +337,6 @@ async def test_the_description_and_the_server_agree_both_ways(home: HttpHome) ->
     served = {(route.method, route.resource.canonical) for route in app.router.routes() if route.resource}
     assert paths == served
     assert len({route.operation for route in ROUTES}) == len(ROUTES), "every operation has a name of its own"
-
-
-def test_every_reference_of_the_description_resolves() -> None:
     document = description(daemon.__version__)
     names = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert names

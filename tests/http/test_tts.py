@@ -72,7 +72,9 @@ async def test_an_endpoint_that_can_not_be_reached_is_a_502(empty: HttpHome) -> 
     assert (await empty.post("/api/soul/tts", {"text": "hello"})).code == "speech_failed"
 
 
-async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: HttpHome, endpoint: Endpoint) -> None:
+async def test_a_recording_that_breaks_off_does_not_pass_as_whole_and_endless_audio_is_cut(
+    relayed: HttpHome, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     endpoint.mood = "breaks"
     url = relayed.url("/api/soul/tts")
     async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
@@ -80,18 +82,16 @@ async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: HttpH
         endpoint.more.set()
         with pytest.raises((aiohttp.ClientError, ConnectionError)):
             await response.read()
-
-
-async def test_endless_audio_is_cut(relayed: HttpHome, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tts, "_MOST_BYTES", 3)
-    endpoint.more.set()
-    url = relayed.url("/api/soul/tts")
+    endpoint.mood = "well"
     with pytest.raises((aiohttp.ClientError, ConnectionError)):
         async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
             await response.read()
 
 
-async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: HttpHome) -> None:
+async def test_the_program_gets_the_text_by_stdin_and_no_keys_and_one_that_fails_or_hangs_is_a_502(
+    spoken: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     got = await spoken.post("/api/soul/tts", {"text": "-f /etc/passwd naïve", "voice": "en+f3"})
     assert (got.status, got.headers["Content-Type"]) == (200, "audio/wav")
     said = got.body.decode().removeprefix("RIFF")
@@ -99,9 +99,6 @@ async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: HttpHome) 
     assert "/etc/passwd na\\u00efve" in said
     assert "TOKEN" not in said
     assert "PATH" not in said
-
-
-async def test_a_program_that_fails_or_hangs_is_a_502(spoken: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     for mood in ("fail", "silence"):
         got = await spoken.post("/api/soul/tts", {"text": mood})
         assert (got.status, got.code) == (502, "speech_failed"), mood
