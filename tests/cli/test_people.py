@@ -88,7 +88,7 @@ async def _learn(
     )
 
 
-def test_users_are_listed_without_notes(path: Path) -> None:
+def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path) -> None:
     result = call("people", "list").output
     assert result.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
     assert result.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
@@ -97,14 +97,11 @@ def test_users_are_listed_without_notes(path: Path) -> None:
     assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
     assert "bees" not in result + as_json
     assert "tired" not in result + as_json
-
-
-def test_one_user_is_shown_per_audience(path: Path) -> None:
-    result = call("people", "show", "U1").output
-    assert "- keeps bees" in result
-    assert "~ may be tired" in result
-    assert "\x1b" not in result
-    private, open_ = result.split("\n\n")
+    shown = call("people", "show", "U1").output
+    assert "- keeps bees" in shown
+    assert "~ may be tired" in shown
+    assert "\x1b" not in shown
+    private, open_ = shown.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
     first = json.loads(call("people", "show", "U1", "--json").output)[0]

@@ -104,12 +104,8 @@ def test_a_file_that_runs_at_each_start_and_belongs_to_no_package_is_a_warning(t
     assert (finding.verdict, "zz_helper.pth" in finding.found) == (Verdict.WARN, True)
 
 
-@pytest.mark.parametrize("kind", ["soul.service", "soul-system.service"])
-def test_the_doctor_names_what_the_service_hides_and_forbids(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_the_doctor_names_what_the_service_hides_and_forbids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = tmp_path / "soul.service"
-    unit.write_text((REPOSITORY / "systemd" / kind).read_text())
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("npx", "shelf"):
@@ -123,17 +119,21 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(
         "shelf": StdioServer(command=str(programs / "shelf")),
     }
     monkeypatch.setattr("daemon.cli.checks.service._HOMES", (Path("/home"), programs))
-    found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]
-    assert found == [
-        "it can't see the library folder /home/ada/documents",
-        f"it can't see {programs}/npx, the program of the MCP server noted",
-        f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",
-        f"it can't see {programs}/shelf, the program of the MCP server shelf",
-    ]
+    for kind in ("soul.service", "soul-system.service"):
+        unit.write_text((REPOSITORY / "systemd" / kind).read_text())
+        found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]
+        assert found == [
+            "it can't see the library folder /home/ada/documents",
+            f"it can't see {programs}/npx, the program of the MCP server noted",
+            f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",
+            f"it can't see {programs}/shelf, the program of the MCP server shelf",
+        ], kind
     (tmp_path / "soul.service.d").mkdir()
     conf = (REPOSITORY / "systemd/tools.conf").read_text() + f"BindReadOnlyPaths=%h/documents {programs}\n"
     (tmp_path / "soul.service.d" / "tools.conf").write_text(conf)
-    assert service(settings, servers, [ServiceUnit(unit)]) == []
+    for kind in ("soul.service", "soul-system.service"):
+        unit.write_text((REPOSITORY / "systemd" / kind).read_text())
+        assert service(settings, servers, [ServiceUnit(unit)]) == [], kind
     assert service(settings, servers, []) == []
 
 

@@ -207,7 +207,9 @@ async def test_alone_it_is_not_healthy_before_it_listens_admits_no_one_and_keeps
     await http.close()
 
 
-async def test_it_is_ready_once_every_channel_is(home: HttpHome, tmp_path: Path) -> None:
+async def test_it_is_ready_once_every_channel_is_and_fails_with_the_error_of_one_that_can_not_listen(
+    home: HttpHome, tmp_path: Path
+) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     assert home.now.built is not None
     async with asyncio.TaskGroup() as group:
@@ -218,14 +220,8 @@ async def test_it_is_ready_once_every_channel_is(home: HttpHome, tmp_path: Path)
         async with asyncio.timeout(TIMEOUT):
             await ready.wait()
         listening.cancel()
-
-
-async def test_an_http_channel_that_can_not_listen_fails_the_main_channel_with_its_own_error(
-    home: HttpHome, tmp_path: Path
-) -> None:
     taken = int(home.now.channel.url.rpartition(":")[2])
     http = _http(tmp_path, http_port=taken)
-    assert home.now.built is not None
     http.connect(home.now.channel._side)
     with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
         await several(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())

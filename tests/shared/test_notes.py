@@ -107,18 +107,15 @@ async def test_what_is_over_a_budget_is_refused_and_not_perceived(
         assert len(await database.rows("SELECT 1 FROM inbox WHERE modality = 'note'")) == 2
 
 
-async def test_a_pair_counts_both_ways_and_a_soul_alone(store: NoteStore, ada: Stores) -> None:
+async def test_a_pair_counts_both_ways_a_soul_alone_and_later_there_is_room_again(
+    store: NoteStore, ada: Stores, clock: FakeClock
+) -> None:
     budget = NoteBudget(pair_minutely=2, soul_daily=3)
     await store.send(note(), budget)
     await store.send(note(SOUL, sender="ben"), budget)
     assert await store.why_over(note(), budget, 0)
     assert not await store.why_over(note("cleo"), budget, 1)
     assert await store.why_over(note("cleo"), budget, 2), "those that the cycle sends already count, too"
-
-
-async def test_a_minute_an_hour_and_a_day_later_there_is_room_again(
-    store: NoteStore, ada: Stores, clock: FakeClock
-) -> None:
     for budget, seconds in (
         (NoteBudget(pair_minutely=1), MINUTE),
         (NoteBudget(pair_hourly=1), HOUR),

@@ -34,7 +34,9 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_dry_run_prints_every_step_and_writes_nothing(checkout: Checkout) -> None:
+def test_a_dry_run_writes_nothing_and_installing_a_unit_without_gaps_and_tokens_for_their_owner_alone(
+    checkout: Checkout,
+) -> None:
     before = _files(checkout.code)
     done = checkout.install("--dry-run", "--tokens", "-", stdin=ENV_FILE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -44,10 +46,6 @@ def test_a_dry_run_prints_every_step_and_writes_nothing(checkout: Checkout) -> N
     assert "canary" not in done.stdout
     assert list(checkout.home.iterdir()) == []
     assert _files(checkout.code) == before
-
-
-def test_installing_writes_a_unit_without_gaps_and_tokens_for_their_owner_alone(checkout: Checkout) -> None:
-    before = _files(checkout.code)
     done = checkout.install("--tokens", "-", stdin=ENV_FILE)
     assert (done.returncode, done.stderr) == (0, "")
     unit = checkout.unit.read_text()
@@ -89,14 +87,6 @@ def test_on_a_terminal_it_asks_for_each_token_without_showing_it(checkout: Check
     assert "Not there yet" not in done.stdout
 
 
-def test_data_may_live_elsewhere_and_missing_tokens_are_named(checkout: Checkout) -> None:
-    done = checkout.install("--data", "elsewhere")
-    assert done.returncode == 0
-    assert f"WorkingDirectory={checkout.home}/elsewhere\n" in checkout.unit.read_text()
-    assert (checkout.home / "elsewhere").is_dir()
-    assert f"Not there yet, in {checkout.credentials}: slack-bot-token slack-app-token." in done.stdout
-
-
 def test_uninstalling_removes_the_unit_and_nothing_else(checkout: Checkout) -> None:
     checkout.install("--tokens", "-", stdin=ENV_FILE)
     (checkout.data / "memory.db").write_text("precious")
@@ -121,11 +111,16 @@ def test_the_server_variant_goes_below_etc(checkout: Checkout, tmp_path: Path) -
     assert list(checkout.home.iterdir()) == []
 
 
-def test_a_path_that_systemd_would_misread_is_refused(checkout: Checkout) -> None:
+def test_data_may_live_elsewhere_missing_tokens_are_named_and_odd_paths_refused(checkout: Checkout) -> None:
     done = checkout.install("--data", "/tmp/two words%h")
     assert done.returncode == 78
     assert "/tmp/two words%h" in done.stderr
     assert not checkout.unit.exists()
+    done = checkout.install("--data", "elsewhere")
+    assert done.returncode == 0
+    assert f"WorkingDirectory={checkout.home}/elsewhere\n" in checkout.unit.read_text()
+    assert (checkout.home / "elsewhere").is_dir()
+    assert f"Not there yet, in {checkout.credentials}: slack-bot-token slack-app-token." in done.stdout
 
 
 def test_unknown_arguments_are_refused_with_the_usage(checkout: Checkout) -> None:

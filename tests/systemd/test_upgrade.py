@@ -130,7 +130,7 @@ def test_there_and_back_with_the_version_before(machine: UpgradedAccount) -> Non
     assert machine.schema() == SCHEMA
 
 
-def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: UpgradedAccount) -> None:
+def test_a_newer_file_stops_nothing_and_a_copy_that_cannot_be_made_leaves_the_file(machine: UpgradedAccount) -> None:
     with closing(sqlite.connect(machine.path)) as connection:
         connection.execute("PRAGMA user_version=99")
     done = machine.soul("upgrade")
@@ -141,6 +141,13 @@ def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: UpgradedAccount
     ]
     assert (machine.asked() if (machine.checkout.home / "asked").exists() else []) == []
     assert machine.schema() == 99
+    with closing(sqlite.connect(machine.path)) as connection:
+        connection.execute(f"PRAGMA user_version={SCHEMA - 1}")
+    (machine.checkout.data / "backups").write_text("in the way")
+    done = machine.soul("upgrade")
+    assert done.returncode == 70
+    assert "the service is stopped, memory.db is as it was" in done.stderr
+    assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
 
 
 def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied(machine: UpgradedAccount) -> None:
@@ -151,16 +158,6 @@ def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied
     assert machine.asked()[-1] == "start soul.service"
     back = machine.soul("upgrade", "--back")
     assert (back.returncode, "no copy of before an upgrade" in back.stderr) == (70, True)
-
-
-def test_a_copy_that_cannot_be_made_leaves_the_file_and_says_that_the_service_is_stopped(
-    machine: UpgradedAccount,
-) -> None:
-    (machine.checkout.data / "backups").write_text("in the way")
-    done = machine.soul("upgrade")
-    assert done.returncode == 70
-    assert "the service is stopped, memory.db is as it was" in done.stderr
-    assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
 
 
 def test_a_service_of_another_checkout_is_left_to_it_and_one_that_does_not_start_is_named(
