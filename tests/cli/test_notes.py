@@ -19,8 +19,9 @@ def memory(home: Path) -> Path:
     """A living daemon, this process, hosts Ben, who was sent a note of each audience."""
     path = stock(home / "memory.db")
     host(path, "ben")
-    note = {"kind": "note", "sender": "ada", "addressee": "ben", "workspace": "T1", "conversation": "c", "heard_in": ""}
-    note |= {"inbox": "", "behalf": "U1", "hops": 1, "state": "delivered", "words": "the words"}
+    note: dict[str, object] = {"kind": "note", "sender": "ada", "addressee": "ben", "workspace": "T1", "hops": 1}
+    note |= {"conversation": "c", "heard_in": "", "inbox": "", "behalf": "U1", "state": "delivered"}
+    note["words"] = "the words"
     for number, audience in enumerate(("workspace:T1", "dm:D1")):
         insert(path, "shared_messages", id=f"NT_{number}", audience=audience, created_ms=NOW - number, **note)
     return path

@@ -62,8 +62,8 @@ def test_goals_spans_and_proposals_are_counted_by_the_time_of_the_workspace(path
         connection.execute("UPDATE predictions SET scored_ms = ?", (SystemClock().now_ms(),))
     assert json.loads(printed("calibration", "--json", "--since", "8 days"))["scored"] == 1
     assert json.loads(printed("calibration", "--json", "--since", "2 days"))["scored"] == 0
-    waits = {"expires_ms": TODAY + 2 * WEEK_MS, "created_ms": SystemClock().now_ms() - HOUR_MS}
-    name = propose_goals(path, 9, **waits)
+    created_ms = SystemClock().now_ms() - HOUR_MS
+    name = propose_goals(path, 9, expires_ms=TODAY + 2 * WEEK_MS, created_ms=created_ms)
     assert f"{name}  waiting  7 d" in printed("approvals", "list")
 
 
