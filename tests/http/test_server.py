@@ -38,7 +38,13 @@ def _files(home: Path) -> list[str]:
 
 
 async def test_nothing_private_without_the_token(home: HttpHome) -> None:
-    refused = ({}, bearer("wrong"), bearer(""), {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer"})
+    refused: tuple[dict[str, str], ...] = (
+        {},
+        bearer("wrong"),
+        bearer(""),
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": "Bearer"},
+    )
     for method, path in GUARDED:
         for headers in refused:
             got = await home.ask(method, path, headers=headers)
