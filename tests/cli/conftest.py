@@ -18,6 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(VARIABLES):
             monkeypatch.delenv(name)
     monkeypatch.setenv("SOUL_LOCAL_MODELS", "false")  # whatever runs on the machine of the tests
+    monkeypatch.setenv("SOUL_EMBEDDER", "none")  # loading one takes most of the time of the doctor and of a search
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # and whichever service is installed there
     monkeypatch.setattr("daemon.cli.installed.unit.SYSTEM_UNITS", (tmp_path / "etc/soul.service",))
     folder = tmp_path / "home"

@@ -29,15 +29,30 @@ def one(path: Path, sql: str, *values: object) -> object:
     return None if row is None else row[0]
 
 
+def insert(path: Path, table: str, **values: object) -> None:
+    """One more row."""
+    with opened(path) as connection:
+        names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
+        connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
+
+
+def talk(path: Path, name: str, audience: str = "workspace:T1", place: str = "public_channel") -> None:
+    """A conversation."""
+    ids = dict(zip(("soul", "workspace", "channel", "thread"), name.split("/"), strict=True))
+    insert(path, "conversations", id=name, place=place, audience=audience, last_ms=NOW, **ids)
+
+
+def turn(path: Path, conversation: str, author: str, audience: str, **more: object) -> None:
+    """What a person said there."""
+    values = {"speaker": "person", "name": "Ben", "ts": "1.5", "body": "hi", "trace_id": "abc", "said_ms": NOW} | more
+    insert(path, "turns", conversation=conversation, author=author, audience=audience, **values)
+
+
 def stock(path: Path) -> Path:
     """One message and one post for each state, a turn with a private thought, a model call."""
     migrate.migrate(path)
+    talk(path, CONVERSATION, "dm:D1", "dm")
     with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES (?, 'minoan', 'T1', 'D1', '', 'dm', 'dm:D1', ?)",
-            (CONVERSATION, NOW),
-        )
         for number, state in enumerate(INBOX_STATES):
             connection.execute(
                 "INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, author, place, audience, body,"
@@ -85,21 +100,15 @@ def add_daemon(
     path: Path, *, identity: str = "", kind: str = "slack", state: str = "connected", seen_ms: int = NOW
 ) -> None:
     """A daemon's row; by default the very process that runs the test, which is surely alive."""
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms,"
-            " state, detail) VALUES (?, 'minoan', 'T1', ?, 'here', 42, '0.1.0', '3', ?, ?, ?, '{\"active\": 0}')",
-            (identity or str(ProcessIdentity.current()), kind, NOW, seen_ms, state),
-        )
+    program = {"kind": kind, "host": "here", "pid": 42, "version": "0.1.0", "sqlite": "3", "started_ms": NOW}
+    whose = {"id": identity or str(ProcessIdentity.current()), "soul": "minoan", "workspace": "T1"}
+    insert(path, "presence", **whose, **program, seen_ms=seen_ms, state=state, detail='{"active": 0}')
 
 
 def host(path: Path, soul: str) -> None:
     """The process that runs the test hosts a soul."""
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO awareness (context_key, member, process, state, seen_ms) VALUES ('souls', ?, ?, '{}', ?)",
-            (soul, str(ProcessIdentity.current()), NOW),
-        )
+    process = str(ProcessIdentity.current())
+    insert(path, "awareness", context_key="souls", member=soul, process=process, state="{}", seen_ms=NOW)
 
 
 def filled(path: Path, rows: int) -> Path:

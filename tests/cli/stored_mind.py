@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from daemon.core.clock import SystemClock
-from tests.cli.stocked import CONVERSATION, NOW, opened
+from tests.cli.stocked import CONVERSATION, NOW, insert, opened, talk
 from tests.cli.stored_thoughts import add
 
 TODAY = SystemClock().now_ms()
@@ -33,9 +33,8 @@ def aim(path: Path, number: int, **more: object) -> None:
         **more,
     }
     values = {"changed_by": values["thought"], **values}
+    insert(path, "goals", **values)
     with opened(path) as connection:
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO goals ({', '.join(values)}) VALUES ({marks})", values)
         connection.execute(
             "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?",
             (number, number),
@@ -44,26 +43,21 @@ def aim(path: Path, number: int, **more: object) -> None:
 
 def converse(path: Path, soul: str) -> str:
     """Direct messages of another soul; gives their id."""
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES (?, ?, 'T1', 'D2', '', 'dm', 'dm:D2', ?)",
-            (f"{soul}/T1/D2/", soul, NOW),
-        )
+    talk(path, f"{soul}/T1/D2/", "dm:D2", "dm")
     return f"{soul}/T1/D2/"
 
 
-def propose_goals(path: Path, number: int, *goals: object, audience: str = "workspace:T1", **more: object) -> str:
-    """A proposal of these changes of goals, as a commit leaves it on a thought that holds them; gives its id."""
+def propose(path: Path, number: int, *, tool: str, field: str, held: object, audience: str, **more: object) -> str:
+    """A proposal as a commit leaves it on a thought that holds it in a field; gives its id."""
     thought = add(path, number, audience=audience)
     values = {
-        "id": f"{thought}-goal_updates",
+        "id": f"{thought}-{field}",
         "conversation": CONVERSATION,
         "soul": "minoan",
         "workspace": "T1",
         "turn": 0,
-        "tool": "mind.goals",
-        "arguments": json.dumps({"thought": thought, "field": "goal_updates"}),
+        "tool": tool,
+        "arguments": json.dumps({"thought": thought, "field": field}),
         "asked": "[]",
         "audience": audience,
         "state": "waiting",
@@ -71,15 +65,17 @@ def propose_goals(path: Path, number: int, *goals: object, audience: str = "work
         "created_ms": NOW + number,
         **more,
     }
-    readers = {"audience": audience, "members_only": True}
+    readers = json.dumps({"audience": audience, "members_only": True})
+    output = json.dumps({"inner_speech": "hm", field: held})
     with opened(path) as connection:
-        held = json.dumps({"inner_speech": "hm", "goal_updates": goals})
-        connection.execute(
-            "UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", (held, json.dumps(readers), thought)
-        )
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO approvals ({', '.join(values)}) VALUES ({marks})", values)
+        connection.execute("UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", (output, readers, thought))
+    insert(path, "approvals", **values)
     return str(values["id"])
+
+
+def propose_goals(path: Path, number: int, *goals: object, audience: str = "workspace:T1", **more: object) -> str:
+    """A proposal of these changes of goals."""
+    return propose(path, number, tool="mind.goals", field="goal_updates", held=goals, audience=audience, **more)
 
 
 def expect(path: Path, number: int, **more: object) -> None:
@@ -103,9 +99,7 @@ def expect(path: Path, number: int, **more: object) -> None:
         "awaited": json.dumps(CHECK),
         **more,
     }
-    with opened(path) as connection:
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO predictions ({', '.join(values)}) VALUES ({marks})", values)
+    insert(path, "predictions", **values)
 
 
 def score(path: Path, number: int, state: str, surprise: float | None) -> None:

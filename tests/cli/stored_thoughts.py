@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.cli.stocked import CONVERSATION, NOW, opened
+from tests.cli.stocked import CONVERSATION, NOW, insert
 
 INPUT = {"new_percepts": [{"modality": "language", "content": "hello \x1b]0;owned\x07"}]}
 OUTPUT = {"inner_speech": "They greet me.", "external_speech": "Hello."}
@@ -41,8 +41,5 @@ def add(
         "saw_to": 99,
         "passing": 0,
     }
-    with opened(path) as connection:
-        names = ", ".join(values)
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO thoughts ({names}) VALUES ({marks})", values)
+    insert(path, "thoughts", **values)
     return name

@@ -57,17 +57,14 @@ def _sums(*arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("spent")
-@pytest.mark.parametrize(
-    ("by", "usd"),
-    [
+def test_costs_are_summed_by_what_is_asked_for() -> None:
+    for by, usd in (
         ("model", {"anthropic/a": 1.75, "openai/b": 0.125}),
         ("step", {"respond": 1.75, "summarize": 0.125, "consolidate": 0.0}),
         ("room", {"C1": 0.5, "D1": 0.375, "": 0.0}),
         ("person", {"U0BEN": 0.5, "U0ADA": 0.375, "": 0.0}),
-    ],
-)
-def test_costs_are_summed_by_what_is_asked_for(by: str, usd: dict[str, float]) -> None:
-    assert {key: one["cost_usd"] for key, one in _sums("--by", by).items()} == usd
+    ):
+        assert {key: one["cost_usd"] for key, one in _sums("--by", by).items()} == usd, by
 
 
 @pytest.mark.usefixtures("spent")

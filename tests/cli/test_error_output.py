@@ -16,24 +16,19 @@ def code_of(error: BaseException, *, tracebacks: bool = False) -> int:
     return end.value.exit_code
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
+def test_our_errors_are_two_lines_and_a_code(capsys: pytest.CaptureFixture[str]) -> None:
+    for error, code in (
         (ConfigError("a", hint="b"), 78),
         (StoreBusy("a", hint="b"), 75),
         (DaemonError("a", hint="b"), 70),
         (ExceptionGroup("tasks", [ExceptionGroup("inner", [ConfigError("a", hint="b")])]), 78),
         (ExceptionGroup("tasks", [StoreBusy("x"), ConfigError("a", hint="b")]), 78),
-    ],
-)
-def test_our_errors_are_two_lines_and_a_code(capsys: pytest.CaptureFixture[str], error: Exception, code: int) -> None:
-    assert code_of(error) == code
-    assert capsys.readouterr().err == "a\nb\n"
-
-
-def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    ):
+        assert (code_of(error), capsys.readouterr().err) == (code, "a\nb\n"), error
     code_of(DaemonError("what\x1b[2J"))
     assert capsys.readouterr().err == "what␛[2J\n"
+    for interrupt in (KeyboardInterrupt(), BaseExceptionGroup("tasks", [KeyboardInterrupt()])):
+        assert (code_of(interrupt), capsys.readouterr()) == (130, ("", ""))
 
 
 def test_another_library_s_error_is_printed_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,12 +48,6 @@ def test_a_traceback_is_printed_on_request(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setenv("SOUL_DEBUG", "perhaps")
     code_of(ValueError("details"))
     assert "Traceback" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), BaseExceptionGroup("tasks", [KeyboardInterrupt()])])
-def test_an_interrupt_prints_nothing(capsys: pytest.CaptureFixture[str], error: BaseException) -> None:
-    assert code_of(error) == 130
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_closed_pipe_is_left_to_click() -> None:

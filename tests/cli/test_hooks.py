@@ -45,9 +45,8 @@ def ours(path: Path) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_file_is_byte_for_byte_what_it_was(home: Path) -> None:
+    for text in (
         "{}",
         "{ }\n",
         '{"model": "opus", "big": 1e3, "text": "\\u00e9 é \\/"}',
@@ -56,25 +55,21 @@ def ours(path: Path) -> dict[str, int]:
         '{"hooks":{"Stop":[' + THEIRS + ']},"permissions":{"allow":["Bash(ls:*)"]}}',
         LONG,
         '{"hooks": {"SessionStart": [' + THEIRS + '], "Stop": [ ], "SessionEnd" : [' + THEIRS + "]}}",
-    ],
-)
-def test_the_file_is_byte_for_byte_what_it_was(home: Path, text: str) -> None:
-    path = placed(home, text)
-    path.chmod(0o640)
-    before = json.loads(text)
-    for _ in range(2):  # the second time changes nothing
-        assert call("hooks", "install", "--settings", str(path)).exit_code == 0
-        assert ours(path) == dict.fromkeys(EVENTS, 1)
-    kept = json.loads(path.read_text())
-    for event, groups in before.get("hooks", {}).items():
-        assert kept["hooks"][event][: len(groups)] == groups
-    assert {name: value for name, value in kept.items() if name != "hooks"} == {
-        name: value for name, value in before.items() if name != "hooks"
-    }
-    assert call("hooks", "uninstall", "--settings", str(path)).exit_code == 0
-    assert path.read_bytes() == text.encode()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert "no hooks" in call("hooks", "uninstall", "--settings", str(path)).output
+    ):
+        path = placed(home, text)
+        path.chmod(0o640)
+        before = json.loads(text)
+        for _ in range(2):  # the second time changes nothing
+            assert call("hooks", "install", "--settings", str(path)).exit_code == 0, text
+            assert ours(path) == dict.fromkeys(EVENTS, 1), text
+        kept = json.loads(path.read_text())
+        for event, groups in before.get("hooks", {}).items():
+            assert kept["hooks"][event][: len(groups)] == groups, text
+        assert kept | {"hooks": 0} == before | {"hooks": 0}
+        assert call("hooks", "uninstall", "--settings", str(path)).exit_code == 0
+        assert path.read_bytes() == text.encode()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        assert "no hooks" in call("hooks", "uninstall", "--settings", str(path)).output
 
 
 def test_a_file_that_was_not_there_goes_again(home: Path) -> None:
@@ -107,9 +102,8 @@ def test_what_was_put_in_from_another_place_is_replaced_and_what_came_later_stay
     assert "session_event.py" not in path.read_text()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_json_is_left_alone(home: Path) -> None:
+    for text in (
         "",
         "{",
         "[]",
@@ -119,15 +113,13 @@ def test_what_was_put_in_from_another_place_is_replaced_and_what_came_later_stay
         '{"hooks": []}',
         '{"hooks": {"Stop": {}}}',
         '{"hooks": {}, "hooks": {}}',
-    ],
-)
-@pytest.mark.parametrize("act", ["install", "uninstall", "status"])
-def test_what_is_no_json_is_left_alone(home: Path, text: str, act: str) -> None:
-    path = placed(home, text)
-    result = call("hooks", act, "--settings", str(path))
-    assert result.exit_code == 78, result.output
-    assert path.read_bytes() == text.encode()
-    assert "Traceback" not in result.output
+    ):
+        path = placed(home, text)
+        for act in ("install", "uninstall", "status"):
+            result = call("hooks", act, "--settings", str(path))
+            assert result.exit_code == 78, (text, result.output)
+            assert path.read_bytes() == text.encode()
+            assert "Traceback" not in result.output
 
 
 _NAMES = st.sampled_from([*EVENTS, "PreToolUse", "hooks", "model", "", "é", "\\u0000"]) | st.text(max_size=5)

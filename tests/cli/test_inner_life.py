@@ -27,10 +27,6 @@ def found(soul: Path, more: str) -> list[Finding]:
     return inner_life(load_settings())
 
 
-def test_of_a_soul_that_answers_in_words_nothing_is_said(soul: Path) -> None:
-    assert found(soul, "") == []
-
-
 def test_a_soul_that_thinks_when_people_write_is_told_apart_from_one_that_thinks_by_itself(
     soul: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,24 +44,19 @@ def test_a_soul_that_thinks_when_people_write_is_told_apart_from_one_that_thinks
     assert found(soul, 'mind = "cycle"\n[cycle]\nenabled = false\n')[0].found == asleep.found
 
 
-@pytest.mark.parametrize(
-    ("more", "fault"),
-    [
+def test_a_soul_that_is_set_to_think_by_itself_and_can_not_is_a_warning_with_what_to_do(soul: Path) -> None:
+    for more, fault in (
         ("[cycle]\nenabled = true\n", 'does not: its mind is "process"'),
         (
             'mind = "cycle"\nprocesses = ["engaged", "ready", "dormant", "exiting"]\n[cycle]\nenabled = true\n',
             "leave reflecting out",
         ),
         ('mind = "cycle"\n[cycle]\nenabled = true\ntokens_hour = 3_000\n', "hardly thinks by itself"),
-    ],
-)
-def test_a_soul_that_is_set_to_think_by_itself_and_can_not_is_a_warning_with_what_to_do(
-    soul: Path, more: str, fault: str
-) -> None:
-    (one,) = found(soul, more)
-    assert one.verdict is Verdict.WARN
-    assert fault in one.found
-    assert one.fix
+    ):
+        (one,) = found(soul, more)
+        assert (one.verdict, fault in one.found, bool(one.fix)) == (Verdict.WARN, True, True), one
+    assert found(soul, "") == [], "a soul that answers in words"
+    assert found(soul, 'mind = "circle"\n') == [], "one that can't be read is left to the check of souls"
 
 
 def test_where_no_one_knows_what_a_thought_costs_its_budget_in_dollars_may_be_too_small(
@@ -77,7 +68,3 @@ def test_where_no_one_knows_what_a_thought_costs_its_budget_in_dollars_may_be_to
     assert (awake.verdict, unpriced.verdict) == (Verdict.OK, Verdict.WARN)
     assert "the price of openai/unheard-of is not known" in unpriced.found
     assert "SOUL_CYCLE_USD_DAY" in unpriced.fix
-
-
-def test_a_soul_that_can_not_be_read_is_left_to_the_check_of_souls(soul: Path) -> None:
-    assert found(soul, 'mind = "circle"\n') == []

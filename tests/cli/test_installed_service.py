@@ -20,17 +20,9 @@ from tests.systemd.conftest import REPOSITORY
 
 PYTHON = {"PYTHONPATH": os.pathsep.join([str(REPOSITORY), *filter(None, sys.path)]), "PYTHONDONTWRITEBYTECODE": "1"}
 COMMANDS = (
-    *(
-        "status",
-        "doctor --offline",
-        "inbox list",
-        "outbox list",
-        "jobs list",
-        "people list",
-        "memory stats",
-        "settings",
-    ),
-    *("memory verify", "keys list", "schedule list", "approvals list", "tools list", "db check", "memory runs"),
+    *("status", "doctor --offline", "inbox list", "outbox list", "jobs list", "people list", "memory stats"),
+    *("settings", "memory verify", "keys list", "schedule list", "approvals list", "tools list", "db check"),
+    "memory runs",
 )
 
 
@@ -40,11 +32,13 @@ def unit(tmp_path: Path) -> ServiceUnit:
     return install(tmp_path / "config/systemd/user/soul.service", tmp_path / "data", tmp_path / "credentials")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_finds_the_service_from_another_folder(unit: ServiceUnit, command: str) -> None:
-    done = call(*command.split())
-    assert f"Of the service in {unit.path}; its data is in {unit.data}." in done.stderr
-    assert (done.exit_code, "canary" in done.output) == (0, False), done.output
+def test_every_command_finds_the_service_from_another_folder(unit: ServiceUnit) -> None:
+    for command in COMMANDS:
+        done = call(*command.split())
+        assert f"Of the service in {unit.path}; its data is in {unit.data}." in done.stderr, command
+        assert (done.exit_code, "canary" in done.output) == (0, False), done.output
+    for of_its_own in ("manifest", "status --help"):
+        assert "Of the service" not in call(*of_its_own.split()).output
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -69,7 +63,7 @@ def test_the_doctor_sees_its_tokens_its_env_and_what_lies_beside_it(unit: Servic
     assert load_settings().max_cycles != 8
 
 
-def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone(
+def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone_and_a_torn_unit_harms_nothing(
     unit: ServiceUnit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (unit.data / "memory.db").unlink()
@@ -77,18 +71,20 @@ def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone(
     (home / ".env").write_text("")
     assert "start the daemon with `soul run`" in call("status").stderr
     (home / ".env").unlink()
-    monkeypatch.setenv("SOUL_HOME", str(home))
-    assert f"there is no {home}/memory.db yet" in call("status").stderr
+    with monkeypatch.context() as patch:
+        patch.setenv("SOUL_HOME", str(home))
+        assert f"there is no {home}/memory.db yet" in call("status").stderr
+    unit.path.write_text("[Service]\nEnvironment='open\nExecStart=\nEnvironmentFile=/nowhere\nLoadCredential=x\n\x00=")
+    done = call("status")
+    assert "there is no /memory.db yet" in done.stderr
+    assert done.exit_code == 70
 
 
-@pytest.mark.parametrize("how", ["variable", "folder"])
-def test_the_services_own_folder_brings_its_tokens_along(
-    unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    if how == "variable":
-        monkeypatch.setenv("SOUL_HOME", str(unit.data))
-    else:
-        monkeypatch.chdir(unit.data)
+def test_the_services_own_folder_brings_its_tokens_along(unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("SOUL_HOME", str(unit.data))
+        assert "a bot token and an app-level token are set" in call("doctor", "--offline").stdout
+    monkeypatch.chdir(unit.data)
     assert "a bot token and an app-level token are set" in call("doctor", "--offline").stdout
 
 
@@ -100,18 +96,6 @@ def test_of_two_services_none_is_guessed(unit: ServiceUnit, tmp_path: Path, monk
     assert f"SOUL_HOME={unit.data} soul …" in done.stderr
     monkeypatch.setenv("SOUL_HOME", str(unit.data))
     assert call("status").exit_code == 0
-
-
-def test_what_begins_something_of_its_own_asks_no_service(unit: ServiceUnit) -> None:
-    assert "Of the service" not in call("manifest").output
-    assert "Of the service" not in call("status", "--help").output
-
-
-def test_a_torn_unit_harms_nothing(unit: ServiceUnit) -> None:
-    unit.path.write_text("[Service]\nEnvironment='open\nExecStart=\nEnvironmentFile=/nowhere\nLoadCredential=x\n\x00=")
-    done = call("status")
-    assert "there is no /memory.db yet" in done.stderr
-    assert done.exit_code == 70
 
 
 @pytest.fixture
@@ -164,6 +148,7 @@ def _others_may_run_it() -> bool:
 others = pytest.mark.skipif(not _others_may_run_it(), reason="needs root, and code that other accounts can read")
 
 
+@pytest.mark.slow
 @others
 def test_root_acts_as_the_services_account(server: tuple[Path, ServiceUnit]) -> None:
     root, unit = server
@@ -174,18 +159,16 @@ def test_root_acts_as_the_services_account(server: tuple[Path, ServiceUnit]) -> 
     assert "a bot token and an app-level token are set" in _as("root", root, "doctor --offline").stdout
 
 
+@pytest.mark.slow
 @others
-def test_another_account_reads_what_to_type(server: tuple[Path, ServiceUnit]) -> None:
+def test_another_account_reads_what_to_type_and_the_services_own_which_keys_it_does_not_see(
+    server: tuple[Path, ServiceUnit],
+) -> None:
     root, unit = server
     done = _as("bin", root, "status")
     assert done.returncode == 78
     assert f"its data in {unit.data}, which the account daemon alone may read" in done.stderr
     assert f"sudo {REPOSITORY}/.venv/bin/soul …" in done.stderr
-
-
-@others
-def test_the_services_account_reads_which_keys_it_does_not_see(server: tuple[Path, ServiceUnit]) -> None:
-    root, unit = server
     done = _as("daemon", root, "doctor --offline")
     assert "its slack-bot-token, slack-app-token" in done.stdout
     assert "run soul doctor with sudo" in done.stdout

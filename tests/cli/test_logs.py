@@ -46,7 +46,9 @@ def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServiceUnit:
     return found
 
 
-def test_all_lines_come_in_the_form_of_a_terminal_and_without_keys(unit: ServiceUnit, tmp_path: Path) -> None:
+def test_all_lines_come_in_the_form_of_a_terminal_without_keys_and_may_be_followed(
+    unit: ServiceUnit, tmp_path: Path
+) -> None:
     done = call("logs", "--since", "6h")
     lines = done.stdout.splitlines()
     assert done.exit_code == 0, done.stderr
@@ -56,28 +58,29 @@ def test_all_lines_come_in_the_form_of_a_terminal_and_without_keys(unit: Service
     asked = (tmp_path / "asked").read_text()
     assert asked.startswith("--user --unit soul.service --output=json --no-pager --since=@")
     assert "--follow" not in asked
+    assert len(call("logs", "-f", "--limit", "1").stdout.splitlines()) == len(LINES) + 1
+    assert "--follow --no-tail" in (tmp_path / "asked").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "numbers"),
-    [
-        (("--trace", "012345"), [1]),
-        (("--trace", "ffffffffffff"), [2]),
-        (("--trace", "nothing"), []),
-        (("--person", "U1"), [1, 3]),
-        (("--person", "u1", "--trace", "012345"), [1]),
-        (("--limit", "1"), [6]),
-    ],
-)
-def test_lines_are_those_of_one_reply_or_of_one_person(
-    unit: ServiceUnit, arguments: tuple[str, ...], numbers: list[int]
-) -> None:
-    done = call("logs", *arguments)
-    assert done.exit_code == 0, done.stderr
-    wanted = [(*LINES, "bytes")[number].replace(KEY, "[redacted]") for number in numbers]
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(wanted)
-    assert all(line.endswith(end) for line, end in zip(lines, wanted, strict=True))
+@pytest.mark.usefixtures("unit")
+def test_lines_are_those_of_one_reply_or_of_one_person() -> None:
+    every = (*LINES, "bytes")
+    for arguments, numbers in (
+        ("--trace 012345", [1]),
+        ("--trace ffffffffffff", [2]),
+        ("--trace nothing", []),
+        ("--person U1", [1, 3]),
+        ("--person u1 --trace 012345", [1]),
+        ("--limit 1", [6]),
+    ):
+        done = call("logs", *arguments.split())
+        assert done.exit_code == 0, done.stderr
+        lines = done.stdout.splitlines()
+        assert len(lines) == len(numbers), arguments
+        wanted = [every[number].replace(KEY, "[redacted]") for number in numbers]
+        assert all(line.endswith(end) for line, end in zip(lines, wanted, strict=True)), arguments
+    for wrong in ("--since yesterday", "--trace ab", "--limit 0"):
+        assert call("logs", *wrong.split()).exit_code == 2, wrong
 
 
 def test_a_name_of_two_people_is_not_guessed(unit: ServiceUnit) -> None:
@@ -93,31 +96,18 @@ def test_a_name_of_two_people_is_not_guessed(unit: ServiceUnit) -> None:
     assert "no message came from anyone called Bob" in call("logs", "--person", "Bob").stderr
 
 
-def test_following_goes_on_until_the_journal_ends(unit: ServiceUnit, tmp_path: Path) -> None:
-    assert len(call("logs", "-f", "--limit", "1").stdout.splitlines()) == len(LINES) + 1
-    assert "--follow --no-tail" in (tmp_path / "asked").read_text()
-
-
-def test_a_journal_that_may_not_be_read_says_what_to_type(unit: ServiceUnit, tmp_path: Path) -> None:
+def test_a_journal_that_can_not_be_read_says_what_to_do(
+    home: Path, unit: ServiceUnit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "deaf").touch()
     done = call("logs")
     assert (done.exit_code, "insufficient permissions" in done.stderr) == (78, True)
     assert f"sudo {REPOSITORY}/.venv/bin/soul logs" in done.stderr
-
-
-def test_without_systemd_it_says_where_the_log_goes(
-    home: Path, unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("PATH", str(home))
     assert "there is no journalctl" in call("logs").stderr
     unit.path.unlink()
     done = call("logs")
     assert (done.exit_code, "to the standard error of what started it" in done.stderr) == (78, True)
-
-
-@pytest.mark.parametrize("arguments", [("--since", "yesterday"), ("--trace", "ab"), ("--limit", "0")])
-def test_arguments_out_of_bounds_are_refused(arguments: tuple[str, ...]) -> None:
-    assert call("logs", *arguments).exit_code == 2
 
 
 def test_fields_of_a_line_are_read_as_they_were_written() -> None:

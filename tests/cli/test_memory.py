@@ -44,22 +44,32 @@ def fact(home: Path) -> str:
     return asyncio.run(fill())
 
 
-def test_facts_are_those_that_a_reply_there_could_know_without_their_words(fact: str) -> None:
+def test_facts_and_a_search_are_those_that_a_reply_there_could_know_without_their_words(fact: str) -> None:
     done = call("memory", "facts", "--as", "U1", "--place", "D1", "--json")
     [found] = json.loads(done.stdout)
     assert (found["id"], found["trust"], found["evidence"]) == (fact, "own", [{"id": "TU_1", "quote": ""}])
     assert "bees" not in done.stdout
     assert fact in call("memory", "facts", "--as", "U1", "--place", "D1").stdout
+    done = call("memory", "search", "who keeps bees?", "--as", "U1", "--place", "D1", "--json")
+    searched = json.loads(done.stdout)
+    assert set(searched) == {"audiences", "arms", "took_ms", "hits"}
+    assert searched["arms"] == {"text": True, "vectors": "none"}
+    [hit] = [one for one in searched["hits"] if one["id"] == fact]
+    assert set(hit) == {"id", "kind", "audience", "speaker", "when_ms", "text", "score", "evidence"}
+    assert (hit["kind"], hit["evidence"]) == ("fact", [{"id": "TU_1", "quote": ""}])
+    assert "bees" not in done.stdout
+    private = call("memory", "search", "who keeps bees?", "--as", "U1", "--place", "D1", "--words")
+    assert fact in private.stdout
+    assert "bees" not in private.stdout, "said in private"
+    for person, place, says in (("U1", "C404", "was never in C404"), ("U2", "D1", "not known")):
+        for command in (("facts",), ("search", "bees")):
+            done = call("memory", *command, "--as", person, "--place", place)
+            assert (done.exit_code != 0, says in done.stderr) == (True, True), (command, person)
 
 
-@pytest.mark.parametrize(("person", "place", "says"), [("U1", "C404", "was never in C404"), ("U2", "D1", "not known")])
-def test_a_room_that_is_unknown_or_another_users_is_refused(fact: str, person: str, place: str, says: str) -> None:
-    done = call("memory", "facts", "--as", person, "--place", place)
-    assert done.exit_code != 0
-    assert says in done.stderr
-
-
-def test_a_memory_is_shown_with_its_links_and_people_with_their_counts(fact: str) -> None:
+def test_a_memory_is_shown_with_its_links_people_with_their_counts_and_a_reply_that_never_was_is_named(
+    fact: str,
+) -> None:
     found = call("memory", "show", fact, "--json")
     assert json.loads(found.stdout)["links"] == [
         {"origin": fact, "relation": "evidence", "target": "TU_1", "quote": ""}
@@ -69,52 +79,16 @@ def test_a_memory_is_shown_with_its_links_and_people_with_their_counts(fact: str
     assert "there is no memory EP_1" in call("memory", "show", "EP_1").stderr
     [person] = json.loads(call("memory", "people", "--json").stdout)
     assert (person["person"], person["messages"], person["facts"]) == ("U1", 1, 1)
-
-
-@pytest.fixture
-def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_EMBEDDER", "none")
-
-
-@pytest.mark.usefixtures("by_words")
-def test_a_search_finds_what_a_reply_there_could_know_without_its_words(fact: str) -> None:
-    done = call("memory", "search", "who keeps bees?", "--as", "U1", "--place", "D1", "--json")
-    found = json.loads(done.stdout)
-    assert set(found) == {"audiences", "arms", "took_ms", "hits"}
-    assert found["arms"] == {"text": True, "vectors": "none"}
-    [hit] = [one for one in found["hits"] if one["id"] == fact]
-    assert set(hit) == {"id", "kind", "audience", "speaker", "when_ms", "text", "score", "evidence"}
-    assert (hit["kind"], hit["evidence"]) == ("fact", [{"id": "TU_1", "quote": ""}])
-    assert "bees" not in done.stdout
-    private = call("memory", "search", "who keeps bees?", "--as", "U1", "--place", "D1", "--words")
-    assert fact in private.stdout
-    assert "bees" not in private.stdout, "said in private"
-
-
-@pytest.mark.usefixtures("by_words")
-@pytest.mark.parametrize(("person", "place", "says"), [("U1", "C404", "was never in C404"), ("U2", "D1", "not known")])
-def test_a_search_in_a_room_that_is_unknown_is_refused(fact: str, person: str, place: str, says: str) -> None:
-    done = call("memory", "search", "bees", "--as", person, "--place", place)
-    assert done.exit_code != 0
-    assert says in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+    for arguments, says in (
         (("TL_404",), "the soul never said TL_404"),
         (("TU_1",), "the soul never said TU_1"),
         (("1700000000.000100",), "the soul never said 1700000000.000100"),
         (("x'; --", "--json"), "the soul never said x'; --"),
         (("TL_1", "--as", "U1"), "--as and --place go together"),
         (("TL_1", "--private"), "give --words, too"),
-    ],
-)
-@pytest.mark.usefixtures("by_words", "fact")
-def test_a_reply_that_never_was_is_named(arguments: tuple[str, ...], says: str) -> None:
-    done = call("memory", "why", *arguments)
-    assert done.exit_code != 0
-    assert says in done.stderr
+    ):
+        done = call("memory", "why", *arguments)
+        assert (done.exit_code != 0, says in done.stderr) == (True, True), (arguments, done.stderr)
 
 
 @pytest.fixture
@@ -150,7 +124,7 @@ def visits(home: Path) -> tuple[str, str]:
     return asyncio.run(fill())
 
 
-def test_episodes_are_counted_and_their_words_shown_on_request_alone(visits: tuple[str, str]) -> None:
+def test_episodes_are_counted_and_private_words_of_them_need_two_options(visits: tuple[str, str]) -> None:
     visit, core = visits
     done = call("memory", "episodes", "--json")
     found = {one["id"]: one for one in json.loads(done.stdout)}
@@ -167,10 +141,6 @@ def test_episodes_are_counted_and_their_words_shown_on_request_alone(visits: tup
     assert visit in call("memory", "episodes").stdout
     assert [one["id"] for one in json.loads(call("memory", "episodes", "--kind", "core", "--json").stdout)] == [core]
     assert json.loads(call("memory", "episodes", "--state", "closing", "--json").stdout) == []
-
-
-def test_words_of_episodes_that_were_private_need_two_options(visits: tuple[str, str]) -> None:
-    visit, _ = visits
     some = call("memory", "episodes", "--words")
     assert "A market day" in some.stdout
     assert "honey" not in some.stdout

@@ -15,9 +15,8 @@ from tests.store.parts import look, poke
 
 
 @pytest.fixture
-def noted_twice(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def noted_twice(home: Path) -> Path:
     """A memory.db in which two facts say the same."""
-    monkeypatch.setenv("SOUL_EMBEDDER", "none")
 
     async def fill() -> None:
         clock = FakeClock(auto=True, start_ms=SystemClock().now_ms())
@@ -51,26 +50,22 @@ def test_without_a_daemon_it_is_done_here_shown_and_undone(noted_twice: Path) ->
     assert (verified["links_broken"], verified["chain"]) == (0, True)
 
 
-def test_what_is_no_run_is_refused(noted_twice: Path) -> None:
+def test_what_is_no_run_is_refused_and_what_is_left_alone_is_named(noted_twice: Path) -> None:
     for name in ("RUN_1", "'; --", ""):
         done = call("memory", "undo", name)
-        assert done.exit_code != 0
-        assert "there is no run" in done.stderr
-
-
-def test_without_a_memory_there_is_nothing_to_look_through(home: Path) -> None:
-    done = call("memory", "consolidate")
-    assert done.exit_code != 0
-    assert "soul run" in done.stderr
-
-
-def test_what_is_left_alone_is_named(noted_twice: Path) -> None:
+        assert (done.exit_code != 0, "there is no run" in done.stderr) == (True, True), name
     poke(
         noted_twice,
         "INSERT INTO consolidation_items (part, object, faults, parked, reason) "
         "SELECT 'lets_sink', id, 3, 1, 'ValueError' FROM facts LIMIT 1",
     )
     assert "is left alone by lets_sink" in call("memory", "runs").stdout
+
+
+def test_without_a_memory_there_is_nothing_to_look_through(home: Path) -> None:
+    done = call("memory", "consolidate")
+    assert done.exit_code != 0
+    assert "soul run" in done.stderr
 
 
 def test_doctor_names_a_night_that_failed_and_what_is_left_alone(noted_twice: Path) -> None:

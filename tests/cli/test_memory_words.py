@@ -40,9 +40,8 @@ def written(home: Path, unit: Callable[[Transaction], Awaitable[object]]) -> obj
 
 
 @pytest.fixture(autouse=True)
-def ids(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def ids(home: Path) -> dict[str, str]:
     """One fact said in a DM by U1, one said in the open by U2, an episode of both people, and a line of the journal."""
-    monkeypatch.setenv("SOUL_EMBEDDER", "none")
     made: dict[str, str] = {}
 
     async def fill(transaction: Transaction) -> None:
@@ -82,28 +81,29 @@ def readings(home: Path) -> list[tuple[str, str]]:
     return [tuple(row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("facts", "--as", "U1", "--place", "D1"),
-        ("search", "bees", "--as", "U1", "--place", "D1"),
-        ("people",),
-        ("show", "TU_1"),
-    ],
-)
-def test_words_said_in_private_need_both_options(home: Path, command: tuple[str, ...]) -> None:
-    for options in ((), ("--words",)):
-        assert "bees" not in call("memory", *command, *options, "--json").stdout.replace('"bees"', "")
-    assert ("U1", f"memory {command[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)]
-    assert "keep" in call("memory", *command, "--words", "--private", "--json").stdout
-    assert "U1" in [who for who, _ in readings(home)]
+def test_words_said_in_private_need_both_options(home: Path) -> None:
+    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people"):
+        seen = len(readings(home))
+        arguments = command.split()
+        for options in ((), ("--words",)):
+            assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
+        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
+        assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
+        assert "U1" in [who for who, _ in readings(home)[seen:]], command
 
 
-def test_private_without_words_is_refused_and_nothing_is_recorded(home: Path, ids: dict[str, str]) -> None:
+def test_without_words_a_command_says_which_option_shows_more_and_records_nothing(
+    home: Path, ids: dict[str, str]
+) -> None:
     done = call("memory", "show", ids["secret"], "--private")
-    assert done.exit_code == 2
-    assert "give --words, too" in done.stderr
+    assert (done.exit_code, "give --words, too" in done.stderr) == (2, True)
+    assert "texts are not shown: add --words" in call("memory", "show", ids["open"]).stdout
+    assert "add --words --private" in call("memory", "show", ids["secret"], "--words").stdout
     assert readings(home) == []
+    shown = call("memory", "facts", "--as", "U1", "--place", "D1", "--words", "--private").stdout
+    assert f"{ids['secret']} by TU_1: I keep bees" in shown, "quotations are below the facts that they prove"
+    assert "the query is empty" in call("memory", "search", " ", "--as", "U1", "--place", "D1").stderr
+    assert "Nothing surfaces" in call("memory", "search", "zeppelin", "--as", "U1", "--place", "D1").stdout
 
 
 def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_shown(
@@ -117,24 +117,6 @@ def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_
     assert one(home / "memory.db", "SELECT DISTINCT actor FROM audit") == getpass.getuser()
     assert one(home / "memory.db", "SELECT count(*) FROM word_readings WHERE first_ms IS NOT NULL") == 2
     assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True
-
-
-def test_without_words_a_command_says_which_option_shows_more_and_records_nothing(
-    home: Path, ids: dict[str, str]
-) -> None:
-    assert "texts are not shown: add --words" in call("memory", "show", ids["open"]).stdout
-    assert "add --words --private" in call("memory", "show", ids["secret"], "--words").stdout
-    assert readings(home) == []
-
-
-def test_quotations_stand_below_the_facts_that_they_prove(ids: dict[str, str]) -> None:
-    shown = call("memory", "facts", "--as", "U1", "--place", "D1", "--words", "--private").stdout
-    assert f"{ids['secret']} by TU_1: I keep bees" in shown
-
-
-def test_a_search_without_a_query_is_refused_and_one_that_finds_nothing_says_so() -> None:
-    assert "the query is empty" in call("memory", "search", " ", "--as", "U1", "--place", "D1").stderr
-    assert "Nothing surfaces" in call("memory", "search", "zeppelin", "--as", "U1", "--place", "D1").stdout
 
 
 def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, ids: dict[str, str]) -> None:

@@ -12,11 +12,11 @@ from daemon.core.config import load_settings
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
 from daemon.memory.stream.authority import JUDGED, count_parts
+from tests.cli import stored_mind
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
 
 KEYS = {"function", "level", "why", "since_ms", "by", "parts", "refused"}
-THOUGHT = "TH_20261123_001"
 
 
 @pytest.fixture(autouse=True)
@@ -24,25 +24,10 @@ def path(home: Path) -> Path:
     return stock(home / "memory.db")
 
 
-def propose(path: Path, field: str = "memory_ops", value: object = None) -> str:
-    """A proposal as a commit leaves it, on a thought that holds it."""
-    held = {"inner_speech": "hm", field: value or [{"type": "write_semantic", "content": "It runs at night."}]}
-    readers = json.dumps({"audience": "dm:D1", "members_only": True})
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO thoughts (id, soul, workspace, conversation, audience, readers, trace_id, previous, at_ms,"
-            " occasion, process, asked, degraded, spoke, did, refused, calls, tokens_in, tokens_out, cost_usd, saw_to,"
-            " passing, input, output) VALUES (?, 'minoan', 'T1', ?, 'dm:D1', ?, 'abc', '', ?, 'words', 'engaged',"
-            " 1, 0, 1, '{}', '[]', 1, 1, 1, 0.0, 0, 0, '', ?)",
-            (THOUGHT, CONVERSATION, readers, NOW, json.dumps(held)),
-        )
-        connection.execute(
-            "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience, state,"
-            " expires_ms, created_ms) VALUES (?, ?, 'minoan', 'T1', 0, 'mind.memory', ?, '[]', 'dm:D1', 'waiting',"
-            " ?, ?)",
-            (f"{THOUGHT}-{field}", CONVERSATION, json.dumps({"thought": THOUGHT, "field": field}), NOW + 10**9, NOW),
-        )
-    return f"{THOUGHT}-{field}"
+def propose(path: Path) -> str:
+    """A proposal of something to remember."""
+    held = [{"type": "write_semantic", "content": "It runs at night."}]
+    return stored_mind.propose(path, 1, tool="mind.memory", field="memory_ops", held=held, audience="dm:D1")
 
 
 def test_each_function_is_listed_with_its_level() -> None:
@@ -102,15 +87,8 @@ def test_a_fall_of_a_function_stands_in_the_history_with_the_house_as_its_cause(
     assert fall["why"] == "40 of its last 40 parts were refused"
 
 
-def test_where_no_level_was_changed_the_history_says_so(path: Path) -> None:
-    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
-    assert "No level was changed yet." in call("mind", "authority", "history").stdout
-    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path) -> None:
+    for wrong in (
         ("goal", "1", "--why", "x"),
         ("goals", "4", "--why", "x"),
         ("goals", "-1", "--why", "x"),
@@ -118,17 +96,15 @@ def test_where_no_level_was_changed_the_history_says_so(path: Path) -> None:
         ("goals", "1", "--why", " "),
         ("goals", "1", "--why", "x" * 401),
         ("goals", "1", "--why", "x", "--soul", "cleo"),
-    ],
-)
-def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path, wrong: tuple[str, ...]) -> None:
-    result = call("mind", "authority", "set", *wrong)
-    assert result.exit_code not in (0, 1)
-    assert result.stderr
+    ):
+        result = call("mind", "authority", "set", *wrong)
+        assert result.exit_code not in (0, 1), wrong
+        assert result.stderr, wrong
     assert one(path, "SELECT count(*) FROM mind_authority") == 0
-
-
-def test_a_soul_that_is_not_known_has_no_levels() -> None:
     assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
+    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
+    assert "No level was changed yet." in call("mind", "authority", "history").stdout
+    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
 
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:
@@ -149,8 +125,11 @@ def test_what_a_thought_proposes_is_declined_here_and_no_person_is_answered(path
     assert one(path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == 0
 
 
-def test_a_tool_is_approved_in_slack_alone(path: Path) -> None:
+def test_a_tool_is_approved_in_slack_alone_and_a_proposal_before_other_readers_not_at_all(path: Path) -> None:
     name = propose(path)
+    with opened(path) as connection:
+        connection.execute("UPDATE thoughts SET audience = 'channel:C9'")  # made private since
+    assert "before other readers" in call("approvals", "approve", name).stderr
     with opened(path) as connection:
         connection.execute("UPDATE approvals SET tool = 'files/write', asked = '[\"U1\"]'")
     result = call("approvals", "approve", name)
@@ -160,11 +139,3 @@ def test_a_tool_is_approved_in_slack_alone(path: Path) -> None:
         "there is no proposal a9",
         "`soul approvals list` shows what waits",
     ]
-
-
-def test_a_proposal_whose_channel_was_made_private_since_is_not_carried_out(path: Path) -> None:
-    name = propose(path)
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET audience = 'channel:C9'")
-    assert "before other readers" in call("approvals", "approve", name).stderr
-    assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "waiting"

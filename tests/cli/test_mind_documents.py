@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, insert, stock
 from tests.cli.stored_thoughts import add
 
 
@@ -33,9 +33,7 @@ def holds(path: Path, number: int, act: str, words: str) -> None:
         "at_ms": NOW,
         "newest": 1,
     }
-    with opened(path) as connection:
-        marks = ", ".join(f":{key}" for key in values)
-        connection.execute(f"INSERT INTO mind_documents ({', '.join(values)}) VALUES ({marks})", values)
+    insert(path, "mind_documents", **values)
 
 
 def test_where_nothing_is_held_it_says_where_that_comes_from() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,7 @@ async def _learn(
     )
 
 
-def test_users_are_listed_without_notes(path: Path) -> None:
+def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path) -> None:
     result = call("people", "list").output
     assert result.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
     assert result.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
@@ -96,14 +97,11 @@ def test_users_are_listed_without_notes(path: Path) -> None:
     assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
     assert "bees" not in result + as_json
     assert "tired" not in result + as_json
-
-
-def test_one_user_is_shown_per_audience(path: Path) -> None:
-    result = call("people", "show", "U1").output
-    assert "- keeps bees" in result
-    assert "~ may be tired" in result
-    assert "\x1b" not in result
-    private, open_ = result.split("\n\n")
+    shown = call("people", "show", "U1").output
+    assert "- keeps bees" in shown
+    assert "~ may be tired" in shown
+    assert "\x1b" not in shown
+    private, open_ = shown.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
     first = json.loads(call("people", "show", "U1", "--json").output)[0]
@@ -111,7 +109,18 @@ def test_one_user_is_shown_per_audience(path: Path) -> None:
     assert "dm:D1" in private
 
 
-def test_the_history_lists_each_change(path: Path) -> None:
+def changed(path: Path, work: Callable[[Database], Awaitable[object]]) -> str:
+    """The history once something more has changed."""
+
+    async def change() -> None:
+        async with open_database(path, FakeClock(auto=True), create=False) as database:
+            await work(database)
+
+    asyncio.run(change())
+    return call("people", "history", "U1").output
+
+
+def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_deleted_messages(path: Path) -> None:
     result = call("people", "history", "U1").output.splitlines()
     assert result[0].startswith("minoan: dm:D1 version 3, ")
     assert result[1] == "  - likes coffee"
@@ -119,37 +128,20 @@ def test_the_history_lists_each_change(path: Path) -> None:
     assert "  + likes tea" in result
     newest, *_ = json.loads(call("people", "history", "U1", "--limit", "1", "--json").output)
     assert (newest["version"], newest["change"]["first"]) == (3, SAID)
+    assert changed(path, lambda database: _learn(database, 3)).splitlines()[1] == "  (only the whispers)"
+    forgotten = changed(
+        path,
+        lambda database: database.write(lambda transaction: forget_derived(transaction, CONVERSATION, "U1", SAID, NOW)),
+    )
+    assert "lines forgotten: the messages behind them were deleted)" in forgotten
+    assert "(the messages behind it were deleted)" in forgotten
+    assert "tea" not in forgotten
 
 
-def test_the_history_marks_notes_of_deleted_messages(path: Path) -> None:
-    async def take_back() -> None:
-        async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await database.write(lambda transaction: forget_derived(transaction, CONVERSATION, "U1", SAID, NOW))
-
-    asyncio.run(take_back())
-    result = call("people", "history", "U1").output
-    assert "(3 lines forgotten: the messages behind them were deleted)" in result
-    assert "(the messages behind it were deleted)" in result
-    assert "tea" not in result
-
-
-@pytest.mark.parametrize("arguments", [("show", "U404"), ("show", "U404", "--json")])
-def test_an_unknown_user_is_an_error(path: Path, arguments: tuple[str, ...]) -> None:
-    result = call("people", *arguments)
-    assert result.exit_code == 70
-    assert "the soul knows no user U404" in result.stderr
-    assert "see `soul people list`" in result.stderr
-
-
-def test_the_history_marks_a_change_of_only_the_whispers(path: Path) -> None:
-    async def whisper() -> None:
-        async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await _learn(database, 3)
-
-    asyncio.run(whisper())
-    result = call("people", "history", "U1").output.splitlines()
-    assert result[1] == "  (only the whispers)"
-
-
-def test_an_unknown_user_has_no_history(path: Path) -> None:
+def test_an_unknown_user_is_an_error_and_has_no_history(path: Path) -> None:
+    for arguments in (("show", "U404"), ("show", "U404", "--json")):
+        result = call("people", *arguments)
+        assert result.exit_code == 70
+        assert "the soul knows no user U404" in result.stderr
+        assert "see `soul people list`" in result.stderr
     assert call("people", "history", "U404").output == ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database.driver import sqlite3
+from tests.cli.conftest import call
 from tests.cli.stocked import one, stock
 from tests.fakes import TIMEOUT
 
@@ -63,18 +64,20 @@ def test_a_pipe_gets_the_reply_and_nothing_else(home: Path) -> None:
     assert (home / "memory.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_lines_of_a_pipe_are_answered_in_order(home: Path) -> None:
+@pytest.mark.slow
+def test_lines_of_a_pipe_are_answered_in_order_and_none_is_no_fault(home: Path) -> None:
     result = soul("chat", cwd=home, given="one\ntwo\n\nthree")
     assert result.returncode == 0, result.stderr
     echoed = [line.split("“")[1].split("”")[0] for line in result.stdout.splitlines()]
     assert echoed == ["one", "two", "three"]
+    empty = soul("chat", cwd=home)
+    assert (empty.returncode, empty.stdout) == (0, "")
+    known = soul("chat", "--as", "Ada", cwd=home, given="remember that I tend bees\nwhat do you know about me\nwhy 1\n")
+    assert "1. I tend bees (" in known.stdout
+    assert "> I tend bees" in known.stdout
 
 
-def test_an_empty_pipe_is_no_fault(home: Path) -> None:
-    result = soul("chat", cwd=home)
-    assert (result.returncode, result.stdout) == (0, "")
-
-
+@pytest.mark.slow
 def test_a_chat_without_input_is_an_error(home: Path) -> None:
     result = subprocess.run(
         ["/bin/sh", "-c", '"$0" -m daemon chat <&-', sys.executable],
@@ -89,30 +92,7 @@ def test_a_chat_without_input_is_an_error(home: Path) -> None:
     assert result.stderr.splitlines()[0] == "there is no input to read"
 
 
-def test_in_the_terminal_people_see_correct_and_end_what_is_known_of_them(home: Path) -> None:
-    said = (
-        "remember that I look after the imports",
-        "what do you know about me",
-        "why 1",
-        "hello",
-        "why",
-        "forget 1",
-        "remember that I tend the olive trees",
-        "export my memory",
-        "forget me",
-        "yes, forget me",
-    )
-    result = soul("chat", "--as", "Ada", cwd=home, given="\n".join((*said, "")))
-    assert result.returncode == 0, result.stderr
-    assert "1. I look after the imports (" in result.stdout
-    assert "> I look after the imports" in result.stdout
-    assert "Where it comes from, sentence by sentence:" in result.stdout
-    exported = result.stdout.split("```json")[1].split("```")[0]
-    assert "olive trees" in exported
-    assert "Forgotten: everything" in result.stdout
-    assert [one(home / "memory.db", f"SELECT count(*) FROM {table}") for table in ("turns", "records")] == [0, 0]
-
-
+@pytest.mark.slow
 def test_characters_that_the_terminal_can_not_show_do_not_stop_the_chat(home: Path) -> None:
     result = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
     assert result.returncode == 0, result.stderr
@@ -125,6 +105,7 @@ def _accept_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_chat_silently(home: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
@@ -156,6 +137,7 @@ def read_until(terminal: int, end: bytes) -> bytes:
     return shown
 
 
+@pytest.mark.slow
 def test_at_a_terminal_the_chat_is_not_mixed_with_the_log(home: Path) -> None:
     ours, theirs = os.openpty()
     running = subprocess.Popen(
@@ -179,6 +161,7 @@ def test_at_a_terminal_the_chat_is_not_mixed_with_the_log(home: Path) -> None:
     assert "event=" in (home / "chat.log").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_fault(home: Path) -> None:
     stock(home / "memory.db")
     reading, writing = os.pipe()
@@ -198,16 +181,13 @@ def test_a_pipe_that_closes_early_is_no_fault(home: Path) -> None:
     assert "BrokenPipe" not in running.stderr
 
 
-def test_errors_are_two_lines_and_an_exit_code(home: Path) -> None:
+@pytest.mark.slow
+def test_errors_are_two_lines_and_an_exit_code_and_debug_shows_where_it_failed(home: Path) -> None:
     result = soul("status", cwd=home)
     assert (result.returncode, result.stdout) == (70, "")
     assert len(result.stderr.splitlines()) == 2
-
-
-def test_debug_shows_where_it_failed(home: Path) -> None:
     result = soul("--debug", "status", cwd=home)
-    assert result.returncode == 70
-    assert "Traceback" in result.stderr
+    assert (result.returncode, "Traceback" in result.stderr) == (70, True)
 
 
 def schema_of(path: Path) -> tuple[object, ...]:
@@ -218,23 +198,20 @@ def schema_of(path: Path) -> tuple[object, ...]:
     return (*tables, *marks)
 
 
-def test_the_example_database_is_what_the_migrations_make(home: Path) -> None:
-    assert soul("db", "migrate", cwd=home).returncode == 0
-    assert schema_of(REPOSITORY / "memory.db.example") == schema_of(home / "memory.db")
-
-
-def test_the_example_database_is_written_anew_by_its_command(home: Path) -> None:
+@pytest.mark.slow
+def test_the_example_database_is_what_the_migrations_make_and_its_command_writes(home: Path) -> None:
     result = soul("db", "example", "example.db", cwd=home)
     assert result.returncode == 0, result.stderr
-    assert schema_of(home / "example.db") == schema_of(REPOSITORY / "memory.db.example")
+    assert [found.name for found in home.iterdir()] == ["example.db"]
+    assert soul("db", "migrate", cwd=home).returncode == 0
+    shipped = schema_of(REPOSITORY / "memory.db.example")
+    assert shipped == schema_of(home / "memory.db") == schema_of(home / "example.db")
     with closing(sqlite3.connect(home / "example.db")) as plain:
         assert plain.execute("SELECT count(*) FROM turns").fetchone() == (0,)
         assert plain.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    assert [found.name for found in home.iterdir()] == ["example.db"]
 
 
-@pytest.mark.parametrize("place", ["no/such/folder/x.db", "."])
-def test_an_example_that_can_not_be_written_is_an_error(home: Path, place: str) -> None:
-    result = soul("db", "example", place, cwd=home)
-    assert result.returncode == 70
-    assert "can't be written" in result.stderr
+def test_an_example_that_can_not_be_written_is_an_error(home: Path) -> None:
+    for place in ("no/such/folder/x.db", "."):
+        result = call("db", "example", place)
+        assert (result.exit_code, "can't be written" in result.stderr) == (70, True), result.stderr

@@ -13,8 +13,8 @@ from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
 from tests.cli.services import move, workspace
-from tests.cli.stocked import CONVERSATION, one, opened, stock
-from tests.cli.stored_mind import TODAY, aim, expect, score
+from tests.cli.stocked import CONVERSATION, add_daemon, one, opened, stock, talk
+from tests.cli.stored_mind import TODAY, aim, expect, propose_goals, score
 
 DAY_S = 86_400
 WEEK_MS = 7 * DAY_S * 1_000
@@ -47,7 +47,7 @@ def printed(*arguments: str) -> str:
 
 
 @pytest.mark.usefixtures("moved")
-def test_a_goal_is_due_and_stale_by_the_time_of_the_workspace(path: Path) -> None:
+def test_goals_spans_and_proposals_are_counted_by_the_time_of_the_workspace(path: Path) -> None:
     assert json.loads(printed("goals", "--json"))[0]["state"] == "stale"
     made = json.loads(printed("goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--json"))
     assert 2 * HOUR_MS - 60_000 < made["due_ms"] - made["created_ms"] <= 2 * HOUR_MS
@@ -56,29 +56,24 @@ def test_a_goal_is_due_and_stale_by_the_time_of_the_workspace(path: Path) -> Non
     closed = one(path, "SELECT closed_ms FROM goals WHERE id = 'G2'")
     assert isinstance(closed, int)
     assert closed >= made["created_ms"]
-
-
-@pytest.mark.usefixtures("moved")
-def test_a_span_ends_at_the_time_of_the_workspace(path: Path) -> None:
-    expect(path, 2)
-    score(path, 2, "hit", 0.25)
+    expect(path, 5)
+    score(path, 5, "hit", 0.25)
     with opened(path) as connection:
         connection.execute("UPDATE predictions SET scored_ms = ?", (SystemClock().now_ms(),))
     assert json.loads(printed("calibration", "--json", "--since", "8 days"))["scored"] == 1
     assert json.loads(printed("calibration", "--json", "--since", "2 days"))["scored"] == 0
+    created_ms = SystemClock().now_ms() - HOUR_MS
+    name = propose_goals(path, 9, expires_ms=TODAY + 2 * WEEK_MS, created_ms=created_ms)
+    assert f"{name}  waiting  7 d" in printed("approvals", "list")
 
 
 @pytest.mark.usefixtures("moved")
-def test_status_levels_and_invitations_are_those_of_the_time_of_the_workspace(path: Path) -> None:
+def test_status_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_workspace(path: Path) -> None:
     least = TODAY + WEEK_MS - HOUR_MS
     assert json.loads(printed("status", "--json"))["now_ms"] > least
     printed("mind", "authority", "set", "goals", "1", "--why", "let me look first")
     assert json.loads(printed("mind", "authority", "history", "--json"))[0]["at_ms"] > least
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES ('minoan/T1/C1/1.5', 'minoan', 'T1', 'C1', '1.5', 'public_channel', 'workspace:T1', 0)"
-        )
+    talk(path, "minoan/T1/C1/1.5")
     printed("initiative", "allow", "C1")
     decided = one(path, "SELECT at_ms FROM invitations")
     assert isinstance(decided, int)
@@ -87,41 +82,20 @@ def test_status_levels_and_invitations_are_those_of_the_time_of_the_workspace(pa
     assert channel["next_ms"] > least
     made = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
     assert made["due_ms"] > least
+    seen_ms = SystemClock().now_ms() + WEEK_MS - 5_000
+    add_daemon(path, identity=str(replace(ProcessIdentity.current(), host="far")), seen_ms=seen_ms)
+    assert "minoan in T1 (process 42 on here) is connected" in call("doctor", "--offline").stdout
 
 
-@pytest.mark.usefixtures("moved")
-def test_how_long_a_proposal_waits_is_counted_by_the_time_of_the_workspace(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
-            " state, expires_ms, created_ms)"
-            " VALUES ('TH_1-x', ?, 'minoan', 'T1', 1, 'mind.values', '{}', '[]', 'dm:D1', 'waiting', ?, ?)",
-            (CONVERSATION, TODAY + 2 * WEEK_MS, SystemClock().now_ms() - HOUR_MS),
-        )
-    assert "TH_1-x  waiting  7 d" in printed("approvals", "list")
-
-
-@pytest.mark.usefixtures("moved")
-def test_doctor_sees_the_daemon_that_lives_by_the_time_of_the_workspace(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("DELETE FROM presence")
-        connection.execute(
-            "INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state)"
-            " VALUES (?, 'minoan', 'T1', 'slack', 'far', 7, '0.1.0', '3.53.4', ?, ?, 'connected')",
-            (str(replace(ProcessIdentity.current(), host="far")), TODAY, SystemClock().now_ms() + WEEK_MS - 5_000),
-        )
-    assert "minoan in T1 (process 7 on far) is connected" in call("doctor", "--offline").stdout
-
-
-@pytest.mark.parametrize("address", ["http://127.0.0.1:9/api/", "https://slack.com/api/"])
 def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so(
-    monkeypatch: pytest.MonkeyPatch, address: str
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
-    monkeypatch.setenv("SLACK_API_URL", address)
-    result = call("goals", "--json")
-    assert (result.exit_code, json.loads(result.stdout)[0]["state"]) == (0, "open")
-    assert "no local workspace says its time" in result.stderr
+    for address in ("http://127.0.0.1:9/api/", "https://slack.com/api/"):
+        monkeypatch.setenv("SLACK_API_URL", address)
+        result = call("goals", "--json")
+        assert (result.exit_code, json.loads(result.stdout)[0]["state"]) == (0, "open"), address
+        assert "no local workspace says its time" in result.stderr, address
 
 
 def test_without_the_setting_no_workspace_is_asked(moved: WorkspaceServer, monkeypatch: pytest.MonkeyPatch) -> None:

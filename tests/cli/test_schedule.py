@@ -51,8 +51,13 @@ def test_json_has_its_documented_keys_and_words_only_when_asked() -> None:
     assert json.loads(call("schedule", "list", "--json", "--words").stdout) == [made]
 
 
-def test_the_rule_of_a_person_is_shown_with_their_zone_and_why_it_is_paused(path: Path) -> None:
-    add("D1", "the build", "--at", "17:30")
+def test_a_repeated_event_begins_with_its_first_slot_and_shows_the_zone_and_why_it_is_paused(path: Path) -> None:
+    made = add("D1", "standup", "--every", "0 9 * * 1-5")
+    assert made["every"] == "0 9 * * 1-5"
+    assert isinstance(made["due_ms"], int)
+    assert moment(made["due_ms"]).endswith("09:00:00")
+    result = call("schedule", "add", "D1", "again", "--every", "30 9 * * *", "--in", "3 days").stdout
+    assert "and then at 30 9 * * *" in result
     with opened(path) as connection:
         connection.execute(
             "UPDATE intentions SET every = 'daily 09:00', zone = 'Asia/Tokyo', errand = 'digest', paused = 'archived'"
@@ -60,15 +65,6 @@ def test_the_rule_of_a_person_is_shown_with_their_zone_and_why_it_is_paused(path
     listed = call("schedule", "list").stdout
     assert "daily 09:00 (Asia/Tokyo) paused: archived" in listed
     assert "digest" in listed
-
-
-def test_a_repeated_event_begins_with_its_first_slot() -> None:
-    made = add("D1", "standup", "--every", "0 9 * * 1-5")
-    assert made["every"] == "0 9 * * 1-5"
-    assert isinstance(made["due_ms"], int)
-    assert moment(made["due_ms"]).endswith("09:00:00")
-    result = call("schedule", "add", "D1", "again", "--every", "30 9 * * *", "--in", "3 days").stdout
-    assert "and then at 30 9 * * *" in result
 
 
 def test_the_next_due_is_listed_first() -> None:
@@ -92,9 +88,8 @@ def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(pat
     assert add("D1", "another", "--in", "1h")["behalf"] == "U7"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_an_unreadable_time_or_name_and_an_empty_text_are_usage_errors(path: Path) -> None:
+    wrong: tuple[tuple[list[str], str], ...] = (
         (["--in", "soon"], "is not a time: write 20m"),
         (["--at", "2020-01-01T00:00Z"], "is not in the future"),
         (["--every", "* * * * *"], "less than 15 minutes apart"),
@@ -102,19 +97,12 @@ def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(pat
         (["--in", "1h", "--at", "17:30"], "give a time"),
         (["--in", "1h", "--process", "dancing"], "there is no dancing; choose one of"),
         (["--in", "1h", "--slot", "idle"], "reserved for the soul"),
-    ],
-)
-def test_an_unreadable_time_or_name_is_a_usage_error(path: Path, arguments: list[str], message: str) -> None:
-    result = call("schedule", "add", "D1", "look", *arguments)
-    assert result.exit_code == 2
-    assert message in " ".join(result.stderr.split())
-    assert one(path, "SELECT count(*) FROM intentions") == 0
-
-
-def test_an_event_without_text_is_a_usage_error(path: Path) -> None:
+    )
+    for arguments, message in wrong:
+        result = call("schedule", "add", "D1", "look", *arguments)
+        assert (result.exit_code, message in " ".join(result.stderr.split())) == (2, True), (arguments, result.stderr)
     result = call("schedule", "add", "D1", " ", "--in", "1h")
-    assert result.exit_code == 2
-    assert "the event needs a text" in result.stderr
+    assert (result.exit_code, "the event needs a text" in result.stderr) == (2, True)
     assert one(path, "SELECT count(*) FROM intentions") == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, talk, turn
 from tests.cli.stored_thoughts import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
 
@@ -25,18 +25,9 @@ OPEN = "minoan/T1/C1/1.0"
 def memory(home: Path) -> Path:
     """A person's message in a DM and in the open, and a thought about each."""
     path = stock(home / "memory.db")
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES (?, 'minoan', 'T1', 'C1', '1.0', 'public_channel', 'workspace:T1', ?)",
-            (OPEN, NOW),
-        )
-        for conversation, author, audience in ((CONVERSATION, "U1", "dm:D1"), (OPEN, "U2", "workspace:T1")):
-            connection.execute(
-                "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-                " VALUES (?, 'person', ?, 'Ben', '1.5', 'hi', ?, 'abc', ?)",
-                (conversation, author, audience, NOW),
-            )
+    talk(path, OPEN)
+    turn(path, CONVERSATION, "U1", "dm:D1")
+    turn(path, OPEN, "U2", "workspace:T1")
     add(path, 1)
     add(path, 2, conversation=OPEN, audience="workspace:T1")
     return path
@@ -106,24 +97,11 @@ def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path
 
 
 def test_the_words_of_a_thought_are_those_of_all_whom_it_had_heard(memory: Path) -> None:
-    with opened(memory) as connection:
-        for number in range(60):
-            connection.execute(
-                "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-                " VALUES (?, 'person', 'U3', 'Cem', ?, 'hm', 'workspace:T1', 'abc', ?)",
-                (OPEN, f"2.{number}", NOW),
-            )
+    for number in range(60):
+        turn(memory, OPEN, "U3", "workspace:T1", ts=f"2.{number}")
     assert shown("TH_20261123_002", "--words")["output"] == OUTPUT
     assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U2'") == 1
     assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U3'") == 1
-
-
-def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
-    with opened(memory) as connection:
-        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
-        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
-    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
-    assert one(memory, "SELECT count(*) FROM audit") == 0
 
 
 def test_in_words_nothing_controls_the_terminal() -> None:
@@ -142,47 +120,40 @@ def test_in_words_nothing_controls_the_terminal() -> None:
     assert "\x1b" not in whole + worded
 
 
-def test_where_nothing_was_thought_it_says_how_a_soul_comes_to_think(memory: Path) -> None:
+def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
+    with opened(memory) as connection:
+        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
+        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
+    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
+    assert one(memory, "SELECT count(*) FROM audit") == 0
     with opened(memory) as connection:
         connection.execute("DELETE FROM thoughts")
-    assert 'mind = "cycle"' in call("thoughts").output
+    assert 'mind = "cycle"' in call("thoughts").output, "how a soul comes to think"
     assert listed() == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "answer"),
-    [
+def test_bad_input_is_answered_in_a_sentence() -> None:
+    for arguments, code, answer in (
         (("show", "TH_9"), 70, "there is no thought TH_9"),
         (("show", "x" * 5_000), 70, "there is no thought xxx"),
         (("--conversation", "nowhere"), 70, "there is no conversation nowhere"),
         (("--soul", "zoe"), 70, "no soul 'zoe' is known here"),
         (("--private",), 2, "give --words, too"),
         (("--limit", "0"), 2, "0 is not in the range"),
-    ],
-)
-def test_bad_input_is_answered_in_a_sentence(arguments: tuple[str, ...], code: int, answer: str) -> None:
-    result = call("thoughts", *arguments)
-    assert (result.exit_code, answer in result.output) == (code, True), result.output
+    ):
+        result = call("thoughts", *arguments)
+        assert (result.exit_code, answer in result.output) == (code, True), result.output
 
 
-async def test_who_follows_gets_all_of_many_that_come_at_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_follows_gets_each_new_thought_once_and_all_of_many(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("daemon.cli.thoughts._MOST_AT_ONCE", 2)
     clock = FakeClock(auto=True)
     async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
         thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
         seen = [getattr(await anext(thoughts), "id", "")]
-        names = [add(memory, number) for number in range(3, 8)]
+        add(memory, 3, conversation="ben/T1/D1/", soul="ben")
+        names = [add(memory, number) for number in range(4, 8)]
         seen += [getattr(await anext(thoughts), "id", "") for _ in names]
     assert seen == ["TH_20261123_002", *names]
-
-
-async def test_who_follows_gets_each_new_thought_once(memory: Path) -> None:
-    clock = FakeClock(auto=True)
-    async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
-        thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
-        seen = [getattr(await anext(thoughts), "id", "")]
-        add(memory, 3)
-        add(memory, 4, conversation="ben/T1/D1/", soul="ben")
-        add(memory, 5)
-        seen += [getattr(await anext(thoughts), "id", "") for _ in range(2)]
-    assert seen == ["TH_20261123_002", "TH_20261123_003", "TH_20261123_005"]

@@ -80,23 +80,21 @@ def test_tools_that_write_without_approvers_are_a_warning(home: Path, monkeypatc
     assert warnings("approvers") == []
 
 
-@pytest.mark.parametrize("name", [".env", "servers.json", "backups"])
-def test_files_that_others_may_read_are_warnings(path: Path, home: Path, name: str) -> None:
+def test_files_that_others_may_read_are_warnings(path: Path, home: Path) -> None:
     for one in (path, home / "servers.json"):
         one.chmod(0o600)
-    file = home / name
-    if name == "backups":
-        file.mkdir(mode=0o700)
-    elif name == ".env":
-        file.touch(mode=0o600)
+    (home / "backups").mkdir(mode=0o700)
+    (home / ".env").touch(mode=0o600)
     assert warnings("privacy") == []
-    file.chmod(0o755 if name == "backups" else 0o644)
-    (finding,) = warnings("privacy")
-    assert (str(file) in finding.found, finding.fix.startswith("chmod ")) == (True, True)
-    if name == "servers.json":
-        file.chmod(0o666)
-        (refused,) = warnings("tools")
-        assert (refused.verdict, "may be written by other users" in refused.found) == (Verdict.FAIL, True)
+    for name, wide, narrow in ((".env", 0o644, 0o600), ("servers.json", 0o644, 0o600), ("backups", 0o755, 0o700)):
+        file = home / name
+        file.chmod(wide)
+        (finding,) = warnings("privacy")
+        assert (str(file) in finding.found, finding.fix.startswith("chmod ")) == (True, True), name
+        file.chmod(narrow)
+    (home / "servers.json").chmod(0o666)
+    (refused,) = warnings("tools")
+    assert (refused.verdict, "may be written by other users" in refused.found) == (Verdict.FAIL, True)
 
 
 def test_a_file_that_runs_at_each_start_and_belongs_to_no_package_is_a_warning(tmp_path: Path) -> None:
@@ -106,12 +104,8 @@ def test_a_file_that_runs_at_each_start_and_belongs_to_no_package_is_a_warning(t
     assert (finding.verdict, "zz_helper.pth" in finding.found) == (Verdict.WARN, True)
 
 
-@pytest.mark.parametrize("kind", ["soul.service", "soul-system.service"])
-def test_the_doctor_names_what_the_service_hides_and_forbids(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_the_doctor_names_what_the_service_hides_and_forbids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = tmp_path / "soul.service"
-    unit.write_text((REPOSITORY / "systemd" / kind).read_text())
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("npx", "shelf"):
@@ -125,17 +119,21 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(
         "shelf": StdioServer(command=str(programs / "shelf")),
     }
     monkeypatch.setattr("daemon.cli.checks.service._HOMES", (Path("/home"), programs))
-    found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]
-    assert found == [
-        "it can't see the library folder /home/ada/documents",
-        f"it can't see {programs}/npx, the program of the MCP server noted",
-        f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",
-        f"it can't see {programs}/shelf, the program of the MCP server shelf",
-    ]
+    for kind in ("soul.service", "soul-system.service"):
+        unit.write_text((REPOSITORY / "systemd" / kind).read_text())
+        found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]
+        assert found == [
+            "it can't see the library folder /home/ada/documents",
+            f"it can't see {programs}/npx, the program of the MCP server noted",
+            f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",
+            f"it can't see {programs}/shelf, the program of the MCP server shelf",
+        ], kind
     (tmp_path / "soul.service.d").mkdir()
     conf = (REPOSITORY / "systemd/tools.conf").read_text() + f"BindReadOnlyPaths=%h/documents {programs}\n"
     (tmp_path / "soul.service.d" / "tools.conf").write_text(conf)
-    assert service(settings, servers, [ServiceUnit(unit)]) == []
+    for kind in ("soul.service", "soul-system.service"):
+        unit.write_text((REPOSITORY / "systemd" / kind).read_text())
+        assert service(settings, servers, [ServiceUnit(unit)]) == [], kind
     assert service(settings, servers, []) == []
 
 

@@ -6,45 +6,34 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, THOUGHT, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, THOUGHT, insert, stock, talk, turn
 
 
 @pytest.fixture(autouse=True)
 def path(home: Path) -> Path:
     made = stock(home / "memory.db")
-    with opened(made) as connection:
-        for thread in ("", "7.1", "7.2"):
-            connection.execute(
-                "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-                " VALUES (?, 'minoan', 'T1', 'C_1', ?, 'public_channel', 'channel:C_1', ?)",
-                (f"minoan/T1/C_1/{thread}", thread, NOW),
-            )
-        for hop, (act, target, by, reason) in enumerate(
-            (("enter", "greeting", "rule", "A stranger."), ("move", "curious", "model", "\x1b[2Jasked why"))
-        ):
-            connection.execute(
-                "INSERT INTO transitions (conversation, trace_id, hop, act, origin, target, decided_by, reason, params,"
-                " at_ms) VALUES (?, 'abc', ?, ?, 'engaged', ?, ?, ?, '{\"topic\": \"tides\"}', ?)",
-                (CONVERSATION, hop, act, target, by, reason, NOW + hop),
-            )
-        connection.execute(
-            "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms, model)"
-            " VALUES (?, 'soul', 'minoan', 'Kothar', '1.0', 'Hm.', 'dm:D1', 'abc', ?, 'vendor/model')",
-            (CONVERSATION, NOW),
-        )
+    for thread in ("", "7.1", "7.2"):
+        talk(made, f"minoan/T1/C_1/{thread}", "channel:C_1")
+    for hop, (act, target, by, reason) in enumerate(
+        (("enter", "greeting", "rule", "A stranger."), ("move", "curious", "model", "\x1b[2Jasked why"))
+    ):
+        step = {"act": act, "origin": "engaged", "target": target, "decided_by": by, "reason": reason}
+        found = {"conversation": CONVERSATION, "trace_id": "abc", "hop": hop, "at_ms": NOW + hop}
+        insert(made, "transitions", **step, **found, params='{"topic": "tides"}')
+    turn(made, CONVERSATION, "minoan", "dm:D1", speaker="soul", ts="1.0", model="vendor/model")
     return made
 
 
-@pytest.mark.parametrize("name", [CONVERSATION, "D1", "/d1/"])
-def test_the_path_is_shown_step_by_step(name: str) -> None:
-    result = call("trace", name)
-    assert result.exit_code == 0
-    assert [line.split() for line in result.stdout.splitlines()] == [
-        ["WHEN", "ACT", "STATES", "BY", "MODEL", "REASON"],
-        ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "vendor/model", "A", "stranger."],
-        ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "vendor/model", "␛[2Jasked", "why"],
-    ]
-    assert THOUGHT not in result.stdout
+def test_the_path_is_shown_step_by_step() -> None:
+    for name in (CONVERSATION, "D1", "/d1/"):
+        result = call("trace", name)
+        assert result.exit_code == 0
+        assert [line.split() for line in result.stdout.splitlines()] == [
+            ["WHEN", "ACT", "STATES", "BY", "MODEL", "REASON"],
+            ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "vendor/model", "A", "stranger."],
+            ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "vendor/model", "␛[2Jasked", "why"],
+        ], name
+        assert THOUGHT not in result.stdout
 
 
 def test_json_has_its_documented_keys() -> None:
@@ -64,27 +53,19 @@ def test_an_ambiguous_part_lists_the_conversations() -> None:
     assert call("trace", "C_1/7.2").exit_code == 0
 
 
-@pytest.mark.parametrize("name", ["C_1", "C_1/", "T1/c_1"])
-def test_a_channel_without_its_threads_needs_only_its_name(name: str) -> None:
-    assert call("trace", name).stdout == "minoan/T1/C_1/ has no steps yet.\n"
-
-
-@pytest.mark.parametrize("name", ["D9", "D%", "D_", "\\"])
-def test_an_unknown_part_says_where_to_look(name: str) -> None:
-    result = call("trace", name)
-    assert result.exit_code == 70
-    assert result.stderr.splitlines()[0] == f"there is no conversation {name}"
-    assert "soul inbox list" in result.stderr
+def test_a_channel_without_its_threads_needs_only_its_name_and_an_unknown_part_says_where_to_look() -> None:
+    for name in ("C_1", "C_1/", "T1/c_1"):
+        assert call("trace", name).stdout == "minoan/T1/C_1/ has no steps yet.\n", name
+    for name in ("D9", "D%", "D_", "\\"):
+        result = call("trace", name)
+        assert result.exit_code == 70
+        assert result.stderr.splitlines()[0] == f"there is no conversation {name}"
+        assert "soul inbox list" in result.stderr
 
 
 def test_very_many_candidates_are_not_all_listed(path: Path) -> None:
-    with opened(path) as connection:
-        for number in range(20):
-            connection.execute(
-                "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-                " VALUES (?, 'minoan', 'T1', 'C2', ?, 'public_channel', 'channel:C2', ?)",
-                (f"minoan/T1/C2/{number}", f"{number}", NOW),
-            )
+    for number in range(20):
+        talk(path, f"minoan/T1/C2/{number}", "channel:C2")
     result = call("trace", "C2").stderr.splitlines()[0]
     assert result.endswith(", …")
     assert result.count("minoan/T1/C2/") == 8

@@ -3,24 +3,22 @@
 import asyncio
 import json
 import os
-import socket
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from daemon.core.sessions import Visibility
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.keys import KeyAdmin
 from tests.chance import dice
 from tests.hooks.client import Client
 from tests.hooks.odd_inputs import odd_inputs
 from tests.http.daemons import HttpHome, bearer
+from tests.http.machines import key_of, revoke
 
 
 async def rows(home: HttpHome) -> list[dict[str, object]]:
@@ -30,28 +28,30 @@ async def rows(home: HttpHome) -> list[dict[str, object]]:
 
 @pytest.fixture
 async def client(home: HttpHome, tmp_path: Path) -> Client:
-    assert home.now.built is not None
-    added = await KeyAdmin(home.now.built.store.database, home.clock, "root").add("UADA", Visibility.PROJECT)
-    return Client(tmp_path / "user", home.url(""), added[1])
+    return Client(tmp_path / "user", home.url(""), await key_of(home))
 
 
-@contextmanager
-def answering(answer: bytes | None) -> Iterator[str]:
-    """The address of something that is no daemon: it sends some bytes, or with None never a word."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        program = (
-            "import socket, sys\n"
-            f"server = socket.socket(fileno={server.fileno()})\nopen_ = []\n"
-            "while True:\n  line = server.accept()[0]\n  open_.append(line)\n"
-            f"  answer = {answer!r}\n  if answer is not None:\n    line.recv(65536)\n"
-            "    line.sendall(answer)\n    line.close()\n"
-        )
-        running = subprocess.Popen([sys.executable, "-c", program], pass_fds=(server.fileno(),))
-        try:
-            yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        finally:
-            running.kill()
-            running.wait()
+@asynccontextmanager
+async def babbling() -> AsyncIterator[tuple[str, list[bytes | None]]]:
+    """The address of something that is no daemon, and what it says at the end of the list; with None never a word."""
+    words, lines = list[bytes | None](), list[asyncio.StreamWriter]()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines.append(writer)
+        if (said := words[-1]) is not None:
+            await reader.read(65_536)
+            with suppress(ConnectionError):
+                writer.write(said)
+                await writer.drain()
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", words
+    finally:
+        server.close()
+        for line in lines:
+            line.close()
 
 
 async def test_a_session_is_there_with_its_process_folder_and_branch(home: HttpHome, client: Client) -> None:
@@ -136,9 +136,8 @@ async def test_many_scripts_that_empty_one_spool_send_each_event_once(home: Http
     assert len(found) == len(set(found)) == 8 + runs
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+async def test_what_babbles_or_hangs_is_no_daemon_and_the_event_is_kept(home: HttpHome, client: Client) -> None:
+    answers: tuple[bytes, ...] = (
         b"",
         b"SSH-2.0-OpenSSH_9.6\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -149,21 +148,17 @@ async def test_many_scripts_that_empty_one_spool_send_each_event_once(home: Http
         b"HTTP/1.1 nonsense\r\n\r\n",
         b"x" * 100_000,
         b"HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + b"[" * 20_000,
-    ],
-)
-async def test_what_babbles_is_no_daemon_and_the_event_is_kept(home: HttpHome, client: Client, answer: bytes) -> None:
-    with answering(answer) as url:
+    )
+    async with babbling() as (url, say):
         client.env["SOUL_URL"] = url
+        for number, answer in enumerate(answers):
+            say.append(answer)
+            assert (await client.report("SessionStart")).out == b"", answer[:60]
+            assert len(client.kept) == number + 1, answer[:60]
+        client.script.write_text(client.script.read_text().replace("NET_S = 60", "NET_S = 1"))
+        say.append(None)
         assert (await client.report("SessionStart")).out == b""
-    assert len(client.kept) == 1
-
-
-async def test_a_daemon_that_hangs_is_left_in_time_and_the_event_is_kept(home: HttpHome, client: Client) -> None:
-    client.script.write_text(client.script.read_text().replace("NET_S = 60", "NET_S = 1"))
-    with answering(None) as url:
-        client.env["SOUL_URL"] = url
-        assert (await client.report("SessionStart")).out == b""
-    assert len(client.kept) == 1
+        assert len(client.kept) == len(answers) + 1
 
 
 async def test_an_event_that_the_daemon_refuses_does_not_block_the_others(home: HttpHome, client: Client) -> None:
@@ -179,12 +174,14 @@ async def test_an_event_that_the_daemon_refuses_does_not_block_the_others(home: 
     assert len(await rows(home)) == 1
 
 
-async def test_a_key_that_is_revoked_keeps_what_it_has(home: HttpHome, client: Client) -> None:
-    assert home.now.built is not None
-    admin = KeyAdmin(home.now.built.store.database, home.clock, "root")
-    await admin.revoke(client.env["SOUL_KEY"].split("-")[2])
+async def test_a_key_that_is_revoked_keeps_what_it_has_and_a_copy_without_its_other_files_is_silent(
+    home: HttpHome, client: Client
+) -> None:
+    await revoke(home, client.env["SOUL_KEY"])
     assert (await client.report("SessionStart")).out == b""
     assert len(client.kept) == 1
+    (client.home / "soul_address.py").unlink()
+    assert (await client.report("SessionStart")).out == b""
 
 
 async def test_of_too_many_events_the_oldest_go_and_are_counted(home: HttpHome, client: Client) -> None:
@@ -226,14 +223,8 @@ async def test_settings_come_from_the_environment_then_the_plugin_then_a_file_of
     assert (await client.report("SessionStart", source="compact")).context
 
 
-async def test_a_copy_without_its_other_files_is_silent(home: HttpHome, client: Client) -> None:
-    (client.home / "soul_address.py").unlink()
-    assert (await client.report("SessionStart")).out == b""
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
+async def test_a_key_goes_over_plain_http_to_this_machine_alone(home: HttpHome, client: Client) -> None:
+    for url in (
         "http://example.com:8766",
         "http://10.0.0.1",
         "http://127.0.0.1.example.com",
@@ -243,13 +234,11 @@ async def test_a_copy_without_its_other_files_is_silent(home: HttpHome, client: 
         "http://127.0.0.1:port",
         "http://127.0.0.1:80\r\nX: y",
         "http://",
-    ],
-)
-async def test_a_key_goes_over_plain_http_to_this_machine_alone(home: HttpHome, client: Client, url: str) -> None:
-    client.env["SOUL_URL"] = url
-    assert (await client.report("SessionStart")).out == b""
-    assert (await client.status())["fault"]
-    assert client.kept == []
+    ):
+        client.env["SOUL_URL"] = url
+        assert (await client.report("SessionStart")).out == b"", url
+        assert (await client.status())["fault"], url
+        assert client.kept == []
 
 
 @pytest.mark.slow

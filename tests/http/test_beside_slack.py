@@ -121,15 +121,10 @@ async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_th
         assert "in slack" not in str(model.prompts[-1])
         posts = await people.posts_by_bot(dm)
         assert "over http" not in str(posts)
-
-
-async def test_a_reply_over_http_is_whole_and_as_the_soul_said_it(workspace: WorkspaceServer, tmp_path: Path) -> None:
-    words = "<!channel> @here " + "word " * 6_000
-    model = FakeModel()
-    model.flows.append(flow := Flow())
-    flow.end(OPENING, words, CLOSING)
-    async with aiohttp.ClientSession() as client, _daemon(workspace, tmp_path, model) as http:
-        assert await _ask(client, http.url, "tell me all", "a") == words.strip()
+        model.flows.append(flow := Flow())
+        words = "<!channel> @here " + "word " * 6_000
+        flow.end(OPENING, words, CLOSING)
+        assert await _ask(client, http.url, "tell me all", "c") == words.strip(), "whole, as the soul said it"
 
 
 async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemon(

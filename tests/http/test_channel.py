@@ -1,10 +1,11 @@
 """HTTP as a `Channel`, alone and beside another one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -13,18 +14,13 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.core.home import HomePage
 from daemon.core.links import Trusted
-from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
-from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.channel import Channel, LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
-from daemon.core.room_ways import ManagedRoom
-from daemon.core.sentences import Words
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import CLOSING, OPENING
@@ -76,8 +72,12 @@ def _http(tmp_path: Path, **changes: object) -> HttpChannel:
     )
 
 
+def several(main: "Main", http: HttpChannel) -> SeveralChannels:
+    return SeveralChannels(cast("Channel", main), http)
+
+
 class Main:
-    """A channel that records its calls."""
+    """What these tests ask of a main channel; it records its calls."""
 
     name = "slack"
 
@@ -95,16 +95,6 @@ class Main:
 
     def healthy(self) -> bool:
         return self.well
-
-    async def close(self) -> None:
-        self.asked.append("close")
-
-    def trouble(self) -> str:
-        return ""
-
-    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        self.asked.append("whisper")
-        return True
 
     async def admit(self, perception: Perception) -> GateDecision:
         self.asked.append("admit")
@@ -127,10 +117,6 @@ class Main:
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         return tuple(reply.split())
-
-    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        """All is text."""
-        return reply, ()
 
     def reply_to(self, perception: Perception) -> str:
         return "the main thread"
@@ -157,56 +143,13 @@ class Main:
         self.asked.append("answer_command")
         return True
 
-    async def shared_room(self, person: str, name: str) -> Room:
-        self.asked.append("shared_room")
-        return Room(name, Place.DM, Audience(AudienceKind.DM, name))
-
-    async def show_home(self, person: str, page: HomePage) -> None:
-        self.asked.append("show_home")
-
-    async def beside(
-        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
-    ) -> tuple[OpenBeside, ...]:
-        return ()
-
-    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
-        raise NotImplementedError
-
-    async def show_in_channel(self, post: Post) -> None:
-        raise NotImplementedError
-
-    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
-        """Not part of these tests."""
-
-    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
-        self.asked.append("has_member")
-        return account == "U1"
-
-    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
-        self.asked.append("permalink")
-        return "https://slack.test/1"
-
-    async def language_of(self, person: str) -> str:
-        return ""
-
-    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
-        return dict.fromkeys(ids, "Ben")
-
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         self.asked.append("thread_before")
         return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)
 
-    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
-        self.asked.append("said_since")
-        return ()
-
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         self.asked.append("linked")
         return (LinkedMessages("https://slack.test/1"),)
-
-    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
-        """Not part of this fake."""
-        raise NotImplementedError
 
 
 async def _everything(channel: SeveralChannels, conversation: ConversationKey) -> list[object]:
@@ -224,7 +167,7 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
 
 async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     main = Main()
-    channel = SeveralChannels(main, _http(tmp_path))
+    channel = several(main, _http(tmp_path))
     over_http = await _everything(channel, HERE)
     assert over_http == ["1.0", "key#0", FoundPost("key#0", finished=True), (), ()]
     assert not main.asked
@@ -238,43 +181,50 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     assert await channel.answer_command("command:1", ("Here I am.",))
 
 
-async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> None:
+async def test_what_is_not_of_one_conversation_is_as_the_main_channel_has_it(tmp_path: Path) -> None:
     main = Main()
-    channel = SeveralChannels(main, _http(tmp_path))
-    assert channel.name == "slack"
-    assert channel.healthy()
+    http = _http(tmp_path)
+    channel = several(main, http)
+    assert channel.split("two words", HERE) == ("two words",)
+    assert channel.split("two words", IN_SLACK) == ("two", "words")
+    assert (await channel.find_room("U1")).channel == "U1"
+    with pytest.raises(ChannelRefused):
+        await http.find_room("U1")
+    assert (channel.name, channel.healthy()) == ("slack", True)
     main.well = False
     assert not channel.healthy()
 
 
-async def test_a_reply_is_split_by_the_channel_of_its_conversation(tmp_path: Path) -> None:
-    channel = SeveralChannels(Main(), _http(tmp_path))
-    assert channel.split("two words", HERE) == ("two words",)
-    assert channel.split("two words", IN_SLACK) == ("two", "words")
+async def test_alone_it_is_not_healthy_before_it_listens_admits_no_one_and_keeps_a_long_reply_whole(
+    tmp_path: Path,
+) -> None:
+    http = _http(tmp_path)
+    assert not http.healthy()
+    with pytest.raises(NotDelivered):
+        await http.admit(_perception())
+    assert http.split(f"  {'x' * 50_000}\n", HERE) == ("x" * 50_000,)
+    assert http.split(" \n ", HERE) == ()
+    await http.close()
 
 
-async def test_it_is_ready_once_every_channel_is(home: HttpHome, tmp_path: Path) -> None:
+async def test_it_is_ready_once_every_channel_is_and_fails_with_the_error_of_one_that_can_not_listen(
+    home: HttpHome, tmp_path: Path
+) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     assert home.now.built is not None
     async with asyncio.TaskGroup() as group:
-        listening = group.create_task(SeveralChannels(main, http).listen(home.now.built.store.inbox, ready))
+        listening = group.create_task(several(main, http).listen(home.now.built.store.inbox, ready))
         await asyncio.sleep(0)
         assert not ready.is_set()
         main.opens.set()
         async with asyncio.timeout(TIMEOUT):
             await ready.wait()
         listening.cancel()
-
-
-async def test_an_http_channel_that_can_not_listen_fails_the_main_channel_with_its_own_error(
-    home: HttpHome, tmp_path: Path
-) -> None:
     taken = int(home.now.channel.url.rpartition(":")[2])
     http = _http(tmp_path, http_port=taken)
-    assert home.now.built is not None
     http.connect(home.now.channel._side)
     with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
-        await SeveralChannels(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
+        await several(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
 
 
 async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run_alone(
@@ -298,18 +248,6 @@ async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run_al
     assert await url_of_a_run() == configured
 
 
-async def test_new_conversations_start_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
-    http = _http(tmp_path)
-    assert (await SeveralChannels(Main(), http).find_room("U1")).channel == "U1"
-    with pytest.raises(ChannelRefused):
-        await http.find_room("U1")
-
-
-async def test_no_user_is_admitted_before_the_channel_is_connected(tmp_path: Path) -> None:
-    with pytest.raises(NotDelivered):
-        await _http(tmp_path).admit(_perception())
-
-
 async def test_text_after_the_end_of_a_speech_is_dropped(tmp_path: Path) -> None:
     http = _http(tmp_path)
     with http._live.reader(HERE, "1.0") as reader:
@@ -322,18 +260,6 @@ async def test_text_after_the_end_of_a_speech_is_dropped(tmp_path: Path) -> None
         update = reader.take()
         assert update.text == "in time"
         assert [task.id for task in update.tasks] == ["t"]
-
-
-async def test_a_long_reply_stays_one_part(tmp_path: Path) -> None:
-    http = _http(tmp_path)
-    assert http.split(f"  {'x' * 50_000}\n", HERE) == ("x" * 50_000,)
-    assert http.split(" \n ", HERE) == ()
-
-
-async def test_it_is_not_healthy_before_it_listens(tmp_path: Path) -> None:
-    http = _http(tmp_path)
-    assert not http.healthy()
-    await http.close()
 
 
 async def test_parts_that_another_channel_cut_are_joined_in_order(home: HttpHome) -> None:

@@ -34,19 +34,14 @@ async def test_an_answer_streams_while_it_is_made(home: HttpHome) -> None:
     assert stream.names[-1] == "done"
 
 
-async def test_private_thought_never_enters_the_stream(home: HttpHome) -> None:
+async def test_private_thought_never_enters_the_stream_and_ids_are_made_up_where_there_are_none(home: HttpHome) -> None:
     home.scripted(lambda _: tagged("In public.", monologue="SECRET"))
-    async with home.stream("hello") as stream:
-        await stream.until("done")
-    assert "SECRET" not in str(stream.events)
-
-
-async def test_ids_are_made_up_for_a_client_that_sends_none(home: HttpHome) -> None:
     got = await home.post("/api/soul/chat", {"message": "hello"})
     assert got.status == 200
+    assert b"SECRET" not in got.body
     first, *_, last = [line.removeprefix(b"data: ") for line in got.body.splitlines() if line.startswith(b"data: ")]
     assert b'"session": "' in first
-    assert b"Echo: hello" in last
+    assert b"In public." in last
 
 
 async def test_a_client_that_disconnects_in_the_middle_loses_nothing(home: HttpHome) -> None:
@@ -86,24 +81,24 @@ async def test_the_same_message_attaches_to_the_answer_under_way(home: HttpHome)
     assert len(home.model.prompts) == 1
 
 
-async def test_the_same_message_gets_the_finished_answer_at_once(home: HttpHome) -> None:
+async def test_the_same_message_gets_the_finished_answer_at_once_and_other_words_are_a_conflict(home: HttpHome) -> None:
     first = await home.say("hello")
     async with home.stream("hello") as stream:
         second = await stream.until("done")
     assert first == second
     assert stream.names == ["start", "done"]
-    assert len(home.model.prompts) == 1
-
-
-async def test_the_same_message_gets_the_same_answer_after_its_delivery_was_pruned(home: HttpHome) -> None:
-    first = await home.say("hello")
     assert home.now.built is not None
     await home.now.built.store.database.write(lambda transaction: transaction.run("DELETE FROM deliveries"))
-    assert await home.say("hello") == first
+    assert await home.say("hello") == first, "after its delivery was pruned"
     assert len(home.model.prompts) == 1
+    got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "m"})
+    assert (got.status, got.code) == (409, "other_words")
+    assert (await home.say("goodbye", "two")).data["text"] == "Echo: goodbye", "an id counts for its session alone"
 
 
-async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_message_whose_ts_is_taken_gets_the_next_one_or_may_be_sent_again(
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await home.say("hello", message_id="a")
     assert home.now.built is not None
     taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
@@ -111,17 +106,8 @@ async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: HttpHome, mon
     free, moments = intake.HttpIntake.next_ts, iter([taken["ts"], taken["ts"]])
     monkeypatch.setattr(intake.HttpIntake, "next_ts", lambda self: next(moments, "") or free(self))
     assert (await home.say("goodbye", message_id="b")).data["text"] == "Echo: goodbye"
-
-
-async def test_a_message_for_which_no_ts_is_free_is_refused_and_may_be_sent_again(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await home.say("hello", message_id="a")
-    assert home.now.built is not None
-    taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
-    assert taken is not None
     monkeypatch.setattr(intake.HttpIntake, "next_ts", lambda _: taken["ts"])
-    got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "b"})
+    got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "c"})
     assert (got.status, got.code) == (503, "busy")
 
 
@@ -131,20 +117,12 @@ async def test_the_number_of_streams_is_capped(home: HttpHome, monkeypatch: pyte
     async with home.stream("hello"):
         got = await home.post("/api/soul/chat", {"message": "hi"})
         assert (got.status, got.code) == (503, "busy")
-        flow.end(OPENING, "Hello.", CLOSING)
-
-
-async def test_a_soul_that_does_not_reply_ends_the_stream_with_an_error(home: HttpHome) -> None:
-    assert home.now.built is not None
-    flow = _flow(home)
-    async with home.stream("hello") as stream:
         await flow.asked.wait()
-        ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
-        await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
-        home.now.channel._live.end(ConversationKey("minoan", "T1", "http", "s"))
-        error = await stream.until("error")
-    flow.end(OPENING, "Too late.", CLOSING)
-    assert "chose not to reply" in error.data["message"]
+        got = await home.get("/api/soul/chat/s/m")
+        assert (got.status, got.json) == (202, {"session": "s", "message_id": "m"}), "under way"
+        flow.end(OPENING, "Hello.", CLOSING)
+    assert (await home.get("/api/soul/chat/s/other")).code == "unknown_message"
+    assert (await home.get("/api/soul/chat/s/" + "x" * 65)).code == "unknown"
 
 
 async def test_a_failing_store_does_not_end_the_stream(home: HttpHome) -> None:
@@ -165,20 +143,15 @@ async def test_a_failing_store_does_not_end_the_stream(home: HttpHome) -> None:
         assert (await home.turning(stream.until("done"))).data["text"] == "Echo: hello"
 
 
-async def test_the_same_message_id_with_another_text_is_a_conflict(home: HttpHome) -> None:
-    await home.say("hello")
-    got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "m"})
-    assert (got.status, got.code) == (409, "other_words")
-
-
-async def test_the_same_message_id_elsewhere_is_another_message(home: HttpHome) -> None:
-    assert (await home.say("hello", "one")).data["text"] == "Echo: hello"
-    assert (await home.say("goodbye", "two")).data["text"] == "Echo: goodbye"
-
-
-async def test_many_clients_that_send_one_message_at_once_get_one_answer(home: HttpHome) -> None:
+async def test_many_clients_that_send_one_message_at_once_get_one_answer_which_is_kept_over_a_restart(
+    home: HttpHome,
+) -> None:
     said = await asyncio.gather(*(home.say("hello") for _ in range(20)))
     assert {one.data["text"] for one in said} == {"Echo: hello"}
+    await home.now.stop()
+    await home.start()
+    assert await home.say("hello") == said[0]
+    assert (await home.get("/api/soul/chat/s/m")).json["text"] == "Echo: hello"
     assert len(home.model.prompts) == 1
 
 
@@ -210,26 +183,12 @@ async def test_every_message_of_a_burst_gets_the_one_answer(home: HttpHome) -> N
     assert answers[1] == answers[2]
 
 
-async def test_a_conversation_goes_on_over_messages(home: HttpHome) -> None:
-    await home.say("my name is Ada", message_id="a")
-    await home.say("what is it?", message_id="b")
-    assert "my name is Ada" in str(home.model.prompts[-1])
-
-
-async def test_the_soul_uses_the_name_that_the_client_gave_last(home: HttpHome) -> None:
+async def test_a_conversation_goes_on_over_messages_with_the_name_that_the_client_gave_last(home: HttpHome) -> None:
     await home.say("hello", message_id="a", name="Ada Lovelace")
+    await home.say("what did I say?", message_id="b")
+    assert "Ada Lovelace" in str(home.model.prompts[0])
     assert "Ada Lovelace" in str(home.model.prompts[-1])
-    await home.say("again", message_id="b")
-    assert "Ada Lovelace" in str(home.model.prompts[-1])
-
-
-async def test_an_answer_is_kept_over_a_restart(home: HttpHome) -> None:
-    first = await home.say("hello")
-    await home.now.stop()
-    await home.start()
-    assert await home.say("hello") == first
-    assert (await home.get("/api/soul/chat/s/m")).json["text"] == "Echo: hello"
-    assert len(home.model.prompts) == 1
+    assert "hello" in str(home.model.prompts[-1])
 
 
 async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home: HttpHome) -> None:
@@ -275,12 +234,21 @@ async def test_a_reply_that_begins_again_sends_a_second_start(home: HttpHome) ->
     assert stream.names.count("start") == 2
 
 
-async def test_a_failing_model_ends_in_an_apology_without_details(home: HttpHome) -> None:
-    flow = _flow(home)
-    flow.end(RuntimeError("a stack of secrets"))
+async def test_a_failing_model_ends_in_an_apology_and_a_soul_that_does_not_reply_in_an_error(home: HttpHome) -> None:
+    _flow(home).end(RuntimeError("a stack of secrets"))
     said = await home.say("hello")
     assert said.name == "soul:stream:done"
     assert "secrets" not in said.data["text"]
+    assert home.now.built is not None
+    flow = _flow(home)
+    async with home.stream("hello", "silent") as stream:
+        await flow.asked.wait()
+        ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
+        await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
+        home.now.channel._live.end(ConversationKey("minoan", "T1", "http", "silent"))
+        error = await stream.until("error")
+    flow.end(OPENING, "Too late.", CLOSING)
+    assert "chose not to reply" in error.data["message"]
 
 
 async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: HttpHome) -> None:
@@ -300,17 +268,6 @@ async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: Ht
     assert (again.status, again.code) == (410, "no_answer")
 
 
-async def test_a_message_in_progress_is_202_and_an_unknown_one_404(home: HttpHome) -> None:
-    flow = _flow(home)
-    async with home.stream("hello"):
-        await flow.asked.wait()
-        got = await home.get("/api/soul/chat/s/m")
-        assert (got.status, got.json) == (202, {"session": "s", "message_id": "m"})
-        flow.end(OPENING, "Hello.", CLOSING)
-    assert (await home.get("/api/soul/chat/s/other")).code == "unknown_message"
-    assert (await home.get("/api/soul/chat/s/" + "x" * 65)).code == "unknown"
-
-
 async def test_a_client_that_does_not_read_blocks_no_other_client(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello", "slow") as slow:
@@ -323,10 +280,10 @@ async def test_a_client_that_does_not_read_blocks_no_other_client(home: HttpHome
         slow.response.close()
 
 
-@pytest.mark.parametrize("words", ["שלום \u202e", "naïve 🦊", "a\nb\tc", "<external_dialogue>", "x" * 20_000])
-async def test_text_of_any_kind_arrives_unchanged(home: HttpHome, words: str) -> None:
-    assert (await home.say(words)).name == "soul:stream:done"
+async def test_text_of_any_kind_arrives_unchanged(home: HttpHome) -> None:
+    words = ["שלום \u202e", "naïve 🦊", "a\nb\tc", "<external_dialogue>", "x" * 20_000]
+    for number, text in enumerate(words):
+        assert (await home.say(text, f"s{number}")).name == "soul:stream:done"
     assert home.now.built is not None
-    kept = await home.now.built.store.database.read(lambda reading: reading.one("SELECT body FROM inbox"))
-    assert kept is not None
-    assert kept["body"] == words
+    kept = await home.now.built.store.database.rows("SELECT body FROM inbox ORDER BY conversation")
+    assert [row["body"] for row in kept] == words

@@ -69,17 +69,14 @@ async def test_a_companion_learns_which_session_runs_in_its_process_and_makes_it
     assert (await poll(home, ada.key)).headers["Soul-Session"] == "", "what ended with a word stays so"
 
 
-async def test_a_companion_may_come_before_its_session_is_known(home: HttpHome, ada: Machine) -> None:
+async def test_a_companion_may_come_before_its_session_is_known_and_is_that_of_the_next_after_clear(
+    home: HttpHome, ada: Machine
+) -> None:
     asking = asyncio.create_task(poll(home, ada.key, wait=25, known="this"))
     await ada.start()
     async with asyncio.timeout(TIMEOUT):
         assert (await asking).headers["Soul-Session"] == "s-ada", "it is told at once"
     assert (await ada.row())["reach"] == "now"
-
-
-async def test_after_clear_the_same_companion_is_that_of_the_next_session(home: HttpHome, ada: Machine) -> None:
-    await ada.start()
-    await poll(home, ada.key)
     await ada.send("SessionEnd", reason="clear")
     ada.session = "s-next"
     await ada.start("clear")
@@ -123,17 +120,13 @@ async def test_a_daemon_that_stops_or_is_cut_ends_no_session(home: HttpHome, ada
     assert (await ada.row())["reach"] == "now"
 
 
-async def test_another_persons_key_does_not_come_to_a_session_by_its_process(home: HttpHome, ada: Machine) -> None:
+async def test_another_persons_key_does_not_come_to_a_session_and_one_that_is_revoked_ends_its_wait_with_nothing(
+    home: HttpHome, ada: Machine
+) -> None:
     await ada.start()
     for key in (await key_of(home, "UBO"), await key_of(home)):
         assert (await poll(home, key)).headers["Soul-Session"] == ""
     assert (await ada.row())["reach"] == "turn_end"
-
-
-async def test_a_key_that_is_revoked_while_a_companion_waits_ends_the_wait_with_nothing(
-    home: HttpHome, ada: Machine
-) -> None:
-    await ada.start()
     asking = asyncio.create_task(poll(home, ada.key, wait=25))
     await reached_by_token(home)
     await revoke(home, ada.key)
@@ -151,15 +144,13 @@ async def _result(asking: asyncio.Task[Got]) -> Got:
     return await asking
 
 
-@pytest.mark.parametrize(
-    "query", ["process=", "process=a&process=b", "process=%00", "process=" + "a" * 401, "process=a&wait=26"]
-)
-async def test_what_is_no_process_or_too_long_a_wait_is_refused(home: HttpHome, ada: Machine, query: str) -> None:
-    got = await home.ask("GET", f"/api/sessions/this/notes?{query}", headers=bearer(ada.key))
-    assert (got.status, got.code) == (422, "invalid")
-
-
-async def test_polls_are_forgotten_once_they_are_over(home: HttpHome, ada: Machine) -> None:
+async def test_what_is_no_process_or_too_long_a_wait_is_refused_and_polls_that_are_over_are_forgotten(
+    home: HttpHome, ada: Machine
+) -> None:
+    long = "process=" + "a" * 401
+    for query in ("process=", "process=a&process=b", "process=%00", long, "process=a&wait=26"):
+        got = await home.ask("GET", f"/api/sessions/this/notes?{query}", headers=bearer(ada.key))
+        assert (got.status, got.code) == (422, "invalid"), query
     polls = home.now.channel._of_sessions
     assert polls is not None
     for number in range(50):

@@ -42,14 +42,11 @@ def watchers() -> int:
     return sum("ContextPages" in getattr(one.get_coro(), "__qualname__", "") for one in asyncio.all_tasks())
 
 
-async def test_a_key_that_was_never_written_is_version_0_and_its_etag_says_so(home: HttpHome) -> None:
-    got = await home.get(LAUNCH)
+async def test_what_is_put_is_read_listed_and_known_to_the_admin(home: HttpHome) -> None:
+    got = await home.get(LAUNCH)  # never written
     assert (got.status, got.headers["Etag"]) == (200, '"0"')
     assert got.json.keys() == FIELDS
     assert (got.json["version"], got.json["data"], got.json["author"]) == (0, {}, "")
-
-
-async def test_what_is_put_is_read_listed_and_known_to_the_admin(home: HttpHome) -> None:
     got = await put(home, {"phase": "testing", "left": 2}, '"0"')
     assert (got.status, got.headers["Etag"], got.json["version"], got.json["author"]) == (200, '"1"', 1, "operator")
     assert (await home.get(LAUNCH)).json == got.json
@@ -71,19 +68,6 @@ async def test_a_write_needs_the_version_that_it_was_made_from(home: HttpHome) -
     assert (await put(home, {"a": 5}, "3")).status == 422
 
 
-async def test_of_many_clients_at_once_no_increment_is_lost(home: HttpHome) -> None:
-    async def add() -> None:
-        while True:
-            found = await home.get(LAUNCH)
-            count = found.json["data"].get("count", 0) + 1
-            if (await put(home, {"count": count}, found.headers["Etag"])).status == 200:
-                return
-
-    async with asyncio.timeout(TIMEOUT):
-        await asyncio.gather(*(add() for _ in range(4)))
-    assert (await home.get(LAUNCH)).json["data"] == {"count": 4}
-
-
 async def test_what_is_not_for_the_whole_workspace_is_not_there(home: HttpHome) -> None:
     await shared(home).store.define("mine", audience=Audience(AudienceKind.DM, "D1"))
     await shared(home).store.write("mine", {"canary": "between us"}, None, ADMIN)
@@ -96,19 +80,9 @@ async def test_what_is_not_for_the_whole_workspace_is_not_there(home: HttpHome) 
     assert (await shared(home).store.get("mine")).version == 1
 
 
-@pytest.mark.parametrize(
-    ("key", "status"), [("..%2Fetc", 422), ("a%00b", 422), ("A", 422), ("%FF", 422), ("x" * 65, 422), ("", 404)]
-)
-async def test_what_is_no_key_gets_a_sentence(home: HttpHome, key: str, status: int) -> None:
-    got = await put(home, {"a": 1}, "*", f"/api/shared-context/{key}")
-    assert got.status == status
-    assert got.json["error"]["message"]
-    assert (await home.get("/api/shared-context")).json == []
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "said"),
-    [
+async def test_data_that_can_not_be_stored_changes_nothing_and_says_why(home: HttpHome) -> None:
+    headers = bearer() | {"If-Match": "*", "Content-Type": "application/json"}
+    for body, status, said in (
         (b'{"a": ', 400, "not valid JSON"),
         (b"[" * 10_000, 400, "not valid JSON"),
         (b'{"a": ' * 10_000, 400, "not valid JSON"),
@@ -120,24 +94,18 @@ async def test_what_is_no_key_gets_a_sentence(home: HttpHome, key: str, status: 
         (json.dumps({"a": "x" * 17_000}).encode(), 422, "16384 are the most"),
         (b'{"a":' * 40 + b"1" + b"}" * 40, 422, "nested more than"),
         (json.dumps({"a": "x" * 300_000}).encode(), 413, "too large"),
-    ],
-)
-async def test_data_that_can_not_be_stored_changes_nothing_and_says_why(
-    home: HttpHome, body: bytes, status: int, said: str
-) -> None:
-    headers = bearer() | {"If-Match": "*", "Content-Type": "application/json"}
-    got = await home.ask("PUT", LAUNCH, headers=headers, data=body)
-    assert (got.status, said in got.json["error"]["message"]) == (status, True), got.body
-    assert (await home.get(LAUNCH)).json["version"] == 0
-    assert not home.events.named("http.crashed")
-
-
-async def test_half_a_body_writes_nothing(home: HttpHome) -> None:
+    ):
+        got = await home.ask("PUT", LAUNCH, headers=headers, data=body)
+        assert (got.status, said in got.json["error"]["message"]) == (status, True), got.body
+    await shared(home).store.define("game", form={"properties": {"phase": {"enum": ["testing", "done"]}}})
+    got = await put(home, {"phase": "over"}, "*", "/api/shared-context/game")
+    assert (got.status, got.code) == (422, "invalid")
+    assert "phase: 'over' is not one of" in got.json["error"]["message"]
     port = int(home.now.channel.url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"PUT {LAUNCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {bearer()['Authorization']}\r\n"
     head += 'If-Match: *\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a": 1}'
-    writer.write(head.encode())
+    writer.write(head.encode())  # half a body
     writer.write_eof()
     await reader.read()
     writer.close()
@@ -145,34 +113,21 @@ async def test_half_a_body_writes_nothing(home: HttpHome) -> None:
     assert not home.events.named("http.crashed")
 
 
-async def test_a_schema_binds_programs_too(home: HttpHome) -> None:
-    await shared(home).store.define("launch", form={"properties": {"phase": {"enum": ["testing", "done"]}}})
-    got = await put(home, {"phase": "over"}, "*")
-    assert (got.status, got.code) == (422, "invalid")
-    assert "phase: 'over' is not one of" in got.json["error"]["message"]
-
-
-async def test_a_watcher_sees_the_context_now_and_each_change(home: HttpHome) -> None:
+async def test_a_watcher_sees_the_context_now_and_each_change_even_one_whose_ring_is_lost(home: HttpHome) -> None:
     async with watched(home) as response:
         stream = Stream(response)
         assert (await stream.next()).data["version"] == 0
         await put(home, {"phase": "testing"}, "*")
         said = await stream.next()
+        await shared(home).store.write("launch", {"phase": "done"}, None, ADMIN)  # rings nothing
+        later = await home.turning(stream.next())
     assert said.name == "soul:context:changed"
     assert said.data.keys() == {"key", "version", "data", "author", "at_ms"}
     assert (said.data["version"], said.data["data"], said.data["author"]) == (1, {"phase": "testing"}, "operator")
+    assert later.data["data"] == {"phase": "done"}
 
 
-async def test_a_change_whose_ring_is_lost_is_noticed_all_the_same(home: HttpHome) -> None:
-    async with watched(home) as response:
-        stream = Stream(response)
-        await stream.next()
-        await shared(home).store.write("launch", {"phase": "done"}, None, ADMIN)  # rings nothing
-        said = await home.turning(stream.next())
-    assert said.data["data"] == {"phase": "done"}
-
-
-async def test_an_idle_watcher_gets_keep_alives_and_one_that_leaves_leaves_no_task(home: HttpHome) -> None:
+async def test_an_idle_watcher_gets_keep_alives_and_leaves_no_task_whoever_ends_the_stream(home: HttpHome) -> None:
     assert watchers() == 0
     async with watched(home) as response:
         stream = Stream(response)
@@ -184,9 +139,6 @@ async def test_an_idle_watcher_gets_keep_alives_and_one_that_leaves_leaves_no_ta
     async with asyncio.timeout(TIMEOUT):
         while watchers():  # noqa: ASYNC110  # the handler's own end has no event
             await asyncio.sleep(0)
-
-
-async def test_a_stop_ends_the_streams_of_watchers_whole(home: HttpHome) -> None:
     async with watched(home) as response:
         stream = Stream(response)
         await stream.next()
@@ -196,26 +148,23 @@ async def test_a_stop_ends_the_streams_of_watchers_whole(home: HttpHome) -> None
     assert watchers() == 0
 
 
-async def test_too_many_watchers_are_asked_to_come_later(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contexts, "_MOST_WATCHERS", 1)
-    async with watched(home) as response:
-        await Stream(response).next()
-        got = await home.get(f"{LAUNCH}/events")
-    assert (got.status, got.code) == (503, "busy")
-
-
-async def test_one_key_takes_few_of_the_places_of_those_who_watch(
+async def test_one_key_takes_few_of_the_places_of_those_who_watch_and_too_many_are_asked_to_come_later(
     home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contexts, "_MOST_OF_A_KEY", 1)
+    monkeypatch.setattr(contexts, "_MOST_WATCHERS", 4)
     keys = [await key_of(home), await key_of(home, "UBO")]
+    events = f"{LAUNCH}/events"
     async with AsyncExitStack() as stack:
-        for who in (bearer(keys[0]), bearer(keys[1]), bearer(), bearer()):
-            opened = home.client.get(home.url(f"{LAUNCH}/events"), headers=who)
+        for who in (bearer(keys[0]), bearer(keys[1]), bearer()):
+            opened = home.client.get(home.url(events), headers=who)
             await Stream(await stack.enter_async_context(opened)).next()
-        got = await home.ask("GET", f"{LAUNCH}/events", headers=bearer(keys[0]))
-    assert (got.status, got.code) == (429, "too_many")
-    assert "end one of them" in got.json["error"]["hint"]
+        got = await home.ask("GET", events, headers=bearer(keys[0]))
+        assert (got.status, got.code) == (429, "too_many")
+        assert "end one of them" in got.json["error"]["hint"]
+        await Stream(await stack.enter_async_context(watched(home))).next()
+        got = await home.get(events)
+        assert (got.status, got.code) == (503, "busy")
 
 
 async def test_one_key_does_not_fill_the_workspace_with_contexts(
@@ -275,33 +224,27 @@ async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves(home:
     assert await present(home) == []
 
 
-async def test_a_program_takes_no_name_from_a_process_and_ends_no_presence_of_one(home: HttpHome) -> None:
-    lobby = shared(home).awareness("launch")
-    await lobby.set_local_state({"status": "here"})
-    taken = await be(home, "operator", {"status": "mine"})
-    assert (taken.status, taken.code) == (409, "taken")
-    await home.ask("DELETE", "/api/shared-context/launch/presence/operator", headers=bearer())
-    assert await present(home) == [("operator", {"status": "here"})]
-
-
-@pytest.mark.parametrize(
-    ("key", "member", "state", "said"),
-    [
+async def test_a_presence_that_may_not_be_gets_a_sentence_and_none_of_a_process_is_taken_or_ended(
+    home: HttpHome,
+) -> None:
+    wrong: tuple[tuple[str, str, object, str], ...] = (
         ("launch", "..%2Fx", {}, "no name of a member"),
         ("launch", "a%00", {}, "no name of a member"),
         ("Launch", "page", {}, "no key"),
         ("launch", "page", {"a": "x" * 4_100}, "4096 are the most"),
         ("launch", "page", [1], "body"),
         ("souls", "ada", {"doing": "nothing"}, "kept by the daemons alone"),
-    ],
-)
-async def test_a_presence_that_may_not_be_gets_a_sentence(
-    home: HttpHome, key: str, member: str, state: object, said: str
-) -> None:
-    got = await be(home, member, state, key)
-    assert got.status == 422
-    assert said in got.json["error"]["message"]
-    assert ("page", {}) not in await present(home)
+    )
+    for key, member, state, said in wrong:
+        got = await be(home, member, state, key)
+        assert (got.status, said in got.json["error"]["message"]) == (422, True), (member, got.body)
+        assert ("page", {}) not in await present(home)
+    lobby = shared(home).awareness("launch")
+    await lobby.set_local_state({"status": "here"})
+    taken = await be(home, "operator", {"status": "mine"})
+    assert (taken.status, taken.code) == (409, "taken")
+    await home.ask("DELETE", "/api/shared-context/launch/presence/operator", headers=bearer())
+    assert await present(home) == [("operator", {"status": "here"})]
 
 
 async def test_a_watcher_sees_who_comes_and_goes_and_no_lease_that_is_only_renewed(home: HttpHome) -> None:

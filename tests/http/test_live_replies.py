@@ -15,22 +15,18 @@ def _task(number: int, state: TaskState = TaskState.PENDING) -> Task:
     return Task(f"t{number}", "Look it up", state)
 
 
-def test_a_reader_gets_only_its_own_conversation() -> None:
+def test_a_reader_gets_only_replies_to_its_own_message_in_its_own_conversation() -> None:
     live = LiveReplies()
-    with live.reader(HERE, "1.0") as reader:
-        live.begin(THERE, "1.0")
-        live.say(THERE, "elsewhere")
+    with live.reader(HERE, "2.0") as reader, live.reader(HERE, "2.0"):
+        assert live.reader_count == 2
+        for where, ts in ((THERE, "2.0"), (HERE, "1.0")):
+            live.begin(where, ts)
+            live.say(where, "to another")
+            live.show(where, _task(1))
         live.end(THERE)
         assert not reader.changed.is_set()
-
-
-def test_a_reply_to_an_earlier_message_does_not_reach_readers_of_a_later_one() -> None:
-    live = LiveReplies()
-    with live.reader(HERE, "2.0") as reader:
-        live.begin(HERE, "1.0")
-        live.say(HERE, "to the first")
-        live.show(HERE, _task(1))
-        assert not reader.changed.is_set()
+    assert live.reader_count == 0
+    assert not live._readers
 
 
 def test_a_late_reader_gets_the_draft_so_far() -> None:
@@ -57,31 +53,17 @@ def test_text_before_the_beginning_and_after_the_end_is_dropped() -> None:
         assert (update.text, update.tasks) == ("", ())
 
 
-def test_only_the_newest_state_of_a_task_is_kept() -> None:
-    live = LiveReplies()
-    with live.reader(HERE, "1.0") as reader:
-        live.begin(HERE, "1.0")
-        live.show(HERE, _task(1))
-        live.show(HERE, _task(1, TaskState.COMPLETE))
-        assert reader.take().tasks == (_task(1, TaskState.COMPLETE),)
-
-
-def test_the_number_of_tasks_is_capped() -> None:
+def test_only_the_newest_state_of_a_task_is_kept_and_the_number_of_tasks_is_capped() -> None:
     live = LiveReplies()
     with live.reader(HERE, "1.0") as early:
         live.begin(HERE, "1.0")
+        live.show(HERE, _task(1))
+        live.show(HERE, _task(1, TaskState.COMPLETE))
+        assert early.take().tasks == (_task(1, TaskState.COMPLETE),)
         for number in range(1000):
             live.show(HERE, _task(number))
         with live.reader(HERE, "1.0") as late:
             assert len(early.take().tasks) == len(late.take().tasks) == 64
-
-
-def test_readers_are_removed_when_they_leave() -> None:
-    live = LiveReplies()
-    with live.reader(HERE, "1.0"), live.reader(HERE, "1.0"):
-        assert live.reader_count == 2
-    assert live.reader_count == 0
-    assert not live._readers
 
 
 @given(pieces=st.lists(st.text(min_size=1, max_size=30_000), max_size=20), taking=st.lists(st.booleans(), max_size=20))

@@ -1,4 +1,4 @@
-"""MCP at the door, by the official client: what each tool does, for whom, and what it says where it can't."""
+"""MCP at the door: what each tool does, for whom, and what it says where it can't."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import TIMEOUT
-from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, HttpHome, bearer
+from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, Got, HttpHome, bearer
 from tests.http.machines import Machine, key_of, revoke
 from tests.http.mcp_clients import TOOLS, connected, key_for, said
 from tests.models import Flow
@@ -23,20 +23,33 @@ from tests.models import Flow
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
+async def called(home: HttpHome, key: str, name: str, given: dict[str, object]) -> tuple[str, bool]:
+    """What a tool says, and whether it was refused; without the official client, which takes longer than the tool."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}}
+    got = await home.ask("POST", "/mcp", headers=bearer(key) | HEADERS, json=message)
+    return given_back(got)
+
+
+def given_back(got: Got) -> tuple[str, bool]:
+    """The text of the one result in an answer, and whether it is a refusal."""
+    assert got.status == 200, got.body
+    (line,) = [one for one in got.body.decode().splitlines() if one.startswith("data: {")]
+    result = json.loads(line.removeprefix("data: "))["result"]
+    return "".join(one["text"] for one in result["content"]), bool(result.get("isError"))
+
+
 async def use(home: HttpHome, key: str, name: str, /, **given: object) -> str:
     """What a tool gives that works."""
-    async with connected(home, key) as client:
-        result = await client.call_tool(name, given)
-    assert not result.is_error, said(result)
-    return said(result)
+    text, wrong = await called(home, key, name, given)
+    assert not wrong, text
+    return text
 
 
 async def refused(home: HttpHome, key: str, name: str, /, **given: object) -> str:
     """What a tool says that can't do it."""
-    async with connected(home, key) as client:
-        result = await client.call_tool(name, given)
-    assert result.is_error, said(result)
-    return said(result)
+    text, wrong = await called(home, key, name, given)
+    assert wrong, text
+    return text
 
 
 async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -> None:
@@ -52,13 +65,13 @@ async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -
     await home.now.built.store.database.write(unit)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_official_client_finds_the_tools_and_uses_one(home: HttpHome, mode: str) -> None:
-    async with connected(home, await key_for(home), mode) as client:
-        assert {one.name for one in (await client.list_tools()).tools} == TOOLS
-        assert "information, never an instruction" in str(client.instructions)
-        result = await client.call_tool("context_list", {})
-    assert (result.is_error, json.loads(said(result))) == (False, [])
+async def test_the_official_client_finds_the_tools_and_uses_one(home: HttpHome) -> None:
+    for mode in ("auto", "legacy"):
+        async with connected(home, await key_for(home), mode) as client:
+            assert {one.name for one in (await client.list_tools()).tools} == TOOLS, mode
+            assert "information, never an instruction" in str(client.instructions)
+            result = await client.call_tool("context_list", {})
+        assert (result.is_error, json.loads(said(result))) == (False, [])
 
 
 async def test_a_revoked_key_ends_a_client_that_is_connected(home: HttpHome) -> None:
@@ -72,13 +85,25 @@ async def test_a_revoked_key_ends_a_client_that_is_connected(home: HttpHome) -> 
     assert (got.status, got.code) == (401, "unauthorized")
 
 
-async def test_a_web_page_and_a_stranger_reach_no_tool(home: HttpHome) -> None:
+async def test_a_web_page_and_a_stranger_reach_no_tool_and_what_is_no_message_is_refused(home: HttpHome) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     got = await home.ask("POST", "/mcp", headers=HEADERS, json=message)
     assert (got.status, got.code) == (401, "unauthorized")
     page = bearer(await key_for(home)) | HEADERS | {"Origin": "https://evil.example"}
     got = await home.ask("POST", "/mcp", headers=page, json=message)
     assert (got.status, got.code) == (403, "web_page")
+    headers = bearer(await key_for(home)) | HEADERS
+    for body, status in (
+        (b'{"jsonrpc": ', 400),
+        (b"[" * 10_000, 400),
+        (b"[]", 400),
+        (b"{}", 400),
+        (b"\xff", 400),
+        (b'{"a": "' + b"x" * 300_000 + b'"}', 413),
+    ):
+        got = await home.ask("POST", "/mcp", headers=headers, data=body)
+        assert (got.status, "error" in got.json) == (status, True), body[:40]
+    assert not home.events.named("http.crashed")
 
 
 # Memory
@@ -99,11 +124,6 @@ async def test_recall_finds_what_the_workspace_may_know_and_no_word_of_private_r
             assert private not in found
 
 
-async def test_recall_finds_nothing_for_a_guests_session(home: HttpHome) -> None:
-    await said_in(home, "CPUB", EVERYBODY, "The heron nests in the attic")
-    assert "heron" not in await use(home, await key_for(home, "UGUEST"), "recall", query="where does the heron nest")
-
-
 async def test_what_is_remembered_is_kept_for_its_owners_dm_and_no_one_else_finds_it(home: HttpHome) -> None:
     key = await key_for(home)
     assert "kept" in await use(home, key, "remember", text="The badger key opens the north gate")
@@ -114,32 +134,17 @@ async def test_what_is_remembered_is_kept_for_its_owners_dm_and_no_one_else_find
     assert row == (f"session.{key.split('-')[2]}", "Ada Lovelace's session", "dm:DUADA", _where(key))
 
 
-async def test_a_key_without_remember_keeps_nothing_and_says_what_to_do(home: HttpHome) -> None:
+async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_paused_remembering(
+    home: HttpHome,
+) -> None:
     said = await refused(home, await key_for(home, remember=False), "remember", text="The badger key")
     assert "soul keys add --remember" in said
     assert await _row(home, "SELECT count(*) FROM turns") == (0,)
-
-
-async def test_who_paused_remembering_has_nothing_kept_by_their_sessions(home: HttpHome) -> None:
     key = await key_for(home)
     await _run(home, "INSERT INTO remembering (soul, workspace, person, paused_ms) VALUES ('minoan', 'T1', 'UADA', 1)")
     assert "paused" in await refused(home, key, "remember", text="The badger key")
     assert "Echo" in await use(home, key, "ask_soul", message="Mind the badger key")
     assert "badger" not in str(await _recalled(home, "UADA", "which badger key"))
-
-
-async def test_who_asks_to_be_forgotten_takes_along_what_their_sessions_said(home: HttpHome) -> None:
-    ada, bo = await key_for(home), await key_for(home, "UBO")
-    for key in (ada, bo):
-        await use(home, key, "remember", text="The badger key opens the north gate")
-        await use(home, key, "ask_soul", message="I am the lighthouse")
-    assert home.now.built is not None
-    now = home.clock.now_ms()
-    await home.now.built.store.database.write(lambda unit: erase(unit, WORKSPACE, "UADA", Spared(), now, now))
-    assert await _rows(home, "SELECT DISTINCT conversation FROM turns") == [(_where(bo, "UBO"),)]
-    kept = await _rows(home, "SELECT conversation FROM inbox WHERE body <> ''")
-    assert kept == [(_where(bo, "UBO"),)]
-    assert await _recalled(home, "UADA", "which key opens the north gate") == []
 
 
 async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_another_until_it_is_forgotten_there(
@@ -162,6 +167,8 @@ async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_anot
     await database.write(lambda unit: erase(unit, "T2", "UADA", Spared(), now, now))
     assert await _ids(home) == {_id(bo)}
     assert await _rows(home, "SELECT DISTINCT conversation FROM turns") == [(_where(bo, "UBO"),)]
+    assert await _rows(home, "SELECT DISTINCT conversation FROM inbox WHERE body <> ''") == [(_where(bo, "UBO"),)]
+    assert await _recalled(home, "UADA", "which key opens the north gate") == []
 
 
 # Talk
@@ -186,24 +193,23 @@ async def test_the_soul_answers_and_knows_the_workspace_and_this_session_and_not
     assert await _recalled(home, "UBO", "who is the lighthouse") == []
 
 
-async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_no_other_private_room(home: HttpHome) -> None:
-    key = await key_of(home, "UADA", direct=True)
-    for channel, audience in (("DUADA", _dm("UADA")), ("DUBO", _dm("UBO")), ("CPRIV", _channel("CPRIV"))):
+async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_no_other_private_room_and_a_guests_none(
+    home: HttpHome,
+) -> None:
+    key, guest = await key_of(home, "UADA", direct=True), await key_of(home, "UGUEST", direct=True)
+    rooms = {"DUADA": _dm("UADA"), "DUBO": _dm("UBO"), "DUGUEST": _dm("UGUEST"), "CPRIV": _channel("CPRIV")}
+    for channel, audience in (rooms | {"CPUB": EVERYBODY}).items():
         await said_in(home, channel, audience, f"The heron nests in the cellar of {channel}")
     recalled = await use(home, key, "recall", query="in which cellar does the heron nest", limit=20)
     await use(home, key, "ask_soul", message="In which cellar does the heron nest?")
     for known in (recalled, str(home.model.prompts)):
         assert "cellar of DUADA" in known
-        assert "cellar of DUBO" not in known
-        assert "cellar of CPRIV" not in known
-
-
-async def test_a_guests_session_with_such_a_key_finds_nothing(home: HttpHome) -> None:
-    key = await key_of(home, "UGUEST", direct=True)
-    for channel, audience in (("DUGUEST", _dm("UGUEST")), ("DUADA", _dm("UADA")), ("CPUB", EVERYBODY)):
-        await said_in(home, channel, audience, f"The heron nests in the cellar of {channel}")
-    recalled = await use(home, key, "recall", query="in which cellar does the heron nest", limit=20)
-    assert "heron" not in recalled
+        for private in ("DUBO", "DUGUEST", "CPRIV"):
+            assert f"cellar of {private}" not in known
+    for of_a_guest in (guest, await key_for(home, "UGUEST")):
+        assert "heron" not in await use(
+            home, of_a_guest, "recall", query="in which cellar does the heron nest", limit=20
+        )
 
 
 async def test_what_is_said_without_a_person_is_kept_for_the_admin(home: HttpHome) -> None:
@@ -212,20 +218,18 @@ async def test_what_is_said_without_a_person_is_kept_for_the_admin(home: HttpHom
     assert await _rows(home, "SELECT DISTINCT audience FROM turns") == [("operator:",)]
 
 
-async def test_a_session_hears_nothing_of_another_session_of_its_owner(home: HttpHome) -> None:
+async def test_a_session_hears_nothing_of_another_session_of_its_owner_and_the_same_id_brings_the_same_reply(
+    home: HttpHome,
+) -> None:
     one, two = await key_for(home), await key_for(home)
     await use(home, one, "ask_soul", message="The badger key opens the north gate")
     await use(home, two, "ask_soul", message="Which key opens the north gate?")
     assert "badger" not in str(home.model.prompts[-1])
-
-
-async def test_the_same_id_brings_the_same_reply_and_one_model_call(home: HttpHome) -> None:
-    key = await key_for(home)
-    first = await use(home, key, "ask_soul", message="hello", id="a")
+    first = await use(home, one, "ask_soul", message="hello", id="a")
     calls = len(home.model.prompts)
-    assert await use(home, key, "ask_soul", message="hello", id="a") == first
+    assert await use(home, one, "ask_soul", message="hello", id="a") == first
     assert len(home.model.prompts) == calls
-    assert "id of its own" in await refused(home, key, "ask_soul", message="goodbye", id="a")
+    assert "id of its own" in await refused(home, one, "ask_soul", message="goodbye", id="a")
 
 
 async def test_a_key_asks_as_often_as_its_budget_and_then_costs_nothing(empty: HttpHome) -> None:
@@ -369,9 +373,9 @@ async def test_who_is_no_writer_of_a_context_or_no_reader_writes_nothing(home: H
 # Bad input
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "says"),
-    [
+async def test_bad_arguments_get_a_sentence_and_change_nothing(home: HttpHome) -> None:
+    headers = bearer(await key_for(home)) | HEADERS
+    for name, given, says in (
         ("context_set", '{"key": "a", "version": 0, "data": {"b": NaN}}', "b is nan"),
         ("context_set", '{"key": "a", "version": NaN, "data": {}}', "version:"),
         ("context_set", '{"key": "a", "version": -1, "data": {}}', "version:"),
@@ -386,42 +390,14 @@ async def test_who_is_no_writer_of_a_context_or_no_reader_writes_nothing(home: H
         ("remember", '{"text": ""}', "text:"),
         ("remember", '{"text": "a", "audience": "workspace"}', "audience:"),
         ("bind", "{}", "There is no tool 'bind'"),
-    ],
-)
-async def test_bad_arguments_get_a_sentence_and_change_nothing(
-    home: HttpHome, name: str, given: str, says: str
-) -> None:
-    body = (
-        f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{"name": "{name}", "arguments": {given}}}}}'
-    )
-    got = await home.ask("POST", "/mcp", headers=bearer(await key_for(home)) | HEADERS, data=body.encode())
-    assert got.status == 200
-    (line,) = [one for one in got.body.decode().splitlines() if one.startswith("data: {")]
-    result = json.loads(line.removeprefix("data: "))["result"]
-    assert result["isError"]
-    assert says in result["content"][0]["text"]
-    assert "What to do:" in result["content"][0]["text"]
-    assert len(result["content"][0]["text"]) < 1_000
+    ):
+        params = f'{{"name": "{name}", "arguments": {given}}}'
+        body = f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {params}}}'
+        text, wrong = given_back(await home.ask("POST", "/mcp", headers=headers, data=body.encode()))
+        assert (wrong, says in text, "What to do:" in text) == (True, True, True), (name, given[:60], text)
+        assert len(text) < 1_000
     for table in ("turns", "inbox", "shared_context"):
         assert await _row(home, f"SELECT count(*) FROM {table}") == (0,)
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b'{"jsonrpc": ', 400),
-        (b"[" * 10_000, 400),
-        (b"[]", 400),
-        (b"{}", 400),
-        (b"\xff", 400),
-        (b'{"a": "' + b"x" * 300_000 + b'"}', 413),
-    ],
-)
-async def test_what_is_no_message_is_refused(home: HttpHome, body: bytes, status: int) -> None:
-    got = await home.ask("POST", "/mcp", headers=bearer(await key_for(home)) | HEADERS, data=body)
-    assert got.status == status
-    assert "error" in got.json
-    assert not home.events.named("http.crashed")
 
 
 def _dm(person: str) -> Audience:

@@ -36,7 +36,7 @@ async def test_the_program_relays_to_the_daemon_and_says_when_it_is_gone(home: H
         assert key not in said(result)
 
 
-async def test_without_a_daemon_it_offers_its_tools_and_each_call_says_so() -> None:
+async def test_without_a_daemon_without_a_key_or_over_plain_http_to_elsewhere_each_call_says_so() -> None:
     place = DaemonPlace(NOWHERE, "sk-soul-00000000-x")
     async with Client(new_server(Relay(place).use), cache=None) as client:
         assert {one.name for one in (await client.list_tools()).tools} == TOOLS
@@ -44,6 +44,11 @@ async def test_without_a_daemon_it_offers_its_tools_and_each_call_says_so() -> N
             result = await client.call_tool(name, {})
             assert result.is_error
             assert said(result).startswith(f"The daemon can't be reached at {NOWHERE}")
+    for env in ({}, {"SOUL_URL": NOWHERE}, {"SOUL_URL": "http://10.0.0.1:8766", "SOUL_KEY": "k"}):
+        place = place_in(env, Path("/nowhere"))
+        assert place.key == ""
+        result = await asked(place, "recall", query="a")
+        assert (result.is_error, "What to do:" in said(result)) == (True, True)
 
 
 async def test_a_tools_own_refusal_and_the_doors_come_through(home: HttpHome) -> None:
@@ -55,14 +60,6 @@ async def test_a_tools_own_refusal_and_the_doors_come_through(home: HttpHome) ->
     result = await asked(place, "context_list")
     assert (result.is_error, "soul keys add" in said(result)) == (True, True)
     assert key not in said(result)
-
-
-async def test_without_a_key_or_over_plain_http_to_elsewhere_nothing_is_sent() -> None:
-    for env in ({}, {"SOUL_URL": NOWHERE}, {"SOUL_URL": "http://10.0.0.1:8766", "SOUL_KEY": "k"}):
-        place = place_in(env, Path("/nowhere"))
-        assert place.key == ""
-        result = await asked(place, "recall", query="a")
-        assert (result.is_error, "What to do:" in said(result)) == (True, True)
 
 
 def test_the_key_comes_from_the_environment_then_the_plugin_then_a_file_for_its_owner_alone(tmp_path: Path) -> None:

@@ -30,31 +30,23 @@ def session(home: HttpHome) -> Session:
     return Session(home, "s")
 
 
-async def test_a_client_shows_proves_and_corrects_what_is_known_of_its_person(home: HttpHome, session: Session) -> None:
+async def test_a_client_shows_proves_corrects_exports_and_ends_what_is_known_of_its_person(
+    home: HttpHome, session: Session
+) -> None:
     assert await session.say("remember that I look after the imports") == "Noted: I look after the imports"
     assert "1. I look after the imports (" in await session.say(_KNOWN)
     assert "> I look after the imports" in await session.say("why 1")
+    exported = json.loads((await session.say("export my memory")).split("```json\n")[1].split("\n```")[0])
+    assert [fact["text"] for fact in exported["facts"]] == ["I look after the imports"]
+    assert exported["messages"][0]["text"] == "remember that I look after the imports"
     assert await session.say("wrong 1: I look after all exports") == "Corrected: 1 now says: I look after all exports"
     known = await session.say(_KNOWN)
     assert "I look after all exports" in known
     assert "imports" not in known
-    assert home.model.prompts == []
-
-
-async def test_an_export_is_the_answer_itself_where_no_file_can_be_sent(session: Session) -> None:
-    await session.say("remember that I look after the imports")
-    answer = await session.say("export my memory")
-    exported = json.loads(answer.split("```json\n")[1].split("\n```")[0])
-    assert [fact["text"] for fact in exported["facts"]] == ["I look after the imports"]
-    assert exported["messages"][0]["text"] == "remember that I look after the imports"
-
-
-async def test_forget_me_leaves_nothing_after_it_was_confirmed(home: HttpHome, session: Session) -> None:
-    await session.say("remember that I look after the imports")
     assert "yes, forget me" in await session.say("forget me")
     assert (await session.say("yes, forget me")).startswith("Forgotten:")
     assert (await session.say(_KNOWN)).startswith("I have noted nothing about you.")
-    assert "imports" not in (await session.say("export my memory"))
+    assert "exports" not in (await session.say("export my memory"))
     assert home.model.prompts == []
 
 

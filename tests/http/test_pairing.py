@@ -4,8 +4,6 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from daemon.core.pairing import LIVES_MS, MOST_A_MINUTE, MOST_OPEN, TRIES
 from tests.http.daemons import Got, HttpHome, bearer
 from tests.store.parts import look
@@ -47,11 +45,11 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("body", "status"), BODIES)
-async def test_a_body_that_is_none_gets_a_sentence_and_no_code(home: HttpHome, body: bytes, status: int) -> None:
-    got = await begin(home, data=body, headers={"Content-Type": "application/json"}, json=None)
-    assert (got.status, set(got.json)) == (status, {"error"})
-    assert got.json["error"]["message"]
+async def test_a_body_that_is_none_gets_a_sentence_and_no_code(home: HttpHome) -> None:
+    for body, status in BODIES:
+        got = await begin(home, data=body, headers={"Content-Type": "application/json"}, json=None)
+        assert (got.status, set(got.json)) == (status, {"error"}), body[:40]
+        assert got.json["error"]["message"]
     assert rows(home, "SELECT * FROM pairings") == []
 
 
@@ -68,25 +66,23 @@ CODES = [
 ]
 
 
-@pytest.mark.parametrize("code", CODES)
-async def test_what_is_no_code_is_not_there(home: HttpHome, code: str) -> None:
-    got = await fetch(home, code)
-    assert (got.status, got.code) in {(404, "unknown_code"), (404, "unknown")}
-
-
-@pytest.mark.parametrize(
-    "headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}, bearer("é\udc80")]
-)
-async def test_without_the_secret_nothing_is_there(home: HttpHome, headers: dict[str, str]) -> None:
+async def test_what_is_no_code_is_not_there_and_nothing_is_without_the_secret(home: HttpHome) -> None:
+    for code in CODES:
+        got = await fetch(home, code)
+        assert (got.status, got.code) in {(404, "unknown_code"), (404, "unknown")}, code
     code = (await begin(home)).json["code"]
-    got = await home.ask("GET", f"/api/pair/{code}", headers=headers)
-    assert (got.status, got.code) == (404, "unknown_code")
+    for headers in ({}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}, bearer("é\udc80"), bearer()):
+        got = await home.ask("GET", f"/api/pair/{code}", headers=headers)
+        assert (got.status, got.code) == (404, "unknown_code"), headers
 
 
-@pytest.mark.parametrize("query", ["?wait=26", "?wait=-1", "?wait=1&wait=2", "?wait=", "?wait=NaN", "?wait=1e1"])
-async def test_what_can_t_be_waited_for_is_refused(home: HttpHome, query: str) -> None:
+async def test_what_can_t_be_waited_for_is_refused_and_a_code_is_over_after_ten_minutes(home: HttpHome) -> None:
     begun = (await begin(home)).json
-    assert (await fetch(home, begun["code"], begun["secret"], query)).status == 422
+    for query in ("?wait=26", "?wait=-1", "?wait=1&wait=2", "?wait=", "?wait=NaN", "?wait=1e1"):
+        assert (await fetch(home, begun["code"], begun["secret"], query)).status == 422, query
+    assert 0 <= home.clock.now_ms() + LIVES_MS - begun["until_ms"] < LIVES_MS
+    home.clock.turn(LIVES_MS / 1000)
+    assert (await fetch(home, begun["code"], begun["secret"])).status == 404
 
 
 async def test_a_wrong_secret_is_a_try_and_five_end_the_code(home: HttpHome) -> None:
@@ -97,18 +93,6 @@ async def test_a_wrong_secret_is_a_try_and_five_end_the_code(home: HttpHome) -> 
     assert (await fetch(home, begun["code"])).status == 404
     got = await fetch(home, begun["code"], begun["secret"])
     assert (got.status, got.code) == (410, "code_over")
-
-
-async def test_the_key_of_a_person_and_the_admin_s_token_open_no_code_of_another(home: HttpHome) -> None:
-    begun = (await begin(home)).json
-    assert (await home.get(f"/api/pair/{begun['code']}")).status == 404
-
-
-async def test_a_code_is_over_after_ten_minutes(home: HttpHome) -> None:
-    begun = (await begin(home)).json
-    assert 0 <= home.clock.now_ms() + LIVES_MS - begun["until_ms"] < LIVES_MS
-    home.clock.turn(LIVES_MS / 1000)
-    assert (await fetch(home, begun["code"], begun["secret"])).status == 404
 
 
 async def test_so_many_codes_are_given_out_and_no_more_until_later(home: HttpHome) -> None:
@@ -129,7 +113,7 @@ async def test_so_many_codes_are_given_out_and_no_more_until_later(home: HttpHom
     assert len(rows(home, "SELECT * FROM pairings")) == 1, "old ones go"
 
 
-async def test_nothing_of_code_and_secret_is_kept_or_logged(home: HttpHome) -> None:
+async def test_a_program_pairs_nothing_and_nothing_of_code_and_secret_is_kept_or_logged(home: HttpHome) -> None:
     begun = (await begin(home)).json
     await fetch(home, begun["code"], begun["secret"])
     (row,) = rows(home, "SELECT * FROM pairings")
@@ -137,10 +121,6 @@ async def test_nothing_of_code_and_secret_is_kept_or_logged(home: HttpHome) -> N
     assert begun["code"] not in said
     assert begun["code"][:4] not in repr(row)
     assert begun["secret"] not in said
-
-
-async def test_a_program_that_talks_to_the_soul_pairs_nothing(home: HttpHome) -> None:
-    begun = (await begin(home)).json
     answer = await home.say(f"pair {begun['code']}")
     assert answer.data["text"].startswith("Only people pair a machine")
     assert (await fetch(home, begun["code"], begun["secret"])).status == 202

@@ -64,14 +64,6 @@ async def test_a_message_is_found_by_its_id_only_in_its_conversation(database: D
     assert there.ts == "100.000003"
 
 
-async def test_a_reply_counts_from_its_commit_on_with_all_its_parts(database: Database, stores: Stores) -> None:
-    await stores.inbox.accept(_said("m"))
-    await stores.answer("first", "second", "third")
-    found = await StoredReplies(database).find(HERE, "m")
-    assert found is not None
-    assert (found.settled, found.state, found.parts) == (True, "answered", ("first", "second", "third"))
-
-
 async def test_replies_to_several_messages_are_not_mixed_up(database: Database, stores: Stores) -> None:
     replies = StoredReplies(database)
     for number in range(12):
@@ -82,6 +74,11 @@ async def test_replies_to_several_messages_are_not_mixed_up(database: Database, 
         found = await replies.find(HERE, f"m{number}")
         assert found is not None
         assert found.parts == (f"answer {number}",)
+    await stores.inbox.accept(_said("last", "100.000099"))
+    await stores.answer("first", "second", "third")
+    found = await replies.find(HERE, "last")
+    assert found is not None
+    assert (found.settled, found.state, found.parts) == (True, "answered", ("first", "second", "third"))
 
 
 async def test_the_last_name_is_that_of_the_newest_turn(database: Database, stores: Stores) -> None:
@@ -100,6 +97,8 @@ async def test_jobs_are_queued_once_and_counted(database: Database, stores: Stor
     assert await backlog.enqueue(HERE, kinds) is None
     await stores.inbox.accept(_said("m"))
     assert await backlog.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0, "alarms": 0}
+    others = Backlog(database, SystemClock(), soul="minoan", workspace=TEAM)
+    assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0, "alarms": 0}, "of another soul"
     await stores.answer("hello")
     assert await backlog.enqueue(HERE, kinds) == kinds
     assert await backlog.enqueue(HERE, kinds) == kinds
@@ -107,9 +106,3 @@ async def test_jobs_are_queued_once_and_counted(database: Database, stores: Stor
     job = await stores.jobs.claim_next()
     assert job is not None
     assert (job.kind, job.turn) == ("models_the_visitor", 1)
-
-
-async def test_jobs_of_one_soul_are_not_counted_for_another(database: Database, stores: Stores) -> None:
-    await stores.inbox.accept(_said("m"))
-    others = Backlog(database, SystemClock(), soul="minoan", workspace=TEAM)
-    assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0, "alarms": 0}

@@ -65,6 +65,7 @@ def values(span: Span) -> dict[str, object]:
     return {one.key: getattr(one.value, str(one.value.WhichOneof("value"))) for one in span.attributes}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(TIMEOUT)
 async def test_a_reply_is_a_trace_with_its_model_calls_below_it_and_no_word_of_anybody(tmp_path: Path) -> None:
     async with collecting() as collector, loopback_model(lambda _: tagged(ANSWERED)) as model:
@@ -91,6 +92,7 @@ async def test_a_reply_is_a_trace_with_its_model_calls_below_it_and_no_word_of_a
     assert b"sk-loopback" not in sent
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(TIMEOUT)
 async def test_without_a_collector_the_daemon_talks_and_stops_as_always(tmp_path: Path) -> None:
     async with loopback_model(lambda _: tagged(ANSWERED)) as model:
@@ -129,6 +131,7 @@ def test_a_field_that_fits_no_span_stops_nobody_and_later_spans_are_made() -> No
     assert [span.name for span in kept.get_finished_spans()] == ["cycle"]
 
 
+@pytest.mark.slow
 def test_a_collector_that_takes_and_never_answers_holds_up_no_stop() -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         traces = open_traces(f"http://127.0.0.1:{hanging.getsockname()[1]}/v1/traces", "", time.time_ns, "1")

@@ -1,22 +1,17 @@
-"""`python -m tests.shared.counting_at_doors DOORS NAME TIMES [--unchecked]`: counts in contexts over HTTP.
+"""Counts in contexts over HTTP, through several daemons that are killed meanwhile.
 
-DOORS is a file with the address of a daemon a line, the token behind it; each step takes a connection of its own, to
-the one or the other. Each context holds how far every counter has come, so that one that is killed, or whose daemon is
-killed, goes on where it was: a write in doubt is looked up. `--unchecked` writes whatever the version is by now.
+Each context holds how far every counter has come, so that one whose daemon is killed goes on where it was: a write in
+doubt is looked up.
 """
 
-import argparse
-import asyncio
 import json
 import random
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 import aiohttp
 
-from daemon.core.clock import SystemClock
 from daemon.core.ports.clock import Clock
 from daemon.memory.database.driver import sqlite3
 
@@ -27,11 +22,12 @@ _WITHIN: Final = aiohttp.ClientTimeout(total=30.0)
 
 
 class StepCounter:
-    """One that counts under `name`: `waits` are the milliseconds of its steps, `conflicts` how many went again."""
+    """One that counts under `name`; `doors` is a file with the address of a daemon a line, the token after it.
+
+    Each step takes a connection of its own, to the one or the other.
+    """
 
     def __init__(self, doors: Path, name: str, clock: Clock) -> None:
-        self.conflicts = 0
-        self.waits: list[float] = []
         self._doors = doors
         self._name = name
         self._clock = clock
@@ -41,26 +37,18 @@ class StepCounter:
         for key in KEYS:
             done = 0
             while done < times:
-                began = self._clock.monotonic()
                 while (now := await self._reached(key, times)) <= done:
                     await self._clock.sleep(random.uniform(0.001, _PAUSE_S))
-                self.waits.append(1000 * (self._clock.monotonic() - began))
                 done = now
-
-    async def count_unchecked(self, times: int) -> None:
-        """Add one so many times to what was read, whatever was written since."""
-        for key in KEYS:
-            for _ in range(times):
-                await self._step(key, times, checked=False)
 
     async def _reached(self, key: str, times: int) -> int:
         """As `_step`; 0 where the daemon was killed meanwhile: then the next look tells."""
         try:
-            return await self._step(key, times, checked=True)
+            return await self._step(key, times)
         except (aiohttp.ClientError, TimeoutError):
             return 0
 
-    async def _step(self, key: str, times: int, *, checked: bool) -> int:
+    async def _step(self, key: str, times: int) -> int:
         """Read, and add one unless all is done or another was faster; gives how many steps are done now."""
         url, token = random.choice(self._doors.read_text(encoding="utf-8").splitlines()).split()
         where, headers = f"{url}/api/shared-context/{key}", {"Authorization": f"Bearer {token}"}
@@ -68,15 +56,12 @@ class StepCounter:
             async with client.get(where) as found:
                 tag, data = found.headers["ETag"], (await found.json())["data"]
             done = data.get("done", {})
-            steps = done.get(self._name, 0)
-            if steps >= times and checked:
-                return int(steps)
+            steps = int(done.get(self._name, 0))
+            if steps >= times:
+                return steps
             more = {"count": data.get("count", 0) + 1, "done": {**done, self._name: steps + 1}}
-            async with client.put(where, json=more, headers={"If-Match": tag if checked else "*"}) as written:
-                if written.status != _CHANGED:
-                    return int(steps) + 1
-        self.conflicts += 1
-        return int(steps)
+            async with client.put(where, json=more, headers={"If-Match": tag}) as written:
+                return steps + (written.status != _CHANGED)
 
 
 async def _unless_changed(response: aiohttp.ClientResponse) -> None:
@@ -85,24 +70,7 @@ async def _unless_changed(response: aiohttp.ClientResponse) -> None:
 
 
 def counted(home: Path) -> dict[str, int]:
-    """What stands in memory.db under each key; a context that lost no step holds as many as its counters did."""
+    """What memory.db has under each key; a context that lost no step holds as many as its counters did."""
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         rows = connection.execute("SELECT context_key, data FROM shared_context").fetchall()
     return {key: json.loads(data)["count"] for key, data in rows}
-
-
-async def main() -> None:
-    """Count, and print what it took."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("doors", type=Path)
-    parser.add_argument("name")
-    parser.add_argument("times", type=int)
-    parser.add_argument("--unchecked", action="store_true")
-    given = parser.parse_args()
-    counter = StepCounter(given.doors, given.name, SystemClock())
-    await (counter.count_unchecked if given.unchecked else counter.count_to)(given.times)
-    sys.stdout.write(json.dumps({"conflicts": counter.conflicts, "waits": counter.waits}) + "\n")
-
-
-if __name__ == "__main__":
-    asyncio.run(main())

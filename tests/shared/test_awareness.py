@@ -111,21 +111,18 @@ async def test_one_name_in_two_processes_is_refused_with_a_sentence_until_the_fi
     assert await contexts.awareness(KEY).get_states() == {"ada": {"status": "second"}}
 
 
-async def test_a_state_that_stays_the_same_costs_no_write(contexts: SharedContexts, database: Database) -> None:
+async def test_a_state_that_stays_the_same_costs_no_write_and_of_fields_set_at_once_none_is_lost(
+    contexts: SharedContexts, database: Database
+) -> None:
     lobby = contexts.awareness(KEY)
     await lobby.set_local_state({"status": "reading"})
     before = await database.fingerprint()
     await lobby.set_local_state({"status": "reading"})
     await lobby.set_local_state_field("status", "reading")
     assert await database.fingerprint() == before
-    await lobby.set_local_state_field("status", "typing")
-    assert await database.fingerprint() != before
-
-
-async def test_of_fields_that_are_set_at_once_none_is_lost(contexts: SharedContexts) -> None:
-    lobby = contexts.awareness(KEY)
     await asyncio.gather(*(lobby.set_local_state_field(f"f{number}", number) for number in range(10)))
-    assert (await lobby.get_states())["ada"] == {f"f{number}": number for number in range(10)}
+    assert (await lobby.get_states())["ada"] == {"status": "reading"} | {f"f{number}": number for number in range(10)}
+    assert await database.fingerprint() != before
 
 
 async def test_a_change_rings_the_bells(contexts: SharedContexts, tmp_path: Path) -> None:
@@ -137,19 +134,15 @@ async def test_a_change_rings_the_bells(contexts: SharedContexts, tmp_path: Path
             await heard
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
+async def test_a_state_that_can_not_be_stored_is_refused(contexts: SharedContexts) -> None:
+    states: tuple[tuple[dict[str, object], str], ...] = (
         ({"a": "x" * LARGEST_STATE}, f"{LARGEST_STATE} are the most"),
         ({"a": float("nan")}, "a is nan"),
         ({"a": {1: 2}}, "a name in a is a number"),
-    ],
-)
-async def test_a_state_that_can_not_be_stored_is_refused(
-    contexts: SharedContexts, state: dict[str, object], said: str
-) -> None:
-    with pytest.raises(ContextRefused, match=said):
-        await contexts.awareness(KEY).set_local_state(state)
+    )
+    for state, said in states:
+        with pytest.raises(ContextRefused, match=said):
+            await contexts.awareness(KEY).set_local_state(state)
     assert await contexts.awareness(KEY).get_states() == {}
 
 

@@ -111,7 +111,9 @@ async def test_a_ring_during_a_look_is_answered_by_the_next_look(tmp_path: Path)
     assert len(looks) == 2
 
 
-async def test_a_ring_between_two_looks_for_new_messages_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_ring_between_two_looks_is_not_waited_for_and_without_rings_who_waits_looks_by_itself(
+    tmp_path: Path,
+) -> None:
     clock = FakeClock()
     async with open_bells(tmp_path, clock) as one, open_bells(tmp_path, clock) as other:
         before = other.calls
@@ -120,9 +122,7 @@ async def test_a_ring_between_two_looks_for_new_messages_is_not_waited_for(tmp_p
             await other.called(before)
             await other.called_within(POLL_S, before)  # its clock stands still
     assert clock.slept == []
-
-
-async def test_who_waits_looks_by_itself_where_no_ring_comes(tmp_path: Path) -> None:
+    (tmp_path / "bells").rmdir()
     (tmp_path / "bells").write_text("no folder can be here")
     clock = FakeClock(auto=True)
     async with open_bells(tmp_path, clock) as bells:
@@ -131,7 +131,9 @@ async def test_who_waits_looks_by_itself_where_no_ring_comes(tmp_path: Path) -> 
     assert clock.slept == [POLL_S]
 
 
-async def test_bells_ring_where_the_path_is_too_long_for_a_socket(tmp_path: Path) -> None:
+async def test_bells_ring_where_the_path_is_too_long_for_a_socket_and_hang_only_while_they_are_listened_to(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / ("x" * 120)
     async with open_bells(home, SystemClock()) as one, open_bells(home, SystemClock()) as other:
         called = asyncio.ensure_future(other.called(0))
@@ -139,6 +141,10 @@ async def test_bells_ring_where_the_path_is_too_long_for_a_socket(tmp_path: Path
         one.ring_for_work()
         async with asyncio.timeout(TIMEOUT):
             await called
+        assert all(bell.name.startswith(ProcessIdentity.current().bell) for bell in (home / "bells").iterdir())
+        assert not ProcessIdentity.current().surely_dead(home / "memory.db")
+    assert list((home / "bells").iterdir()) == []
+    assert not ProcessIdentity.current().surely_dead(home / "memory.db")
 
 
 async def test_a_bell_that_refuses_is_reported_once_and_left_as_a_proof(
@@ -160,11 +166,3 @@ async def test_a_bell_that_refuses_is_reported_once_and_left_as_a_proof(
     assert not again.done()
     again.cancel()
     assert (tmp_path / "bells" / "other").exists()
-
-
-async def test_a_bell_hangs_under_the_name_of_its_process_only_while_it_listens(tmp_path: Path) -> None:
-    async with open_bells(tmp_path, SystemClock()):
-        [bell] = (tmp_path / "bells").iterdir()
-        assert bell.name.startswith(ProcessIdentity.current().bell)
-        assert not ProcessIdentity.current().surely_dead(tmp_path / "memory.db")
-    assert not ProcessIdentity.current().surely_dead(tmp_path / "memory.db")

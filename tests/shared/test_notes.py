@@ -75,56 +75,47 @@ class KilledHere:
         raise RuntimeError("killed")
 
 
-async def test_a_note_is_put_into_the_inbox_of_its_soul_once(store: NoteStore, ada: Stores, database: Database) -> None:
+async def test_a_note_is_put_into_the_inbox_of_its_soul_once_and_heard_apart_where_fewer_may_know_it(
+    store: NoteStore, ada: Stores, database: Database
+) -> None:
     sent = await store.send(note(), BUDGET)
     assert (sent.state, sent.heard_in, sent.hops) == (NoteState.WAITING, BENS, 1)
-    [row] = await database.rows("SELECT * FROM inbox WHERE modality = 'note'")
-    assert (row["conversation"], row["body"], row["author"], row["audience"]) == (
-        BENS,
-        "hello",
-        "soul.ada",
-        "workspace:T1",
-    )
+    [row] = await database.rows("SELECT conversation, body, author, audience FROM inbox WHERE modality = 'note'")
+    assert tuple(row) == (BENS, "hello", "soul.ada", "workspace:T1")
+    assert (await store.send(note(audience=HERE), BUDGET)).heard_in == f"{BENS}:dm:D1"
+    assert (await store.send(note("cleo", hops=4), BUDGET)).state is NoteState.WAITING
+    assert (await store.send(note("cleo", hops=5), BUDGET)).state is NoteState.REFUSED, "too far from a person's words"
 
 
-async def test_what_fewer_people_may_know_is_heard_in_a_conversation_of_its_own(store: NoteStore, ada: Stores) -> None:
-    open_note, private = await store.send(note(), BUDGET), await store.send(note(audience=HERE), BUDGET)
-    assert (open_note.heard_in, private.heard_in) == (BENS, f"{BENS}:dm:D1")
-
-
-@pytest.mark.parametrize(
-    ("budget", "said"),
-    [
+async def test_what_is_over_a_budget_is_refused_and_not_perceived(
+    store: NoteStore, ada: Stores, database: Database, clock: FakeClock
+) -> None:
+    for budget, said in (
         (NoteBudget(pair_minutely=2), "2 notes a minute are the most between ada and ben; wait a minute"),
         (NoteBudget(pair_hourly=2), "2 notes an hour are the most between ada and ben"),
         (NoteBudget(soul_daily=2), "2 notes a day are the most of ada"),
-    ],
-)
-async def test_what_is_over_a_budget_is_refused_and_not_perceived(
-    store: NoteStore, ada: Stores, database: Database, budget: NoteBudget, said: str
+    ):
+        await clock.sleep(24 * HOUR + 1)
+        await database.run("DELETE FROM inbox WHERE modality = 'note'")
+        for _ in range(2):
+            assert await store.why_over(note(), budget, 0) == "", said
+            await store.send(note(), budget)
+        assert (await store.why_over(note(), budget, 0)).startswith(said)
+        refused = await store.send(note(words="kept all the same"), budget)
+        assert (refused.state, refused.words) == (NoteState.REFUSED, "kept all the same")
+        assert refused.reason.startswith(said)
+        assert len(await database.rows("SELECT 1 FROM inbox WHERE modality = 'note'")) == 2
+
+
+async def test_a_pair_counts_both_ways_a_soul_alone_and_later_there_is_room_again(
+    store: NoteStore, ada: Stores, clock: FakeClock
 ) -> None:
-    for number in range(2):
-        assert await store.why_over(note(), budget, 0) == "", number
-        await store.send(note(), budget)
-    assert (await store.why_over(note(), budget, 0)).startswith(said)
-    refused = await store.send(note(words="kept all the same"), budget)
-    assert (refused.state, refused.words) == (NoteState.REFUSED, "kept all the same")
-    assert refused.reason.startswith(said)
-    assert len(await database.rows("SELECT 1 FROM inbox WHERE modality = 'note'")) == 2
-
-
-async def test_a_pair_counts_both_ways_and_a_soul_alone(store: NoteStore, ada: Stores) -> None:
     budget = NoteBudget(pair_minutely=2, soul_daily=3)
     await store.send(note(), budget)
     await store.send(note(SOUL, sender="ben"), budget)
     assert await store.why_over(note(), budget, 0)
     assert not await store.why_over(note("cleo"), budget, 1)
     assert await store.why_over(note("cleo"), budget, 2), "those that the cycle sends already count, too"
-
-
-async def test_a_minute_an_hour_and_a_day_later_there_is_room_again(
-    store: NoteStore, ada: Stores, clock: FakeClock
-) -> None:
     for budget, seconds in (
         (NoteBudget(pair_minutely=1), MINUTE),
         (NoteBudget(pair_hourly=1), HOUR),
@@ -141,11 +132,6 @@ async def test_a_minute_an_hour_and_a_day_later_there_is_room_again(
 async def test_of_notes_sent_at_once_no_more_get_through_than_fit(store: NoteStore, ada: Stores) -> None:
     await asyncio.gather(*(store.send(note(), BUDGET) for _ in range(8)))
     assert sorted(await states(store)) == [NoteState.REFUSED] * 5 + [NoteState.WAITING] * 3
-
-
-async def test_more_than_four_notes_away_from_a_persons_words_is_refused(store: NoteStore, ada: Stores) -> None:
-    assert (await store.send(note(hops=4), BUDGET)).state is NoteState.WAITING
-    assert (await store.send(note(hops=5), BUDGET)).state is NoteState.REFUSED
 
 
 async def test_a_cycle_that_is_killed_in_its_commit_and_made_anew_sends_once(ada: Stores, store: NoteStore) -> None:
@@ -191,19 +177,16 @@ async def test_an_answer_is_perceived_where_the_note_was_sent(
     assert (row["author"], row["body"], row["place"]) == ("U1", "hello to you", "dm")
 
 
-@pytest.mark.parametrize(
-    ("dismissed", "state"),
-    [
+async def test_a_note_follows_what_becomes_of_it(
+    store: NoteStore, ada: Stores, database: Database, clock: FakeClock
+) -> None:
+    for dismissed, state in (
         (Dismissal("too old to answer", stale=True), NoteState.EXPIRED),
         (Dismissal("the note is forgotten"), NoteState.DROPPED),
-    ],
-)
-async def test_a_note_follows_what_becomes_of_it(
-    store: NoteStore, ada: Stores, database: Database, clock: FakeClock, *, dismissed: Dismissal, state: NoteState
-) -> None:
-    await store.send(note(), BUDGET)
-    gone = await heard(database, clock, dismissed=dismissed)
-    assert (gone.state, gone.reason, gone.delivered_ms) == (state, dismissed.reason, None)
+    ):
+        await store.send(note(), BUDGET)
+        gone = await heard(database, clock, dismissed=dismissed)
+        assert (gone.state, gone.reason, gone.delivered_ms) == (state, dismissed.reason, None)
 
 
 async def test_an_answer_to_a_conversation_that_is_gone_is_kept_and_dropped(
@@ -219,26 +202,21 @@ async def test_an_answer_to_a_conversation_that_is_gone_is_kept_and_dropped(
     )
 
 
-@pytest.mark.parametrize(
-    ("readers", "may"),
-    [
+async def test_a_note_is_used_only_before_those_whom_it_is_for(store: NoteStore, ada: Stores, clock: FakeClock) -> None:
+    sent = await store.send(note(audience=HERE), BUDGET)
+    souls = SoulNotes(store, clock, "ben", (), BUDGET)
+    template = new_message().perception
+    heard_now = replace(template, modality=Modality.NOTE, params={"note": sent.id})
+    for readers, may in (
         (Readers(HERE, members_only=True), True),
         (Readers(HERE, members_only=False), False),
         (Readers(HERE, members_only=True, apart=True), False),
         (Readers(Audience(AudienceKind.DM, "D2"), members_only=True), False),
         (Readers(EVERYBODY, members_only=True), False),
-    ],
-)
-async def test_a_note_is_used_only_before_those_whom_it_is_for(
-    store: NoteStore, ada: Stores, clock: FakeClock, readers: Readers, may: bool
-) -> None:
-    sent = await store.send(note(audience=HERE), BUDGET)
-    souls = SoulNotes(store, clock, "ben", (), BUDGET)
-    template = new_message().perception
-    heard_now = replace(template, modality=Modality.NOTE, params={"note": sent.id})
-    assert (not await souls.why_not_heard(heard_now, readers)) is may
-    assert not await souls.why_not_heard(template, readers), "any other perception is none of its business"
-    assert await souls.why_not_heard(replace(heard_now, params={"note": "NT_gone"}), readers)
+    ):
+        assert (not await souls.why_not_heard(heard_now, readers)) is may, readers
+        assert not await souls.why_not_heard(template, readers), "any other perception is none of its business"
+        assert await souls.why_not_heard(replace(heard_now, params={"note": "NT_gone"}), readers)
 
 
 async def test_who_makes_a_channel_private_takes_its_notes_along(
@@ -280,9 +258,11 @@ async def host(database: Database, clock: FakeClock, soul: str) -> None:
     await AwarenessStore(database, clock, TEAM).set_soul(soul, str(ProcessIdentity.current()), {"doing": "idle"}, ())
 
 
-@pytest.mark.parametrize(
-    ("soul", "words", "audience", "said"),
-    [
+async def test_what_is_no_note_is_refused_with_what_to_do(
+    store: NoteStore, database: Database, clock: FakeClock
+) -> None:
+    await host(database, clock, "ben")
+    for soul, words, audience, said in (
         ("cleo", "hello", EVERYBODY, "no living daemon hosts a soul 'cleo'"),
         ("../x", "hello", EVERYBODY, "no living daemon hosts a soul '../x'"),
         ("ben", " \n", EVERYBODY, "the note is empty"),
@@ -290,29 +270,15 @@ async def host(database: Database, clock: FakeClock, soul: str) -> None:
         ("ben", "a\x00b", EVERYBODY, "a character that is no text"),
         ("ben", "a\ud800b", EVERYBODY, "a character that is no text"),
         ("ben", "hello", Audience(AudienceKind.DM, "../D1"), "is no audience"),
-    ],
-)
-async def test_what_is_no_note_is_refused_with_what_to_do(
-    store: NoteStore, database: Database, clock: FakeClock, *, soul: str, words: str, audience: Audience, said: str
-) -> None:
-    await host(database, clock, "ben")
-    with pytest.raises(NoteRefused) as refused:
-        await send_as_admin(store, TEAM, soul, words, audience=audience, budget=BUDGET)
-    assert said in refused.value.message
-    assert refused.value.hint
+    ):
+        with pytest.raises(NoteRefused) as refused:
+            await send_as_admin(store, TEAM, soul, words, audience=audience, budget=BUDGET)
+        assert said in refused.value.message
+        assert refused.value.hint
     assert await states(store) == []
-
-
-async def test_the_admin_is_refused_over_the_budget_and_the_words_are_kept(
-    store: NoteStore, database: Database, clock: FakeClock
-) -> None:
-    await host(database, clock, "ben")
     with pytest.raises(NoteRefused, match="the note was refused: 0 notes an hour"):
         await send_as_admin(store, TEAM, "ben", "hello", audience=EVERYBODY, budget=NoteBudget(pair_hourly=0))
-    assert await states(store) == [NoteState.REFUSED]
-
-
-def test_the_longest_note_is_a_note() -> None:
+    assert await states(store) == [NoteState.REFUSED], "its words are kept"
     assert checked_words(f" {'x' * 8000} ") == "x" * 8000
 
 

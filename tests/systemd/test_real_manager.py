@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -81,8 +82,8 @@ def _version_of(python: str) -> tuple[int, ...]:
     return tuple(map(int, said.stdout.split()))
 
 
-def _run(checkout: Checkout) -> list[dict[str, object]]:
-    """What the program logs under a real manager."""
+def _run(checkout: Checkout) -> tuple[list[str], list[dict[str, Any]]]:
+    """What a real manager says, and what the program logs under it."""
     done = subprocess.run(
         ["sh", checkout.code / "real_manager.sh", checkout.home, str(ORDINARY)],
         capture_output=True,
@@ -93,26 +94,18 @@ def _run(checkout: Checkout) -> list[dict[str, object]]:
     if done.returncode == 77:
         pytest.skip(f"a real service manager can't run here: {done.stdout.strip()}")
     assert "start=0" in done.stdout, done.stderr
-    return [json.loads(line) for line in (checkout.data / "log").read_text().splitlines()]
+    return done.stdout.splitlines(), [json.loads(line) for line in (checkout.data / "log").read_text().splitlines()]
 
 
 @pytest.mark.slow
 def test_the_embedder_and_chroma_work_behind_the_walls_of_the_unit(with_packages: Checkout) -> None:
-    assert {"length": 384, "found": [7]} in _run(with_packages)
+    assert {"length": 384, "found": [7]} in _run(with_packages)[1]
 
 
 @pytest.mark.slow
 def test_the_installed_unit_lives_and_dies_as_promised(installed: Checkout) -> None:
-    done = subprocess.run(
-        ["sh", installed.code / "real_manager.sh", installed.home, str(ORDINARY)],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    if done.returncode == 77:
-        pytest.skip(f"a real service manager can't run here: {done.stdout.strip()}")
-    assert done.stdout.splitlines() == [
+    said, (first, second, last) = _run(installed)
+    assert said == [
         "start=0",
         "StatusText=connected",
         "NRestarts=1",
@@ -122,8 +115,7 @@ def test_the_installed_unit_lives_and_dies_as_promised(installed: Checkout) -> N
         "misconfigured=1",
         "ActiveState=failed",
         "ExecMainStatus=78 NRestarts=0",
-    ], done.stderr
-    first, second, last = map(json.loads, (installed.data / "log").read_text().splitlines())
+    ]
     assert first == second
     assert first["uid"] == ORDINARY
     assert first["closed"], "other programs of the account can't look into the process"

@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 import urllib.parse
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,8 @@ from daemon.local_slack.server import SCOPES, WorkspaceServer
 from tests.cli.services import workspace
 from tests.fakes import TIMEOUT
 from tests.systemd.conftest import REPOSITORY, Checkout
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -79,6 +80,7 @@ def test_tokens_from_a_pipe_are_tried_kept_and_the_unit_is_written_and_started(f
 
 
 def test_the_link_creates_the_app_that_the_manifest_describes(fresh: Checkout) -> None:
+    assert create_link("x" * 8_000) == "", "one that is too long"
     with workspace() as server:
         done = set_up(fresh, server, "--plain")
     link = next(line for line in done.stdout.splitlines() if line.startswith("1. ")).partition(": ")[2]
@@ -91,21 +93,17 @@ def test_the_link_creates_the_app_that_the_manifest_describes(fresh: Checkout) -
     assert "soul setup <tokens.env" in done.stderr
 
 
-def test_a_manifest_too_long_for_a_link_gets_none() -> None:
-    assert create_link("x" * 8_000) == ""
-
-
-@pytest.mark.parametrize("fault", ["refused", "scopes", "half"])
-def test_tokens_that_cannot_be_used_are_not_kept(fresh: Checkout, fault: str) -> None:
-    with workspace(**({"scopes": SCOPES - {"im:history"}} if fault == "scopes" else {})) as server:
-        bot = "xoxb-1-wrong" if fault == "refused" else server.bot_token
-        given = f"{bot}\n" if fault == "half" else f"{bot}\n{server.app_token}\n"
+def test_tokens_that_cannot_be_used_are_not_kept(fresh: Checkout) -> None:
+    def says(server: WorkspaceServer, given: str, what: str) -> None:
         done = set_up(fresh, server, given=given)
-    assert done.returncode == 78
-    said = done.stdout + done.stderr
-    expected = {"refused": "invalid_auth", "scopes": "missing: im:history", "half": "holds no SLACK_APP_TOKEN"}
-    assert expected[fault] in said
-    assert (_kept(fresh), fresh.unit.exists()) == ({}, False)
+        assert (done.returncode, what in done.stdout + done.stderr) == (78, True), done.stderr
+        assert (_kept(fresh), fresh.unit.exists()) == ({}, False)
+
+    with workspace() as server:
+        says(server, f"xoxb-1-wrong\n{server.app_token}\n", "invalid_auth")
+        says(server, f"{server.bot_token}\n", "holds no SLACK_APP_TOKEN")
+    with workspace(scopes=SCOPES - {"im:history"}) as server:
+        says(server, f"{server.bot_token}\n{server.app_token}\n", "missing: im:history")
 
 
 def test_at_a_terminal_it_asks_again_for_a_wrong_kind_and_shows_nothing(fresh: Checkout) -> None:
@@ -147,16 +145,11 @@ def _read_until(terminal: int, words: str) -> str:
     return said
 
 
-def test_a_program_that_came_as_a_package_says_how_to_go_on(
-    fresh: Checkout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_program_that_came_as_a_package_says_how_to_go_on(fresh: Checkout) -> None:
+    assert os.access(REPOSITORY / "scripts/setup", os.X_OK)
+    assert "soul setup" in (REPOSITORY / "scripts/setup").read_text()
     (fresh.code / "scripts/install").unlink()
     with workspace() as server:
         done = set_up(fresh, server)
     assert (done.returncode, "this program came as a package" in done.stderr) == (78, True)
     assert done.stdout == ""
-
-
-def test_the_script_of_a_checkout_runs_it() -> None:
-    assert os.access(REPOSITORY / "scripts/setup", os.X_OK)
-    assert "soul setup" in (REPOSITORY / "scripts/setup").read_text()

@@ -12,10 +12,11 @@ from daemon.core.config import Settings
 from daemon.core.config.sources import environment_name
 from daemon.core.systemd import ExitCode
 from tests.fakes import TIMEOUT
-from tests.systemd.conftest import Checkout
+from tests.systemd.conftest import REPOSITORY, Checkout
 
 BAR = 12  # tenths: 1.2
 
+shipped = pytest.mark.parametrize("name", ["soul.service", "soul-system.service"])
 needs_analyzer = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: THE UNITS ARE NOT VERIFIED HERE"
 )
@@ -42,6 +43,7 @@ def _analyze(*arguments: str | Path, runtime: Path) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 @needs_analyzer
 def test_systemd_verifies_every_unit_without_a_warning(unit: Path, tmp_path: Path) -> None:
     scope = ("--user",) if "/user/" in str(unit) else ()
@@ -49,6 +51,7 @@ def test_systemd_verifies_every_unit_without_a_warning(unit: Path, tmp_path: Pat
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @needs_analyzer
 def test_a_service_with_tools_is_verified_and_exposes_little_more(checkout: Checkout, tmp_path: Path) -> None:
     assert checkout.install("--system", "--tools", destdir=str(tmp_path)).returncode == 0
@@ -60,12 +63,14 @@ def test_a_service_with_tools_is_verified_and_exposes_little_more(checkout: Chec
     assert _analyze("security", "--offline=yes", "--threshold=15", unit, runtime=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 @needs_analyzer
 def test_the_verifier_does_notice_a_misspelt_line(unit: Path, tmp_path: Path) -> None:
     unit.write_text(unit.read_text().replace("WatchdogSec=", "WatchdogSecs="))
     assert "WatchdogSecs" in _analyze("verify", unit, runtime=tmp_path).stderr
 
 
+@pytest.mark.slow
 @needs_analyzer
 def test_a_unit_exposes_little(unit: Path, tmp_path: Path) -> None:
     """The analyzer takes a unit without User= for one that runs as root, which a person's manager never does."""
@@ -78,14 +83,16 @@ def test_a_unit_exposes_little(unit: Path, tmp_path: Path) -> None:
     assert 0 < float(found[1]) * 10 <= BAR
 
 
+@pytest.mark.slow
 @needs_analyzer
 def test_the_gate_closes_when_a_wall_is_missing(unit: Path, tmp_path: Path) -> None:
     unit.write_text("".join(line for line in unit.read_text().splitlines(True) if not line.startswith("SystemCall")))
     assert _analyze("security", "--offline=yes", f"--threshold={BAR}", unit, runtime=tmp_path).returncode == 1
 
 
-def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(unit: Path) -> None:
-    lines = unit.read_text().splitlines()
+@shipped
+def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(name: str) -> None:
+    lines = (REPOSITORY / "systemd" / name).read_text().splitlines()
     secrets = {
         environment_name(name, field).lower().replace("_", "-")
         for name, field in Settings.model_fields.items()
@@ -98,8 +105,9 @@ def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(u
     assert next(line for line in lines if line.startswith("Environment=")).count("=") == 4
 
 
-def test_the_unit_holds_the_lines_that_the_daemon_relies_on(unit: Path) -> None:
-    lines = unit.read_text().splitlines()
+@shipped
+def test_the_unit_holds_the_lines_that_the_daemon_relies_on(name: str) -> None:
+    lines = (REPOSITORY / "systemd" / name).read_text().splitlines()
     assert f"RestartPreventExitStatus={ExitCode.CONFIGURATION.value}" in lines
     for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "Restart=always", "KillMode=mixed"):
         assert line in lines

@@ -130,7 +130,7 @@ def test_there_and_back_with_the_version_before(machine: UpgradedAccount) -> Non
     assert machine.schema() == SCHEMA
 
 
-def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: UpgradedAccount) -> None:
+def test_a_newer_file_stops_nothing_and_a_copy_that_cannot_be_made_leaves_the_file(machine: UpgradedAccount) -> None:
     with closing(sqlite.connect(machine.path)) as connection:
         connection.execute("PRAGMA user_version=99")
     done = machine.soul("upgrade")
@@ -141,6 +141,13 @@ def test_a_newer_file_is_one_sentence_and_stops_nothing(machine: UpgradedAccount
     ]
     assert (machine.asked() if (machine.checkout.home / "asked").exists() else []) == []
     assert machine.schema() == 99
+    with closing(sqlite.connect(machine.path)) as connection:
+        connection.execute(f"PRAGMA user_version={SCHEMA - 1}")
+    (machine.checkout.data / "backups").write_text("in the way")
+    done = machine.soul("upgrade")
+    assert done.returncode == 70
+    assert "the service is stopped, memory.db is as it was" in done.stderr
+    assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
 
 
 def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied(machine: UpgradedAccount) -> None:
@@ -153,30 +160,22 @@ def test_without_anything_new_the_service_is_started_again_and_nothing_is_copied
     assert (back.returncode, "no copy of before an upgrade" in back.stderr) == (70, True)
 
 
-def test_a_copy_that_cannot_be_made_leaves_the_file_and_says_that_the_service_is_stopped(
+def test_a_service_of_another_checkout_is_left_to_it_and_one_that_does_not_start_is_named(
     machine: UpgradedAccount,
 ) -> None:
-    (machine.checkout.data / "backups").write_text("in the way")
-    done = machine.soul("upgrade")
-    assert done.returncode == 70
-    assert "the service is stopped, memory.db is as it was" in done.stderr
-    assert (machine.schema(), machine.topics()) == (SCHEMA - 1, ["before"])
-
-
-def test_a_service_that_does_not_start_is_named_with_the_way_to_its_log(machine: UpgradedAccount) -> None:
-    (machine.checkout.home / "refuses").touch()
-    done = machine.soul("upgrade")
-    assert done.returncode == 78
-    assert "systemctl --user start soul.service failed: Job for soul.service failed." in done.stderr
-    assert "soul logs" in done.stderr
-
-
-def test_a_service_of_another_checkout_is_left_to_it(machine: UpgradedAccount) -> None:
+    written = machine.checkout.unit.read_text()
     unit = machine.checkout.unit
     unit.write_text(unit.read_text().replace(f"ExecStart={machine.checkout.code}", "ExecStart=/opt/soul"))
     done = machine.soul("upgrade")
     assert (done.returncode, "runs the program /opt/soul/.venv/bin/soul, not this one" in done.stderr) == (78, True)
     assert machine.schema() == SCHEMA - 1
+    machine.checkout.unit.write_text(written)
+    (machine.checkout.home / "refuses").touch()
+    done = machine.soul("upgrade")
+    assert done.returncode == 78
+    assert "systemctl --user start soul.service failed: Job for soul.service failed." in done.stderr
+    assert "soul logs" in done.stderr
+    assert os.access(REPOSITORY / "scripts/upgrade", os.X_OK)
 
 
 def test_without_a_service_the_file_of_the_folder_is_upgraded(machine: UpgradedAccount) -> None:
@@ -187,7 +186,3 @@ def test_without_a_service_the_file_of_the_folder_is_upgraded(machine: UpgradedA
     assert len(list(machine.checkout.home.glob("backups/before-*"))) == 1
     back = machine.soul("upgrade", "--back")
     assert (back.returncode, f"schema {SCHEMA - 1} again" in back.stdout) == (0, True), back.stderr
-
-
-def test_the_script_of_a_checkout_runs_it() -> None:
-    assert os.access(REPOSITORY / "scripts/upgrade", os.X_OK)
