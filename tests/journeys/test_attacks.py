@@ -1,6 +1,7 @@
 """Attacks through Slack alone: on the words and reminders of other users, on prompts, and on the queue."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,8 @@ async def test_a_wish_in_a_burst_is_set_a_time_that_is_an_order_is_fenced_and_a_
 
 @pytest.mark.parametrize("tools", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_text_that_a_model_writes_into_an_action_or_a_question_is_fenced(empty_house: House, tools: bool) -> None:
-    await solver(empty_house, **{"mcp_servers": shelf(empty_house.settings.home)} if tools else {})
+    given: dict[str, Any] = {"mcp_servers": shelf(empty_house.settings.home)} if tools else {}
+    await solver(empty_house, **given)
     script(
         empty_house,
         chosen(("Think", f"{ORDER} 1"), ("Research", f"{ORDER} 2"), ("Respond", f"{ORDER} 3")),

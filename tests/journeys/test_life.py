@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+import pytest
+
 from daemon.core.errors import StoreFull
 from daemon.core.ports.models import Prompt
 from daemon.memory.database import Transaction
@@ -141,6 +143,7 @@ async def test_a_lease_lost_during_a_model_call_cancels_the_call(empty_house: Ho
     assert await house.posting_calls() == []
 
 
+@pytest.mark.slow
 async def test_a_lease_is_renewed_for_as_long_as_a_model_call_takes(empty_house: House) -> None:
     house = empty_house
     await house.start(deadline=600.0)

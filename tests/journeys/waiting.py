@@ -42,10 +42,14 @@ async def hears(house: House, person: str, room: str, text: str) -> str:
 
 
 async def settled(house: House) -> None:
-    """Wait until every message was held against the cues, and all is answered."""
+    """Wait until every message was held against the cues, what came up fell due, and all is answered."""
+    left = """
+        SELECT 1 FROM heard_words WHERE not_before <= ?1
+        UNION ALL SELECT 1 FROM intentions WHERE state = 'waiting' AND due_ms <= ?1
+        """
 
     async def worked_off() -> bool:
-        return not await house.rows("SELECT 1 FROM heard_words WHERE not_before <= ?", house.clock.now_ms())
+        return not await house.rows(left, house.clock.now_ms())
 
     house.clock.turn(3)  # an aside rings no bell
     await house.when(worked_off)

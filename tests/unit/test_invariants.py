@@ -276,6 +276,7 @@ FORGETFUL: tuple[WayOut, ...] = (_abandon, _fail_while_listening)
 """Ways that neither finish nor close the thought; code that may fail in between uses `contextlib.aclosing`."""
 
 
+@settings(max_examples=10)  # each looks for garbage in all that this process holds
 @given(scripts=st.lists(answers, min_size=4, max_size=4), way=st.sampled_from(CAREFUL + FORGETFUL))
 def test_the_models_stream_is_closed_and_recorded_on_every_way_out(scripts: list[Script], way: WayOut) -> None:
     async def think() -> None:
