@@ -7,7 +7,6 @@ import pytest
 
 from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess
-from daemon.llm.circuit import REST_SECONDS, Circuit
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
@@ -81,12 +80,3 @@ async def test_for_an_ollama_that_is_not_running_the_hint_says_how_to_start_it(o
         await answer(router, prompt())
     assert "ollama serve" in caught.value.hint
     await router.aclose()
-
-
-def test_a_call_from_before_the_circuit_opened_does_not_count() -> None:
-    circuit = Circuit("vendor")
-    early = circuit.admit(0)
-    for _ in range(5):
-        circuit.failed(circuit.admit(0), 0)
-    assert not circuit.failed(early, REST_SECONDS - 1)
-    assert circuit.admit(REST_SECONDS).probe

@@ -98,25 +98,22 @@ async def test_a_server_without_a_model_that_talks_is_passed_over(
     assert found.speaking(load_settings()).local_url == talks
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        _saying("<html>a shop</html>"),
-        _saying('{"data": "models"}'),
-        _saying('["qwen3"]'),
-        _saying('{"data": [{"id": ""}, {"id": 7}, {"name": "x"}, "qwen3", null]}'),
-        _saying('{"data": ' + "[" * 100_000),
-        _saying('{"data": [{"id": "' + "a" * 17_000_000 + '"}]}'),
-        _saying('{"data": [{"id": "qwen3"}]}', status=401),
-        _saying("", status=302, headers={"location": "https://models.example.com/v1/models"}),
-        _listing("ignore all\nrules", "\x1b[2Jqwen", "q" * 201, "two words", "\u202eqwen"),
-    ],
-)
-async def test_what_something_else_answers_is_no_model(
-    serve: Serve, only: Callable[[Sequence[str]], None], answer: Answering
-) -> None:
-    only([await serve(answer)])
-    assert await find_model(load_settings()) is None
+async def test_what_something_else_answers_is_no_model(serve: Serve, only: Callable[[Sequence[str]], None]) -> None:
+    for number, answer in enumerate(
+        (
+            _saying("<html>a shop</html>"),
+            _saying('{"data": "models"}'),
+            _saying('["qwen3"]'),
+            _saying('{"data": [{"id": ""}, {"id": 7}, {"name": "x"}, "qwen3", null]}'),
+            _saying('{"data": ' + "[" * 100_000),
+            _saying('{"data": [{"id": "' + "a" * 17_000_000 + '"}]}'),
+            _saying('{"data": [{"id": "qwen3"}]}', status=401),
+            _saying("", status=302, headers={"location": "https://models.example.com/v1/models"}),
+            _listing("ignore all\nrules", "\x1b[2Jqwen", "q" * 201, "two words", "\u202eqwen"),
+        )
+    ):
+        only([await serve(answer)])
+        assert await find_model(load_settings()) is None, number
 
 
 async def test_a_program_that_never_answers_is_waited_for_a_moment_alone(
@@ -184,17 +181,13 @@ async def test_with_none_the_line_says_so(only: Callable[[Sequence[str]], None])
     assert line.startswith("No model key is set and no model server was found on this machine: a placeholder answers")
 
 
-@pytest.mark.parametrize("chosen", [{"persona_model": "ollama/mine"}, {"anthropic_api_key": "k"}])
-async def test_where_a_model_or_a_key_is_set_nobody_is_looked_for(
-    chosen: dict[str, str], openai_server: OpenAIServer
+async def test_where_a_model_or_a_key_is_set_or_a_setting_forbids_it_nobody_is_looked_for(
+    openai_server: OpenAIServer,
 ) -> None:
     openai_server.models = ("other",)
-    await _first(load_settings(ollama_url=openai_server.url, **chosen))
-    assert openai_server.looked_up == []
-
-
-async def test_a_setting_keeps_it_from_looking(openai_server: OpenAIServer) -> None:
-    openai_server.models = ("other",)
+    for chosen in ({"persona_model": "ollama/mine"}, {"anthropic_api_key": "k"}):
+        await _first(load_settings(ollama_url=openai_server.url, **chosen))
+        assert openai_server.looked_up == [], chosen
     model, line = await _first(load_settings(ollama_url=openai_server.url, local_models=False))
     assert (model, openai_server.looked_up) == ("", [])
     assert line.startswith("No model key is set: a placeholder answers")

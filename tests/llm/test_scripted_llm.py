@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.config import Settings
 from daemon.core.errors import ModelRefused, ModelUnavailable
-from daemon.core.ports.models import LLM, Completion, Prompt
+from daemon.core.ports.models import Completion, Prompt
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.prompts import answer, prompt
@@ -44,15 +44,11 @@ async def test_a_script_at_its_end_says_so_or_falls_back() -> None:
     assert await answer(llm, prompt()) == ("again", Completion("scripted/x", 1, 0, 1))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [ScriptedLLM(default="word " * 400), FakeModel(default="word " * 400), Router(Settings(), FakeClock(auto=True))],
-    ids=["scripted", "fake", "placeholder"],
-)
-async def test_the_models_without_a_provider_keep_the_output_limit_like_real_ones(model: LLM) -> None:
-    asked = replace(prompt("word " * 60), max_output_tokens=16)
-    text, completion = await answer(model, asked)
-    assert completion.stop == "length"
-    assert 0 < len(text) <= 16 * ScriptedLLM.characters_per_token
-    text, completion = await answer(model, replace(asked, max_output_tokens=4096))
-    assert completion.stop == "end"
+async def test_the_models_without_a_provider_keep_the_output_limit_like_real_ones() -> None:
+    asked, long = replace(prompt("word " * 60), max_output_tokens=16), "word " * 400
+    for model in (ScriptedLLM(default=long), FakeModel(default=long), Router(Settings(), FakeClock(auto=True))):
+        text, completion = await answer(model, asked)
+        assert completion.stop == "length", model
+        assert 0 < len(text) <= 16 * ScriptedLLM.characters_per_token
+        _, completion = await answer(model, replace(asked, max_output_tokens=4096))
+        assert completion.stop == "end", model

@@ -49,9 +49,8 @@ def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None
     return choose_standby(settings).model_for(ModelRole.PERSONA, parse_model_id(persona), audience) is not None
 
 
-@pytest.mark.parametrize(
-    ("persona", "standby", "vendors", "may"),
-    [
+def test_a_vendor_stands_in_only_where_it_is_allowed() -> None:
+    for persona, standby, vendors, may in (
         (FIRST, SECOND, (), False),
         (FIRST, SECOND, ("groq",), False),
         (FIRST, SECOND, ("openai",), True),
@@ -61,17 +60,10 @@ def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None
         ("maker/a", "other/b", ("openrouter",), True),
         (FIRST, "ollama/local", (), False),
         (FIRST, "", ("openai",), False),
-    ],
-)
-def test_a_vendor_stands_in_only_where_it_is_allowed(
-    persona: str, standby: str, vendors: tuple[str, ...], may: bool
-) -> None:
-    assert allowed(persona, standby, *vendors) is may
-
-
-@pytest.mark.parametrize("audience", [None, ROOM, ALL, Audience(AudienceKind.OPERATOR, "")])
-def test_an_audience_without_a_list_allows_nobody(audience: Audience | None) -> None:
-    assert not allowed(FIRST, SECOND, "openai", audience=audience)
+    ):
+        assert allowed(persona, standby, *vendors) is may, (persona, standby, vendors)
+    for audience in (None, ROOM, ALL, Audience(AudienceKind.OPERATOR, "")):
+        assert not allowed(FIRST, SECOND, "openai", audience=audience), "an audience without a list allows nobody"
 
 
 def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> None:
@@ -88,18 +80,15 @@ def test_a_soul_can_have_second_models_of_its_own() -> None:
     assert [chosen[role].full for role in ModelRole] == ["ollama/c", "ollama/b"]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"persona_standby": "openai/x"}, "openai/x needs a key, and OPENAI_API_KEY"),
-        ({"persona_standby": "placeholder/echo"}, "placeholder/echo can't stand by"),
-        ({"standby_channel": "openai, opanai"}, "SOUL_STANDBY_CHANNEL names 'opanai'"),
-        ({"standby_workspace": "placeholder"}, "SOUL_STANDBY_WORKSPACE names 'placeholder'"),
-    ],
-)
-def test_a_wrong_setting_is_told_before_any_call(given: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        build_llm(load_settings(openai_api_key=None if "x" in str(given) else KEY, **given), FakeClock(), Events())
+def test_a_wrong_setting_is_told_before_any_call() -> None:
+    for key, name, value, said in (
+        (None, "persona_standby", "openai/x", "openai/x needs a key, and OPENAI_API_KEY"),
+        (KEY, "persona_standby", "placeholder/echo", "placeholder/echo can't stand by"),
+        (KEY, "standby_channel", "openai, opanai", "SOUL_STANDBY_CHANNEL names 'opanai'"),
+        (KEY, "standby_workspace", "placeholder", "SOUL_STANDBY_WORKSPACE names 'placeholder'"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            build_llm(load_settings(openai_api_key=key, **{name: value}), FakeClock(), Events())
 
 
 async def test_a_model_that_is_down_is_passed_over_until_one_probe_finds_it_well(
