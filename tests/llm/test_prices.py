@@ -1,6 +1,7 @@
 """What calls cost, by the price list that comes with the package."""
 
 import pytest
+from genai_prices import data_snapshot
 
 from daemon.core.config import load_settings
 from daemon.core.ports.models import Completion, Cost
@@ -62,6 +63,7 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.getaddrinfo", refuse)
     load()
     assert cost_of(Completion(SONNET, MILLION)).usd == 2.0
+    assert not data_snapshot.get_snapshot().from_auto_update
 
 
 def test_what_a_call_can_take_is_known_for_a_model_of_each_vendor() -> None:

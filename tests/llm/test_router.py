@@ -86,7 +86,3 @@ async def test_a_built_llm_answers_for_both_roles(vendor: VendorServer) -> None:
     assert "No model is set up" in thought
     assert completion.model == llm.model_for(ModelRole.THINKING) == "placeholder/echo"
     await llm.aclose()
-
-
-async def test_no_client_is_built_before_the_first_call() -> None:
-    await build_llm(load_settings(anthropic_api_key="k"), FakeClock(), quiet).aclose()
