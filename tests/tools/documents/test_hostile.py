@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -231,12 +232,12 @@ async def test_a_file_is_read_from_its_handle_and_the_handle_stays_open(tmp_path
 
 # -- chance ----------------------------------------------------------------------------------------------------------
 
-REAL = {
-    DocumentKind.PDF: made.REPORT,
-    DocumentKind.WORD: WORD,
-    DocumentKind.WORKBOOK: made.workbook(Q3=[["a", "b"], [1, ("A1", 2)]]),
-    DocumentKind.SLIDES: made.slides("Kilns", "Looms"),
-    DocumentKind.TABLE: "Ort;Menge\nZürich;4\n".encode("cp1252") * 20,
+REAL: dict[DocumentKind, Callable[[], bytes]] = {
+    DocumentKind.PDF: lambda: made.REPORT,
+    DocumentKind.WORD: lambda: WORD,
+    DocumentKind.WORKBOOK: lambda: made.workbook(Q3=[["a", "b"], [1, ("A1", 2)]]),
+    DocumentKind.SLIDES: lambda: made.slides("Kilns", "Looms"),
+    DocumentKind.TABLE: lambda: "Ort;Menge\nZürich;4\n".encode("cp1252") * 20,
 }
 
 
@@ -246,7 +247,7 @@ REAL = {
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_broken_document_gives_text_or_one_sentence(kind: DocumentKind, data: st.DataObject) -> None:
-    real = REAL[kind]
+    real = REAL[kind]()
     body = bytearray(real[: data.draw(st.integers(0, len(real)) | st.just(len(real)))])
     for at, value in data.draw(st.lists(st.tuples(st.integers(0, len(real) - 1), st.binary(max_size=4)), max_size=20)):
         body[at : at + len(value)] = value
