@@ -355,12 +355,6 @@ async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
     await router.aclose()
 
 
-async def test_two_first_calls_at_once_share_one_client(vendor: VendorServer, model: Router) -> None:
-    async with asyncio.TaskGroup() as group:
-        first, second = (group.create_task(answer(model, prompt())) for _ in range(2))
-    assert first.result()[0] == second.result()[0] == "one two three"
-
-
 async def test_the_placeholder_keeps_its_pace_on_the_clock() -> None:
     clock = FakeClock(auto=True)
     placeholder = Placeholder(clock, pace=0.05)

@@ -190,7 +190,7 @@ SOUL = SystemPart("You are kind.", stable=True)
 
 async def test_claude_is_sent_a_mark_behind_each_stable_part_and_marked_message_that_is_worth_one(send: Send) -> None:
     sonnet, mark, long = "anthropic/claude-sonnet-5-5", {"type": "ephemeral"}, SystemPart(LONG, stable=True)
-    parts = (long, SystemPart("mode", stable=True), SystemPart(" "), SystemPart("now"))
+    parts: tuple[SystemPart, ...] = (long, SystemPart("mode", stable=True), SystemPart(" "), SystemPart("now"))
     body = await send(sonnet, "hi", "yes?", "well", system=parts, cached=1)
     assert [part.get("cache_control") for part in body["system"]] == [mark, mark, None]
     assert body["messages"] == [

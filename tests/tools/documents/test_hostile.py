@@ -209,7 +209,7 @@ async def test_what_the_process_says_is_bounded_and_cleaned(monkeypatch: pytest.
 
 
 async def test_a_process_that_talks_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_MOST_OUTPUT", 1 << 20)
+    monkeypatch.setattr(reader, "_MOST_OUTPUT", 1 << 16)
     monkeypatch.setattr(reader, "_BEGIN", 'while True: print(\'["section", "page 1", "x"]\')')
     found = await read_bytes(DocumentKind.PDF, b"x")
     assert found.left_out.startswith("it is read to page 1: ")
