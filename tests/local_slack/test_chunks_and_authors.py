@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.local_slack.stock import Json, refusal
+from tests.local_slack.stock import refusal
 
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 
@@ -31,9 +30,8 @@ async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClie
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD])) == "accepted"
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
+async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    for chunk in (
         {"type": "poem"},
         {"type": "markdown_text"},
         {"type": "plan_update"},
@@ -41,10 +39,8 @@ async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClie
         CARD | {"title": 5},
         CARD | {"status": "resting"},
         CARD | {"details": {}},
-    ],
-)
-async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient, chunk: Json) -> None:
-    assert await refusal(_start(api, people, chunks=[chunk])) == "invalid_chunks"
+    ):
+        assert await refusal(_start(api, people, chunks=[chunk])) == "invalid_chunks", chunk
 
 
 async def test_cards_are_replaced_their_details_grow_and_open_ones_fail_at_the_end(
@@ -86,21 +82,20 @@ async def test_a_custom_name_and_icon_need_their_scope_and_are_shown(
     assert await post() == "accepted"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+async def test_buttons_have_bounds_and_ids_of_their_own(api: AsyncWebClient) -> None:
+    for change in (
         {"action_id": "b"},
         {"text": {"type": "plain_text", "text": "x" * 76}},
         {"text": {"type": "plain_text", "text": ""}},
         {"value": "x" * 2_001},
         {"accessibility_label": "x" * 76},
         {"style": "golden"},
-    ],
-)
-async def test_buttons_have_bounds_and_ids_of_their_own(api: AsyncWebClient, change: Json) -> None:
-    name = {"type": "plain_text", "text": "Press"}
-    buttons = [{"type": "button", "action_id": action, "text": name, "value": "v"} for action in ("a", "b")]
-    good = [{"type": "actions", "elements": buttons}]
-    assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=good)) == "accepted"
-    bad = [{"type": "actions", "elements": [buttons[0] | change, buttons[1]]}]
-    assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=bad)) == "invalid_blocks"
+    ):
+        name = {"type": "plain_text", "text": "Press"}
+        buttons = [{"type": "button", "action_id": action, "text": name, "value": "v"} for action in ("a", "b")]
+        good = [{"type": "actions", "elements": buttons}]
+        assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=good)) == "accepted", change
+        bad = [{"type": "actions", "elements": [buttons[0] | change, buttons[1]]}]
+        assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=bad)) == "invalid_blocks", (
+            change
+        )

@@ -3,12 +3,11 @@
 from typing import Any
 
 import aiohttp
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json, refusal
+from tests.local_slack.stock import refusal
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
@@ -56,9 +55,8 @@ async def test_malformed_requests_are_refused_by_name(server: WorkspaceServer) -
             assert (await response.json())["error"] == "unknown_method"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+async def test_a_post_is_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    for arguments, error in (
         ({"channel": "C0NOWHERE", "text": "x"}, "channel_not_found"),
         ({"channel": "C0RANDOM", "text": "x"}, "not_in_channel"),
         ({"channel": "D0ADA"}, "no_text"),
@@ -93,13 +91,9 @@ async def test_malformed_requests_are_refused_by_name(server: WorkspaceServer) -
             {"channel": "D0ADA", "text": "x", "metadata": {"event_type": "a", "event_payload": {"b": "x" * 17_000}}},
             "metadata_too_large",
         ),
-    ],
-)
-async def test_a_post_is_refused_by_name(
-    api: AsyncWebClient, people: WorkspaceClient, arguments: Json, error: str
-) -> None:
-    assert await refusal(api.api_call("chat.postMessage", json=arguments)) == error
-    assert await people.messages("D0ADA") == []
+    ):
+        assert await refusal(api.api_call("chat.postMessage", json=arguments)) == error, arguments
+        assert await people.messages("D0ADA") == [], arguments
 
 
 async def test_posts_are_stored_as_slack_stores_them(api: AsyncWebClient, people: WorkspaceClient) -> None:

@@ -133,26 +133,21 @@ async def test_channels_are_listed_opened_and_joined(api: AsyncWebClient, people
     assert await refusal(api.conversations_info(channel="secret")) == "channel_not_found"
 
 
-@pytest.mark.parametrize(
-    ("standing", "flags"),
-    [
+async def test_standings_show_in_users_info(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    for standing, flags in (
         ("guest", {"is_restricted"}),
         ("ultra_guest", {"is_restricted", "is_ultra_restricted"}),
         ("deactivated", {"deleted"}),
         ("stranger", {"is_stranger"}),
         ("bot", {"is_bot"}),
         ("member", set()),
-    ],
-)
-async def test_standings_show_in_users_info(
-    api: AsyncWebClient, people: WorkspaceClient, standing: str, flags: set[str]
-) -> None:
-    added = await people.add_person("Zed", standing=standing)
-    user = (await api.users_info(user=added["id"]))["user"]
-    kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
-    assert {kind for kind in kinds if user[kind]} == flags
-    assert added["id"] in [member["id"] for member in (await api.users_list())["members"]]
-    assert await refusal(api.users_info(user="U0UNKNOWN")) == "user_not_found"
+    ):
+        added = await people.add_person("Zed", standing=standing)
+        user = (await api.users_info(user=added["id"]))["user"]
+        kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
+        assert {kind for kind in kinds if user[kind]} == flags, standing
+        assert added["id"] in [member["id"] for member in (await api.users_list())["members"]], standing
+        assert await refusal(api.users_info(user="U0UNKNOWN")) == "user_not_found", standing
 
 
 async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -208,9 +203,8 @@ async def test_views_are_published_and_opened(
     assert await refusal(api.views_open(trigger_id=late, view=modal)) == "expired_trigger_id"
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+async def test_a_dialog_beyond_slacks_sizes_is_refused(api: AsyncWebClient, server: WorkspaceServer) -> None:
+    for wrong in (
         {"title": {"type": "plain_text", "text": "x" * 25}},
         {"title": {"type": "mrkdwn", "text": "One"}},
         {"submit": None},
@@ -223,14 +217,10 @@ async def test_views_are_published_and_opened(
         {"blocks": [_input({"type": "static_select", "options": _OPTIONS, "initial_option": {"value": "b"}})]},
         {"blocks": [_input({"type": "slider"})]},
         {"blocks": [_input({"type": "plain_text_input"}) | {"block_id": "same"}] * 2},
-    ],
-)
-async def test_a_dialog_beyond_slacks_sizes_is_refused(
-    api: AsyncWebClient, server: WorkspaceServer, wrong: dict[str, object]
-) -> None:
-    view = DIALOG | wrong
-    trigger = server.workspace.interactions.new_trigger("U0ADA")
-    assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments"
+    ):
+        view = DIALOG | wrong
+        trigger = server.workspace.interactions.new_trigger("U0ADA")
+        assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments", wrong
 
 
 async def test_people_send_only_their_own_dialogs_filled_in(

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import aiohttp
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
@@ -25,9 +24,8 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 
 @pytest.fixture
-async def control(server: WorkspaceServer) -> AsyncIterator[WorkspaceControl]:
-    async with aiohttp.ClientSession() as http:
-        yield WorkspaceControl(server, http)
+def control(server: WorkspaceServer) -> WorkspaceControl:
+    return WorkspaceControl(server)
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
-
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
@@ -14,6 +12,7 @@ from daemon.core.perception import Place
 from daemon.local_slack.server import WorkspaceServer
 from tests.fakes import TIMEOUT, FakeDrafts, FakeIntake
 from tests.given import perception
+from tests.near import NearClient
 
 OURS = SlackIdentity(team="T1", user="U0SOUL", bot="B0SOUL")
 YES, NO = "soul_approval_yes", "soul_approval_no"
@@ -21,26 +20,19 @@ TS = "1750000000.000100"
 
 
 class WorkspaceControl:
-    """A client of the workspace's control API."""
+    """Acts and looks in a workspace of the same process."""
 
-    def __init__(self, server: WorkspaceServer, http: aiohttp.ClientSession) -> None:
+    def __init__(self, server: WorkspaceServer) -> None:
         self.server = server
-        self._http = http
-        self._key = {"Authorization": f"Bearer {server.key}"}
+        self._near = NearClient(server)
 
     async def do(self, order: str, **fields: object) -> dict[str, Any]:
         """Post one order."""
-        async with self._http.post(f"{self.server.url}/_control/{order}", json=fields, headers=self._key) as response:
-            answer: dict[str, Any] = await response.json()
-            assert response.status == 200, answer
-            return answer
+        return await self._near.post(order, **fields)
 
     async def see(self, view: str, **query: str) -> dict[str, Any]:
         """Read one view."""
-        async with self._http.get(f"{self.server.url}/_control/{view}", params=query, headers=self._key) as response:
-            answer: dict[str, Any] = await response.json()
-            assert response.status == 200, answer
-            return answer
+        return await self._near.get(view, **query)
 
     async def say(self, person: str, channel: str, text: str, **more: object) -> str:
         """Post a message of a user; gives its ts."""
@@ -55,11 +47,13 @@ class WorkspaceControl:
         return list((await self.see("sockets"))["sockets"])
 
     async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
-        """Poll until there are so many."""
-        async with asyncio.timeout(TIMEOUT):
-            while len(found := await look()) < number:
-                pass
-        return found
+        """Wait until there are so many; looks again after each change of the workspace."""
+
+        async def enough() -> list[Any] | None:
+            found = await look()
+            return found if len(found) >= number else None
+
+        return await self._near.wait_for(enough, TIMEOUT) if number else await look()
 
     async def replies(self, channel: str, thread: str) -> list[dict[str, Any]]:
         """The replies in a thread."""

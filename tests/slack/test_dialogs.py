@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,9 +43,8 @@ def test_a_complaint_is_read_and_has_the_same_id_when_it_is_sent_twice() -> None
     assert dialog_sent(READER, sent()) == complaint == dialog_sent(READER, sent())
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_foreign_broken_and_empty_dialogs_are_nothing() -> None:
+    for changes in (
         {"user": {"id": "U1", "team_id": "T9"}},
         {"user": {"id": "U1"}, "team": {"id": "T9"}},
         {"user": {"id": "U/1"}},
@@ -59,10 +57,8 @@ def test_a_complaint_is_read_and_has_the_same_id_when_it_is_sent_twice() -> None
         {"view": view(state={"values": {COMPLAINT: {COMPLAINT: {"value": " \n"}}}})},
         {"view": view(state={})},
         {"view": None},
-    ],
-)
-def test_foreign_broken_and_empty_dialogs_are_nothing(changes: dict[str, object]) -> None:
-    assert dialog_sent(READER, sent(**changes)) is None
+    ):
+        assert dialog_sent(READER, sent(**changes)) is None, changes
 
 
 def test_only_listed_members_send_dialogs_if_there_is_a_list() -> None:

@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,18 +34,19 @@ def read(**more: object) -> NewMessage:
     return found
 
 
-@pytest.mark.parametrize(
-    ("kind", "channel", "place", "audience"),
-    [
+def test_the_channel_kind_decides_the_audience() -> None:
+    for kind, channel, place, audience in (
         ("im", "D1", Place.DM, "dm:D1"),
         ("mpim", "G1", Place.GROUP_DM, "channel:G1"),
         ("group", "C9", Place.PRIVATE_CHANNEL, "channel:C9"),
         ("channel", "C1", Place.PUBLIC_CHANNEL, "workspace:T1"),
-    ],
-)
-def test_the_channel_kind_decides_the_audience(kind: str, channel: str, place: Place, audience: str) -> None:
-    message = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
-    assert (message.perception.place, str(message.perception.audience), message.addressed) == (place, audience, True)
+    ):
+        message = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
+        assert (message.perception.place, str(message.perception.audience), message.addressed) == (
+            place,
+            audience,
+            True,
+        ), kind
 
 
 def test_a_mention_without_a_channel_type_is_private_until_the_channel_is_known() -> None:
@@ -67,19 +67,16 @@ def test_both_events_of_a_mention_are_the_same_message() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "thread", "root"),
-    [
+def test_every_message_belongs_to_one_conversation() -> None:
+    for fields, thread, root in (
         ({"channel": "D1", "channel_type": "im"}, "", ""),
         ({"channel": "D1", "channel_type": "im", "thread_ts": TS}, "", ""),
         ({"channel": "D1", "channel_type": "im", "thread_ts": OLD}, OLD, OLD),
         ({"text": "<@U0SOUL> hi"}, TS, ""),
         ({"thread_ts": OLD}, OLD, OLD),
-    ],
-)
-def test_every_message_belongs_to_one_conversation(fields: dict[str, object], thread: str, root: str) -> None:
-    message = read(**fields)
-    assert (message.perception.conversation.thread, message.thread_root) == (thread, root)
+    ):
+        message = read(**fields)
+        assert (message.perception.conversation.thread, message.thread_root) == (thread, root), fields
 
 
 def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read() -> None:
@@ -89,9 +86,8 @@ def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read
     assert reader().event(event(channel="G1", channel_type="mpim")) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "others"),
-    [
+def test_messages_to_other_users_are_recognised_by_their_mentions() -> None:
+    for text, others in (
         ("what do you think?", False),
         ("<@U2> what do you think?", True),
         ("I agree with <@U2|bob>", True),
@@ -100,15 +96,12 @@ def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read
         ("<!subteam^S1|@ops> please", True),
         ("please, <!subteam^S1>", True),
         ("<!here> lunch", False),
-    ],
-)
-def test_messages_to_other_users_are_recognised_by_their_mentions(text: str, others: bool) -> None:
-    assert read(text=text, thread_ts=OLD).to_others is others
+    ):
+        assert read(text=text, thread_ts=OLD).to_others is others, text
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
+def test_markup_is_read_as_the_user_typed_it() -> None:
+    for raw, text in (
         ("<@U0SOUL> hello", "hello"),
         ("hey <@U0SOUL|soul>, hello", "hey, hello"),
         ("<@U0SOUL>: can <@U0SOUL> help?  ```a  b```", "can help?  ```a  b```"),
@@ -123,10 +116,8 @@ def test_messages_to_other_users_are_recognised_by_their_mentions(text: str, oth
         ("a\x00b\ud800c\x1b[31m\r\nd", "ab\ufffdc[31m\nd"),
         ("if a < b > c", "if a < b > c"),
         ("  two  spaces  kept", "two  spaces  kept"),
-    ],
-)
-def test_markup_is_read_as_the_user_typed_it(raw: str, text: str) -> None:
-    assert read(channel="D1", channel_type="im", text=raw).perception.content == text
+    ):
+        assert read(channel="D1", channel_type="im", text=raw).perception.content == text, raw
 
 
 def test_a_very_long_message_is_cut_and_shared_files_are_named() -> None:
@@ -146,9 +137,8 @@ def test_the_envelope_holds_ids_but_not_the_text() -> None:
     assert "secret" not in message.envelope
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_our_own_posts_other_bots_and_notices_are_no_messages() -> None:
+    for fields in (
         {"user": "U0SOUL"},
         {"user": "U7", "bot_id": "B0SOUL"},
         {"user": "U7", "bot_id": "B7"},
@@ -161,29 +151,24 @@ def test_the_envelope_holds_ids_but_not_the_text() -> None:
         {"ts": None},
         {"channel": "C 1"},
         {"type": "reaction_added"},
-    ],
-)
-def test_our_own_posts_other_bots_and_notices_are_no_messages(fields: dict[str, object]) -> None:
-    assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None
+    ):
+        assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None, fields
 
 
-@pytest.mark.parametrize(
-    ("fields", "author"),
-    [
+def test_messages_of_an_allowed_bot_are_read() -> None:
+    for fields, author in (
         ({"user": "U7", "bot_id": "B7"}, "U7"),
         ({"subtype": "bot_message", "bot_id": "B7", "user": None}, "B7"),
-    ],
-)
-def test_messages_of_an_allowed_bot_are_read(fields: dict[str, object], author: str) -> None:
-    allowed = reader(bots=frozenset({"B7"}))
-    message = allowed.event(event(text="<@U0SOUL> ping", **fields))
-    assert isinstance(message, NewMessage)
-    assert message.perception.author == author
+    ):
+        allowed = reader(bots=frozenset({"B7"}))
+        message = allowed.event(event(text="<@U0SOUL> ping", **fields))
+        assert isinstance(message, NewMessage), fields
+        assert message.perception.author == author, fields
 
 
-@pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
-def test_file_shares_and_broadcast_replies_are_messages(subtype: str) -> None:
-    assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi"
+def test_file_shares_and_broadcast_replies_are_messages() -> None:
+    for subtype in ("file_share", "thread_broadcast"):
+        assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi", subtype
 
 
 def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
@@ -236,18 +221,15 @@ def test_a_press_of_a_feedback_button_is_feedback() -> None:
     assert found == Feedback(f"action:C1:{TS}:U1:7.7", "minoan", "T1", "C1", TS, "U1", "good")
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
+def test_other_buttons_other_workspaces_and_invalid_values_are_no_feedback() -> None:
+    for more in (
         {"actions": [{"action_id": "other", "value": "good"}]},
         {"actions": [{"action_id": "soul_feedback", "value": "DROP"}]},
         {"user": {"id": "U1", "team_id": "T9"}},
         {"user": {"id": ""}},
         {"container": {}},
-    ],
-)
-def test_other_buttons_other_workspaces_and_invalid_values_are_no_feedback(more: dict[str, object]) -> None:
-    assert reader().action(press(**more)) is None
+    ):
+        assert reader().action(press(**more)) is None, more
 
 
 def test_only_listed_members_give_feedback_if_there_is_a_list() -> None:
@@ -255,20 +237,17 @@ def test_only_listed_members_give_feedback_if_there_is_a_list() -> None:
     assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(press()) is not None
 
 
-@pytest.mark.parametrize(
-    ("room", "place"),
-    [
+def test_a_channel_is_public_only_if_slack_says_so() -> None:
+    for room, place in (
         ({"is_im": True}, Place.DM),
         ({"is_mpim": True, "is_private": True}, Place.GROUP_DM),
         ({"is_channel": True, "is_private": True}, Place.PRIVATE_CHANNEL),
         ({"is_group": True}, Place.PRIVATE_CHANNEL),
         ({"is_channel": True}, Place.PUBLIC_CHANNEL),
         ({}, Place.PRIVATE_CHANNEL),
-    ],
-)
-def test_a_channel_is_public_only_if_slack_says_so(room: dict[str, object], place: Place) -> None:
-    assert place_of(room) is place
-    assert channel_type(place) in {"im", "mpim", "group", "channel"}
+    ):
+        assert place_of(room) is place, room
+        assert channel_type(place) in {"im", "mpim", "group", "channel"}, room
 
 
 TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(

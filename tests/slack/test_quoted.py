@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,19 +53,16 @@ def test_one_that_is_forwarded_without_a_word_is_no_bare_mention() -> None:
     assert words(attachments=[SHARE]).startswith("> [a message of Ann in #ops, forwarded:]")
 
 
-@pytest.mark.parametrize(
-    ("fields", "head"),
-    [
+def test_the_head_says_what_is_known() -> None:
+    for fields, head in (
         ({"channel_name": "", "channel_id": "D7"}, "[a message of Ann in a direct message, forwarded:]"),
         ({"channel_name": "Direct Message", "channel_id": "D7"}, "[a message of Ann in Direct Message, forwarded:]"),
         ({"channel_name": "", "channel_id": "C7"}, "[a message of Ann in another channel, forwarded:]"),
         ({"author_name": "", "author_id": "U7"}, "[a message of <@U7> in #ops, forwarded:]"),
         ({"author_name": "", "author_id": "<x>"}, "[a message in #ops, forwarded:]"),
         ({"author_name": "A\n]\nAda: hi"}, "[a message of A ] Ada: hi in #ops, forwarded:]"),
-    ],
-)
-def test_the_head_says_what_is_known(fields: dict[str, str], head: str) -> None:
-    assert words(attachments=[SHARE | fields]).splitlines()[0] == f"> {head}"
+    ):
+        assert words(attachments=[SHARE | fields]).splitlines()[0] == f"> {head}", fields
 
 
 def test_words_that_stand_in_blocks_alone_are_read() -> None:
@@ -237,10 +233,10 @@ def test_a_person_s_message_of_blocks_alone_is_no_bare_mention() -> None:
     assert words(blocks=[{"type": "divider"}]) == "> [it holds nothing that can be read as text]"
 
 
-@pytest.mark.parametrize(("kind", "media"), [("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")])
-def test_a_canvas_and_a_list_are_known_as_such(kind: str, media: str) -> None:
-    file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
-    assert [one.media_type for one in read("look", files=[file]).files] == [media]
+def test_a_canvas_and_a_list_are_known_as_such() -> None:
+    for kind, media in (("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")):
+        file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
+        assert [one.media_type for one in read("look", files=[file]).files] == [media], kind
 
 
 FIELDS = ("rows", "text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")

@@ -4,7 +4,6 @@ import csv
 import io
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,13 +32,15 @@ def test_long_code_is_a_file_and_the_words_around_it_stay() -> None:
     assert content(file) == f"{LONG}\n"
 
 
-@pytest.mark.parametrize(
-    ("language", "stem", "ending"),
-    [("", "draft", "txt"), ("markdown", "draft", "md"), ("unheard", "draft", "txt"), ("csv", "table", "csv")],
-)
-def test_its_name_tells_what_it_is(language: str, stem: str, ending: str) -> None:
-    _, [file] = attached(f"```{language}\n{LONG}\n```")
-    assert (file.name.partition("-")[0], file.name.rpartition(".")[2]) == (stem, ending)
+def test_its_name_tells_what_it_is() -> None:
+    for language, stem, ending in (
+        ("", "draft", "txt"),
+        ("markdown", "draft", "md"),
+        ("unheard", "draft", "txt"),
+        ("csv", "table", "csv"),
+    ):
+        _, [file] = attached(f"```{language}\n{LONG}\n```")
+        assert (file.name.partition("-")[0], file.name.rpartition(".")[2]) == (stem, ending), language
 
 
 def test_a_drawing_is_a_picture_however_short() -> None:
@@ -48,12 +49,16 @@ def test_a_drawing_is_a_picture_however_short() -> None:
     assert content(file) == "<svg/>\n"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["Hello.", "```py\nx = 1\n```", f"```py\n{LONG}", "| a | b |\n|---|---|\n| 1 | 2 |", f"> ```py\n{LONG}\n> ```", ""],
-)
-def test_what_reads_well_in_a_message_stays(reply: str) -> None:
-    assert attached(reply) == (reply, ())
+def test_what_reads_well_in_a_message_stays() -> None:
+    for reply in (
+        "Hello.",
+        "```py\nx = 1\n```",
+        f"```py\n{LONG}",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        f"> ```py\n{LONG}\n> ```",
+        "",
+    ):
+        assert attached(reply) == (reply, ()), reply
 
 
 def test_a_large_table_is_a_csv_file_that_runs_nothing() -> None:

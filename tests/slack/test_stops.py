@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,9 +30,8 @@ def test_a_press_is_a_stop_of_its_thread() -> None:
     assert session_stopped(READER, pressed()) == Stop("Ev1", "minoan", "T1", "D1", TS, "U1")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_foreign_and_broken_presses_are_nothing() -> None:
+    for changes in (
         {"type": "app_home_opened"},
         {"user": "U/1"},
         {"user": None},
@@ -42,10 +40,8 @@ def test_a_press_is_a_stop_of_its_thread() -> None:
         {"channel": "D 1"},
         {"thread_ts": "now"},
         {"thread_ts": None},
-    ],
-)
-def test_foreign_and_broken_presses_are_nothing(changes: dict[str, object]) -> None:
-    assert session_stopped(READER, pressed(**changes)) is None
+    ):
+        assert session_stopped(READER, pressed(**changes)) is None, changes
 
 
 def test_only_listed_members_stop_if_there_is_a_list() -> None:
@@ -61,13 +57,13 @@ def test_no_payload_breaks_the_reader(field: str, value: object) -> None:
     assert found is None or isinstance(found, Stop)
 
 
-@pytest.mark.parametrize(("text", "stops"), [("stop", True), ("Stop!", True), ("stop the press", False), ("", False)])
-def test_the_word_stops_alone_and_live(text: str, stops: bool) -> None:
-    event = {"type": "message", "channel_type": "im", "user": "U1", "channel": "D1", "ts": TS, "text": text}
-    message = READER.event({"event": event, "event_id": "Ev1"})
-    assert isinstance(message, NewMessage)
-    assert says_stop(message) is stops
-    late = READER.event({"event": event, "event_id": "Ev1"}, Source.BACKFILL)
-    assert isinstance(late, NewMessage)
-    assert not says_stop(late), "what is read from history stops nothing of now"
-    assert not says_stop(Edit("Ev1", "minoan", "T1", "D1", TS, "stop"))
+def test_the_word_stops_alone_and_live() -> None:
+    for text, stops in (("stop", True), ("Stop!", True), ("stop the press", False), ("", False)):
+        event = {"type": "message", "channel_type": "im", "user": "U1", "channel": "D1", "ts": TS, "text": text}
+        message = READER.event({"event": event, "event_id": "Ev1"})
+        assert isinstance(message, NewMessage), text
+        assert says_stop(message) is stops, text
+        late = READER.event({"event": event, "event_id": "Ev1"}, Source.BACKFILL)
+        assert isinstance(late, NewMessage), text
+        assert not says_stop(late), "what is read from history stops nothing of now"
+        assert not says_stop(Edit("Ev1", "minoan", "T1", "D1", TS, "stop")), text

@@ -275,16 +275,13 @@ async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, c
     assert (await control.calls("chat.startStream"), working.said) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("title", "words"),
-    [
+def test_a_task_becomes_a_status_after_the_soul_s_name() -> None:
+    for title, words in (
         ("Reading docs/limits.md…", "is reading docs/limits.md…"),
         ("Search the archive", "is working: Search the archive…"),
         ("…", "is working: …"),
-    ],
-)
-def test_a_task_becomes_a_status_after_the_soul_s_name(title: str, words: str) -> None:
-    assert status_for(Task("1", title, DOING)) == words
+    ):
+        assert status_for(Task("1", title, DOING)) == words, title
 
 
 # -- the text of a card ------------------------------------------------------------------------------------------------
