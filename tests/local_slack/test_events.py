@@ -1,6 +1,5 @@
 """The events that an app gets when users act in the workspace."""
 
-import asyncio
 from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -131,14 +130,6 @@ async def test_events_of_shared_channels_and_group_dms_are_marked(stock: StockAp
     await people.say("Ben", room["id"], "the three of us")
     (event,) = await stock.received_text("the three of us")
     assert event["channel_type"] == "mpim"
-
-
-async def test_ts_values_in_a_channel_strictly_increase(people: WorkspaceClient) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        said = [tasks.create_task(people.say("Ada", "general", f"n{i}")) for i in range(30)]
-    order = [message["ts"] for message in await people.messages("general")]
-    assert order == sorted({task.result()["ts"] for task in said})
-    assert len(order) == 30
 
 
 async def test_a_click_on_feedback_reaches_the_app_and_can_be_answered(

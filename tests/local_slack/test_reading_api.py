@@ -1,6 +1,8 @@
 """Reading and the rest of the Web API: paging, people, reactions, files, views, rate limits, injected faults."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import aiohttp
 import pytest
@@ -44,18 +46,35 @@ def _input(element: dict[str, object]) -> dict[str, object]:
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 
-async def test_history_pages_from_the_newest_without_gaps(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
-    await people.say("Ben", "general", "hidden in a thread", thread=said[0])
+async def all_pages(call: Callable[..., Awaitable[Any]], **arguments: object) -> list[str]:
+    """The ts of the messages of all pages."""
     seen: list[str] = []
-    cursor = ""
+    page = await call(channel="C0GENERAL", **arguments)
     while True:
-        page = await api.conversations_history(channel="C0GENERAL", limit=3, cursor=cursor)
         seen += [message["ts"] for message in page["messages"]]
         if not page["has_more"]:
-            break
-        cursor = page["response_metadata"]["next_cursor"]
-    assert seen == said[::-1]
+            return seen
+        page = await call(channel="C0GENERAL", cursor=page["response_metadata"]["next_cursor"], **arguments)
+
+
+async def test_history_pages_from_the_newest_and_replies_root_first_without_gaps(
+    api: AsyncWebClient, people: WorkspaceClient
+) -> None:
+    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
+    root = said[0]
+    replies = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
+    assert await all_pages(api.conversations_history, limit=3) == said[::-1]
+    assert await all_pages(api.conversations_replies, limit=2, ts=root) == [root, *replies]
+    late = await api.conversations_replies(channel="C0GENERAL", ts=root, oldest=replies[3])
+    assert [message["ts"] for message in late["messages"]] == [root, replies[4]]
+    one = await api.conversations_replies(channel="C0GENERAL", ts=replies[0])
+    assert [message["text"] for message in one["messages"]] == ["r0"]
+    assert await refusal(api.conversations_replies(channel="C0GENERAL", ts="1700000000.000001")) == "thread_not_found"
+    await api.chat_postMessage(channel="D0ADA", text="x", metadata=META)
+    plain = await api.conversations_history(channel="D0ADA")
+    full = await api.conversations_history(channel="D0ADA", include_all_metadata=True)
+    assert "metadata" not in plain["messages"][0]
+    assert full["messages"][0]["metadata"] == META
 
 
 async def test_time_bounds_are_exclusive_unless_asked(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -75,33 +94,6 @@ async def test_time_bounds_are_exclusive_unless_asked(api: AsyncWebClient, peopl
     assert await refusal(api.conversations_history(channel="C0GENERAL", cursor="Ym9ndXM=")) == "invalid_cursor"
     assert await refusal(api.conversations_history(channel="C0GENERAL", limit=0)) == "invalid_limit"
     assert await refusal(api.conversations_history(channel="C0RANDOM")) == "not_in_channel"
-
-
-async def test_replies_come_root_first_and_in_pages(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    root = (await people.say("Ada", "general", "root"))["ts"]
-    said = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
-    seen: list[str] = []
-    cursor = ""
-    while True:
-        page = await api.conversations_replies(channel="C0GENERAL", ts=root, limit=2, cursor=cursor)
-        seen += [message["ts"] for message in page["messages"]]
-        if not page["has_more"]:
-            break
-        cursor = page["response_metadata"]["next_cursor"]
-    assert seen == [root, *said]
-    late = await api.conversations_replies(channel="C0GENERAL", ts=root, oldest=said[3])
-    assert [message["ts"] for message in late["messages"]] == [root, said[4]]
-    one = await api.conversations_replies(channel="C0GENERAL", ts=said[0])
-    assert [message["text"] for message in one["messages"]] == ["r0"]
-    assert await refusal(api.conversations_replies(channel="C0GENERAL", ts="1700000000.000001")) == "thread_not_found"
-
-
-async def test_metadata_is_shown_only_on_request(api: AsyncWebClient) -> None:
-    await api.chat_postMessage(channel="D0ADA", text="x", metadata=META)
-    plain = await api.conversations_history(channel="D0ADA")
-    full = await api.conversations_history(channel="D0ADA", include_all_metadata=True)
-    assert "metadata" not in plain["messages"][0]
-    assert full["messages"][0]["metadata"] == META
 
 
 async def test_channels_are_listed_opened_and_joined(api: AsyncWebClient, people: WorkspaceClient) -> None:

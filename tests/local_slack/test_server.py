@@ -112,16 +112,3 @@ async def test_six_hundred_messages_at_once_all_get_a_reply(server: WorkspaceSer
     posts = await people.posts_by_bot("D0ADA")
     assert {post["text"] for post in posts} == {f"re:m{number}" for number in range(600)}
     await stock.close()
-
-
-async def test_a_client_needs_async_with() -> None:
-    with pytest.raises(RuntimeError, match="async with"):
-        await WorkspaceClient("http://127.0.0.1:1").state()
-
-
-async def test_a_wait_ends_after_its_timeout(people: WorkspaceClient) -> None:
-    async def never() -> bool:
-        return False
-
-    with pytest.raises(TimeoutError):
-        await people.wait_for(never, timeout=0.05)

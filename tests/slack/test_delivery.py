@@ -180,7 +180,7 @@ async def test_a_draft_from_before_a_restart_is_found_and_replaced(
     assert message["blocks"][0]["text"] == "z" * 100 + " whole"
 
 
-async def test_a_draft_that_is_deleted_or_can_not_become_the_reply_is_posted_anew(
+async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     for deleted in (True, False):

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
-from tests.slack.parts import OURS
+from tests.slack.parts import OURS, TS, press
 
-TS = "1750000000.000100"
 OLD = "1740000000.000100"
 
 
@@ -49,6 +48,15 @@ def test_the_channel_kind_decides_the_audience() -> None:
         ), kind
 
 
+def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read() -> None:
+    reply = read(thread_ts=OLD)
+    assert (reply.addressed, reply.to_others) == (False, False)
+    assert reader().event(event()) is None
+    assert reader().event(event(channel="G1", channel_type="mpim")) is None
+    for subtype in ("file_share", "thread_broadcast"):
+        assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi", subtype
+
+
 def test_a_mention_without_a_channel_type_is_private_until_the_channel_is_known() -> None:
     ours = reader()
     mention = event(type="app_mention", channel_type=None, text="<@U0SOUL> hello")
@@ -60,11 +68,8 @@ def test_a_mention_without_a_channel_type_is_private_until_the_channel_is_known(
 
 
 def test_both_events_of_a_mention_are_the_same_message() -> None:
-    twin = read(type="app_mention", text="<@U0SOUL> hello")
-    assert (twin.perception.conversation, twin.perception.ts) == (
-        read(text="<@U0SOUL> hello").perception.conversation,
-        TS,
-    )
+    twins = [read(type=kind, text="<@U0SOUL> hello").perception for kind in ("app_mention", "message")]
+    assert (twins[0].conversation, twins[0].ts) == (twins[1].conversation, TS)
 
 
 def test_every_message_belongs_to_one_conversation() -> None:
@@ -77,13 +82,6 @@ def test_every_message_belongs_to_one_conversation() -> None:
     ):
         message = read(**fields)
         assert (message.perception.conversation.thread, message.thread_root) == (thread, root), fields
-
-
-def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read() -> None:
-    reply = read(thread_ts=OLD)
-    assert (reply.addressed, reply.to_others) == (False, False)
-    assert reader().event(event()) is None
-    assert reader().event(event(channel="G1", channel_type="mpim")) is None
 
 
 def test_messages_to_other_users_are_recognised_by_their_mentions() -> None:
@@ -153,22 +151,14 @@ def test_our_own_posts_other_bots_and_notices_are_no_messages() -> None:
         {"type": "reaction_added"},
     ):
         assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None, fields
-
-
-def test_messages_of_an_allowed_bot_are_read() -> None:
+    allowed = reader(bots=frozenset({"B7"}))
     for fields, author in (
         ({"user": "U7", "bot_id": "B7"}, "U7"),
         ({"subtype": "bot_message", "bot_id": "B7", "user": None}, "B7"),
     ):
-        allowed = reader(bots=frozenset({"B7"}))
         message = allowed.event(event(text="<@U0SOUL> ping", **fields))
         assert isinstance(message, NewMessage), fields
-        assert message.perception.author == author, fields
-
-
-def test_file_shares_and_broadcast_replies_are_messages() -> None:
-    for subtype in ("file_share", "thread_broadcast"):
-        assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi", subtype
+        assert message.perception.author == author, "a bot that is allowed is read"
 
 
 def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
@@ -205,23 +195,15 @@ def test_an_event_without_an_id_gets_one() -> None:
     assert (late.source, late.event_id) == (Source.BACKFILL, f"message:D1:{TS}")
 
 
-def press(**more: object) -> dict[str, object]:
+def feedback(**more: object) -> dict[str, object]:
     """A press of a feedback button."""
-    return {
-        "type": "block_actions",
-        "user": {"id": "U1", "team_id": "T1"},
-        "container": {"message_ts": TS, "channel_id": "C1"},
-        "actions": [{"action_id": "other"}, {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}],
-        **more,
-    }
+    pressed = {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}
+    return press(actions=[{"action_id": "other"}, pressed], **more)
 
 
-def test_a_press_of_a_feedback_button_is_feedback() -> None:
-    found = reader().action(press())
+def test_a_press_of_a_feedback_button_is_feedback_of_a_user_of_ours() -> None:
+    found = reader().action(feedback())
     assert found == Feedback(f"action:C1:{TS}:U1:7.7", "minoan", "T1", "C1", TS, "U1", "good")
-
-
-def test_other_buttons_other_workspaces_and_invalid_values_are_no_feedback() -> None:
     for more in (
         {"actions": [{"action_id": "other", "value": "good"}]},
         {"actions": [{"action_id": "soul_feedback", "value": "DROP"}]},
@@ -229,12 +211,9 @@ def test_other_buttons_other_workspaces_and_invalid_values_are_no_feedback() -> 
         {"user": {"id": ""}},
         {"container": {}},
     ):
-        assert reader().action(press(**more)) is None, more
-
-
-def test_only_listed_members_give_feedback_if_there_is_a_list() -> None:
-    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
-    assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(press()) is not None
+        assert reader().action(feedback() | more) is None, more
+    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(feedback()) is None
+    assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(feedback()) == found
 
 
 def test_a_channel_is_public_only_if_slack_says_so() -> None:
@@ -250,51 +229,13 @@ def test_a_channel_is_public_only_if_slack_says_so() -> None:
         assert channel_type(place) in {"im", "mpim", "group", "channel"}, room
 
 
-TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
-    [
-        "message",
-        "app_mention",
-        "message_changed",
-        "message_deleted",
-        "C1",
-        "D1",
-        "U1",
-        TS,
-        "<@U0SOUL>",
-        "<",
-        "im",
-        "&lt;",
-        "soul_approval_yes",
-        "approve:a-1",
-    ]
+WORDS = "message app_mention message_changed message_deleted C1 D1 U1 <@U0SOUL> < im &lt; soul_approval_yes approve:a-1"
+FIELDS = (
+    "type subtype channel channel_type user bot_id ts thread_ts text files message previous_message deleted_ts edited "
+    "hidden event event_id actions container action_id action_ts value id"
 )
-NAMES = st.sampled_from(
-    [
-        "type",
-        "subtype",
-        "channel",
-        "channel_type",
-        "user",
-        "bot_id",
-        "ts",
-        "thread_ts",
-        "text",
-        "files",
-        "message",
-        "previous_message",
-        "deleted_ts",
-        "edited",
-        "hidden",
-        "event",
-        "event_id",
-        "actions",
-        "container",
-        "action_id",
-        "action_ts",
-        "value",
-        "id",
-    ]
-)
+TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from([TS, *WORDS.split()])
+NAMES = st.sampled_from(FIELDS.split())
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXT, inner, max_size=10),
@@ -320,23 +261,19 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
+PRESS = st.fixed_dictionaries(
+    {
+        "action_id": st.sampled_from(["soul_approval_yes", "soul_approval_no", "soul_feedback", "soul_answer_4"]),
+        "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
+        "action_ts": TEXT,
+    }
+)
 PRESSES = st.fixed_dictionaries(
     {
         "user": st.just({"id": "U1"}) | ANYTHING,
         "channel": st.just({"id": "C1"}) | ANYTHING,
         "container": st.just({"message_ts": TS}) | ANYTHING,
-        "actions": st.lists(
-            st.fixed_dictionaries(
-                {
-                    "action_id": st.sampled_from(
-                        ["soul_approval_yes", "soul_approval_no", "soul_feedback", "soul_answer_4"]
-                    ),
-                    "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
-                    "action_ts": TEXT,
-                }
-            ),
-            max_size=2,
-        ),
+        "actions": st.lists(PRESS, max_size=2),
     }
 )
 

@@ -12,7 +12,7 @@ from daemon.core.errors import AccessLost
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
-from tests.slack.parts import OURS, WorkspaceControl, listening, press
+from tests.slack.parts import OURS, TS, WorkspaceControl, listening, press
 
 APPEARANCES: Mapping[str, Appearance] = {
     "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
@@ -20,7 +20,6 @@ APPEARANCES: Mapping[str, Appearance] = {
     "astour": Appearance("Astour", "javascript:alert(1)"),
     "nobody": Appearance(" "),
 }
-TS = "1750000000.000100"
 
 
 def soul_for_channel(channel: str) -> str:
@@ -134,28 +133,22 @@ async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
-async def test_a_missing_scope_is_logged_once_and_posts_show_the_app_s_name(
-    channel: SlackChannel, events: Events, control: WorkspaceControl
-) -> None:
-    scopes = control.server.workspace.scopes
-    control.server.workspace.scopes = scopes - {"chat:write.customize"}
-    await channel.identify()
-    (missing,) = events.named("slack.faces_missing")
-    assert "chat:write.customize" in str(missing["hint"])
-    await channel.deliver(post("C0GENERAL", "I am.", soul="gordon"))
-    (call,) = await control.calls("chat.postMessage")
-    assert (call["answer"]["ok"], "username" in call["args"]) == (True, False)
-
-
-async def test_a_scope_that_is_removed_later_costs_one_refusal(
-    channel: SlackChannel, events: Events, control: WorkspaceControl
+async def test_without_the_scope_posts_show_the_app_s_name_and_it_is_logged_once(
+    house: Settings, channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     await channel.identify()
     control.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):
         await channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))
     assert ["username" in call["args"] for call in await control.calls("chat.postMessage")] == [True, False, False]
-    assert len(events.named("slack.faces_missing")) == 1
+    assert len(events.named("slack.faces_missing")) == 1, "a scope that is removed later costs one refusal"
+    restarted = SlackChannel(house, TurnableClock(), events, appearance_of=APPEARANCES.get)
+    await restarted.identify()
+    await restarted.deliver(post("C0GENERAL", "I am.", soul="gordon"))
+    await restarted.close()
+    assert "chat:write.customize" in str(events.named("slack.faces_missing")[1]["hint"])
+    last = (await control.calls("chat.postMessage"))[3]
+    assert (last["answer"]["ok"], "username" in last["args"]) == (True, False)
     control.server.workspace.scopes = frozenset()
     with pytest.raises(AccessLost):
         await channel.deliver(post("C0GENERAL", "I am.", key="k3"))

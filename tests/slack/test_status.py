@@ -60,26 +60,6 @@ async def test_errors_and_cancellation_clear_the_status_and_pass_through(
     assert (await shown(control, 2))[-1] == ""
 
 
-async def test_a_cancelled_task_clears_its_status(open_channel: Open, control: WorkspaceControl) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel, inside = open_channel(clock), asyncio.Event()
-
-    async def think() -> None:
-        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-            inside.set()
-            await asyncio.Event().wait()
-
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(think())
-        await inside.wait()
-        await clock.sleepers()
-        await clock.advance(0.2)
-        await shown(control, 1)
-        task.cancel()
-    assert task.cancelled()
-    assert (await shown(control, 2))[-1] == ""
-
-
 async def test_a_status_that_the_app_may_not_set_is_logged_once(
     open_channel: Open, control: WorkspaceControl, events: Events
 ) -> None:

@@ -1,10 +1,11 @@
 """Tasks of a reply appear as cards in its message, or in the status line if Slack refuses cards."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.links import BREAK
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.status_line import status_for
@@ -47,6 +48,18 @@ async def working(client: SlackClient, events: Events, control: WorkspaceControl
 async def streamed(control: WorkspaceControl) -> list[dict[str, object]]:
     """All calls that extended a message, in order."""
     return [call for m in ("startStream", "appendStream", "stopStream") for call in await control.calls(f"chat.{m}")]
+
+
+async def with_card(channel: SlackChannel, control: WorkspaceControl, text: str = "") -> tuple[str, str]:
+    """A draft with a card of something that goes on; gives the ts of its root and its own."""
+    root, log = await control.say("Ada", "dm", "hi"), FakeDrafts()
+    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
+    await speech.show(Task("1", "Looking", DOING))
+    if text:
+        await speech.say(text)
+    await log.settled.wait()
+    await speech.settle()
+    return root, log.steps[1]
 
 
 async def message(control: WorkspaceControl, ts: str) -> dict[str, object]:
@@ -149,42 +162,29 @@ async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, c
 
 
 async def test_a_draft_with_cards_and_another_text_is_closed_and_replaced(
-    open_channel: Open, control: WorkspaceControl
+    channel: SlackChannel, control: WorkspaceControl
 ) -> None:
-    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
-    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
-    await speech.show(Task("1", "Looking", DOING))
-    await speech.say("x" * 100)
-    await log.settled.wait()
-    await speech.settle()
-    await channel.deliver(post("D0ADA", "No.", reply_to=root, draft=log.steps[1]))
+    root, ts = await with_card(channel, control, "x" * 100)
+    await channel.deliver(post("D0ADA", "No.", reply_to=root, draft=ts))
     (stop,) = await control.calls("chat.stopStream")
     assert cards(stop)[0]["status"] == "complete"
-    assert (await message(control, log.steps[1]))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
+    assert (await message(control, ts))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
 
 
 async def test_a_stream_whose_end_is_refused_with_cards_ends_without_them(
-    open_channel: Open, control: WorkspaceControl
+    channel: SlackChannel, control: WorkspaceControl
 ) -> None:
-    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
-    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
-    await speech.show(Task("1", "Looking", DOING))
-    await log.settled.wait()
-    await speech.settle()
+    root, ts = await with_card(channel, control)
     await control.fail("chat.stopStream", times=2, body=REFUSED)
-    await channel.deliver(post("D0ADA", "Whole.", reply_to=root, draft=log.steps[1]))
+    await channel.deliver(post("D0ADA", "Whole.", reply_to=root, draft=ts))
     stops = await control.calls("chat.stopStream")
     assert [bool(call["args"].get("chunks")) for call in stops] == [True, True, False]
-    assert (await message(control, log.steps[1]))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
+    assert (await message(control, ts))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
 
 
-async def test_a_stream_is_ended_again_after_a_lost_response(open_channel: Open, control: WorkspaceControl) -> None:
-    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
-    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
-    await speech.show(Task("1", "Looking", DOING))
-    await log.settled.wait()
-    await speech.settle()
-    whole = post("D0ADA", "Whole.", reply_to=root, draft=log.steps[1])
+async def test_a_stream_is_ended_again_after_a_lost_response(channel: SlackChannel, control: WorkspaceControl) -> None:
+    root, ts = await with_card(channel, control)
+    whole = post("D0ADA", "Whole.", reply_to=root, draft=ts)
     await control.fail("chat.stopStream", mode="reset_before")
     with pytest.raises(Exception, match="no usable answer"):
         await channel.deliver(whole)
@@ -255,17 +255,18 @@ async def test_after_a_refused_card_the_text_still_grows(working: Working, contr
     assert working.drafts.ending("D0ADA", ts, "!") == {"chunks": [{"type": "markdown_text", "text": "!"}]}
 
 
-@pytest.mark.parametrize("fault", [{"status": 429, "headers": {"Retry-After": "5"}}, {"mode": "accept_then_drop"}])
 async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
-    working: Working, control: WorkspaceControl, events: Events, fault: dict[str, object]
+    client: SlackClient, control: WorkspaceControl, events: Events
 ) -> None:
-    await control.fail("chat.startStream", **fault)
-    await working.show("1", "Reading", DOING)
-    await working.pass_time(0.2)
-    await events.until("slack.speech_silent")
-    await working.show("2", "Writing", DOING)
-    await working.speech.settle()
-    assert working.said == ["is reading…", "is writing…"]
+    for number, fault in enumerate(({"mode": "accept_then_drop"}, {"status": 429, "headers": {"Retry-After": "5"}}), 1):
+        working = Working(client, events, await control.say("Ada", "dm", "hi"))
+        await control.fail("chat.startStream", **fault)
+        await working.show("1", "Reading", DOING)
+        await working.pass_time(0.2)
+        await events.until("slack.speech_silent", number)
+        await working.show("2", "Writing", DOING)
+        await working.speech.settle()
+        assert working.said == ["is reading…", "is writing…"], fault
 
 
 async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, control: WorkspaceControl) -> None:
@@ -287,6 +288,7 @@ def test_a_task_becomes_a_status_after_the_soul_s_name() -> None:
 # -- the text of a card ------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=20)
 @given(st.text(max_size=300) | st.text(alphabet="<>@!#|:/[](w.)hmailto@ \n\u202e", max_size=300))
 def test_any_title_is_shown_without_links_and_mentions(text: str) -> None:
     shown = card_text(text, TITLE)
