@@ -26,17 +26,6 @@ async def test_a_post_has_its_key_and_blocks_and_no_link_previews_and_its_last_p
         assert (call["args"]["unfurl_links"], call["args"]["unfurl_media"]) == (False, False)
 
 
-async def test_a_post_with_refused_blocks_is_sent_again_without_them(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
-    root = await control.say("Ada", "dm", "hi")
-    await control.fail("chat.postMessage", body={"ok": False, "error": "invalid_blocks"})
-    await channel.deliver(post("D0ADA", "# Title\nwords", reply_to=root))
-    (message,) = await control.replies("D0ADA", root)
-    assert "words" in message["text"]
-    assert not message.get("blocks")
-
-
 async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel, control: WorkspaceControl) -> None:
     with pytest.raises(ChannelRefused) as refused:
         await channel.deliver(post("C0NOWHERE", "x"))

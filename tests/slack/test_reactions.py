@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
 from daemon.core.ports.arrivals import Feedback, Withdrawal
@@ -57,14 +54,3 @@ def test_other_reactions_are_nothing() -> None:
         {"type": "message"},
     ):
         assert thumb_given(READER, reacted(**changes)) is None, changes
-
-
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8), st.lists)
-
-
-@given(st.sampled_from(["type", "user", "reaction", "item", "item_user", "user_team"]), JSON)
-def test_no_payload_breaks_the_reader(field: str, value: object) -> None:
-    found = thumb_given(READER, reacted(**{field: value}))
-    assert found is None or isinstance(found, Feedback)
-    withdrawn = taken_back(READER, reacted(**{"reaction": "x", field: value}))
-    assert withdrawn is None or isinstance(withdrawn, Withdrawal)

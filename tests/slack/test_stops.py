@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
 from daemon.core.ports.arrivals import Edit, NewMessage, Source, Stop
@@ -42,19 +39,7 @@ def test_foreign_and_broken_presses_are_nothing() -> None:
         {"thread_ts": None},
     ):
         assert session_stopped(READER, pressed(**changes)) is None, changes
-
-
-def test_only_listed_members_stop_if_there_is_a_list() -> None:
-    assert session_stopped(EventReader("minoan", OURS, members=frozenset({"U2"})), pressed()) is None
-
-
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8), st.lists)
-
-
-@given(st.sampled_from(["user", "channel", "thread_ts", "user_team", "type"]), JSON)
-def test_no_payload_breaks_the_reader(field: str, value: object) -> None:
-    found = session_stopped(READER, pressed(**{field: value}))
-    assert found is None or isinstance(found, Stop)
+    assert session_stopped(EventReader("minoan", OURS, members=frozenset({"U2"})), pressed()) is None, "not listed"
 
 
 def test_the_word_stops_alone_and_live() -> None:

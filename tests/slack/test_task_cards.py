@@ -182,17 +182,6 @@ async def test_a_stream_whose_end_is_refused_with_cards_ends_without_them(
     assert (await message(control, ts))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
 
 
-async def test_a_stream_is_ended_again_after_a_lost_response(channel: SlackChannel, control: WorkspaceControl) -> None:
-    root, ts = await with_card(channel, control)
-    whole = post("D0ADA", "Whole.", reply_to=root, draft=ts)
-    await control.fail("chat.stopStream", mode="reset_before")
-    with pytest.raises(Exception, match="no usable answer"):
-        await channel.deliver(whole)
-    await channel.deliver(whole)
-    stops = await control.calls("chat.stopStream")
-    assert [card["status"] for call in stops for card in cards(call)] == ["complete", "complete"]
-
-
 # -- if Slack refuses cards --------------------------------------------------------------------------------------------
 
 
@@ -277,12 +266,12 @@ async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, c
 
 
 def test_a_task_becomes_a_status_after_the_soul_s_name() -> None:
-    for title, words in (
-        ("Reading docs/limits.md…", "is reading docs/limits.md…"),
-        ("Search the archive", "is working: Search the archive…"),
-        ("…", "is working: …"),
-    ):
-        assert status_for(Task("1", title, DOING)) == words, title
+    words = {
+        "Reading docs/limits.md…": "is reading docs/limits.md…",
+        "Search the archive": "is working: Search the archive…",
+        "…": "is working: …",
+    }
+    assert {title: status_for(Task("1", title, DOING)) for title in words} == words
 
 
 # -- the text of a card ------------------------------------------------------------------------------------------------
@@ -299,13 +288,10 @@ def test_any_title_is_shown_without_links_and_mentions(text: str) -> None:
     shown.encode()
 
 
-def test_a_hostile_title_stays_readable() -> None:
+def test_a_hostile_title_stays_readable_and_the_number_and_size_of_cards_is_bounded() -> None:
     shown = card_text("Ask <!channel> and <@U0BEN>\nat https://evil.example " + "x" * 200, TITLE)
     assert shown.replace(BREAK, "").startswith("Ask ")
     assert shown.endswith("…")
-
-
-def test_the_number_and_size_of_cards_is_bounded() -> None:
     task_cards = TaskCards()
     for number in range(MOST + 5):
         task_cards.put(Task(str(number), " ", DOING, "d" * 2 * DETAILS))

@@ -1,6 +1,5 @@
 """Perceptions without a message (a due time, a decision): no call to Slack refers to a message for them."""
 
-
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports.speech import Speech, Task, TaskState
