@@ -14,6 +14,7 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
 
+_OPTIONS = [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}]
 DIALOG = {
     "type": "modal",
     "title": {"type": "plain_text", "text": "One"},
@@ -28,15 +29,10 @@ DIALOG = {
             "type": "input",
             "optional": True,
             "label": {"type": "plain_text", "text": "Kind"},
-            "element": {
-                "type": "static_select",
-                "action_id": "kind",
-                "options": [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}],
-            },
+            "element": {"type": "static_select", "action_id": "kind", "options": _OPTIONS},
         },
     ],
 }
-_OPTIONS = [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}]
 
 
 def _input(element: dict[str, object]) -> dict[str, object]:

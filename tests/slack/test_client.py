@@ -92,10 +92,17 @@ async def test_each_outcome_of_a_call_raises_its_own_error(odd: Server, events: 
         await client.close()
 
 
-async def test_a_good_answer_comes_with_its_headers(door: SlackClient, odd: Server) -> None:
+async def test_a_good_answer_comes_with_its_headers(
+    door: SlackClient, odd: Server, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
     odd.answer = answer(200, '{"ok": true, "ts": "1.2"}', **{"X-OAuth-Scopes": "chat:write, users:read"})
     assert await door.call("chat.postMessage", channel="C1") == {"ok": True, "ts": "1.2"}
     assert (await door.answer("auth.test"))[1]["x-oauth-scopes"] == "chat:write, users:read"
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    assert (await door.call("auth.test"))["ok"], "no proxy of the environment is used on loopback"
+    away = SlackClient(settings_for("https://slack.com/api/"), FakeClock(), events)
+    assert away.web.proxy == "http://127.0.0.1:1"
+    await away.close()
 
 
 async def test_an_invalid_retry_after_becomes_a_bounded_pause(door: SlackClient, odd: Server) -> None:
@@ -135,19 +142,6 @@ async def test_a_refused_connection_is_surely_not_sent(events: Events) -> None:
     assert isinstance(await raised(client, "chat.postMessage", channel="C1"), NotDelivered)
     await client.close()
     await client.close()
-
-
-async def test_a_proxy_of_the_environment_is_not_used_on_loopback(
-    odd: Server, events: Events, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    client = SlackClient(settings_for(odd.url), FakeClock(), events)
-    odd.answer = answer(200, '{"ok": true}')
-    assert await client.call("auth.test") == {"ok": True}
-    await client.close()
-    away = SlackClient(settings_for("https://slack.com/api/"), FakeClock(), events)
-    assert away.web.proxy == "http://127.0.0.1:1"
-    await away.close()
 
 
 def test_missing_and_swapped_tokens_are_found_without_a_call() -> None:

@@ -24,6 +24,9 @@ LONG = {
 }
 
 
+BODY = "".join(f"Line {number} of a long answer in plain words.\n\n" for number in range(160))
+
+
 def whole(messages: list[dict[str, Any]]) -> str:
     """The text of finished messages as people see it, without spaces."""
     assert not [one for one in messages if one.get("streaming_state") in {"in_progress", "errored"}]
@@ -73,15 +76,14 @@ async def test_a_first_part_of_any_language_fits_into_its_stream_beside_many_car
 async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
-    body = "".join(f"Line {number} of a long answer in plain words.\n\n" for number in range(160))
     async with listening(channel, intake):
         for code in ("msg_too_long", "msg_blocks_too_long", "invalid_blocks", "a_code_of_tomorrow"):
             root = await control.say("Ada", "dm", "hi")
             await control.fail("chat.postMessage", body={"ok": False, "error": code})
-            sent = post("D0ADA", body, reply_to=root)
+            sent = post("D0ADA", BODY, reply_to=root)
             ts = await channel.deliver(sent)
             pieces = await control.replies("D0ADA", root)
-            assert (len(pieces), whole(pieces)) == (2, "".join(body.split())), code
+            assert (len(pieces), whole(pieces)) == (2, "".join(BODY.split())), code
             assert await channel.find(sent) == FoundPost(ts, finished=True), code
 
 
@@ -89,9 +91,8 @@ async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
-    body = "".join(f"Line {number} of a long answer in plain words.\n\n" for number in range(160))
     refused = {"ok": False, "error": "msg_blocks_too_long"}
-    sent = post("D0ADA", body, reply_to=root)
+    sent = post("D0ADA", BODY, reply_to=root)
     async with listening(channel, intake):
         await control.fail("chat.postMessage", body=refused)
         await control.fail("chat.postMessage", mode="accept_then_answer")
@@ -103,9 +104,9 @@ async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(
         assert not found.finished
         await control.fail("chat.update", body=refused)
         await control.fail("chat.postMessage", body=refused)
-        await channel.deliver(post("D0ADA", body, reply_to=root, draft=found.ts))
+        await channel.deliver(post("D0ADA", BODY, reply_to=root, draft=found.ts))
         assert (await channel.find(sent)) == FoundPost(found.ts, finished=True)
-    assert whole(await control.replies("D0ADA", root)) == "".join(body.split())
+    assert whole(await control.replies("D0ADA", root)) == "".join(BODY.split())
 
 
 async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(

@@ -57,13 +57,8 @@ class Looking:
     """The parts of one look at people."""
 
     def __init__(self, store: RemindedPeople, zone: str = "Asia/Tokyo") -> None:
-        self.clock, self.events, self.slack, self.told = (
-            FakeClock(auto=True),
-            Events(),
-            SlackOfMovers(zone),
-            list[str](),
-        )
-        self.store = store
+        self.clock, self.events = FakeClock(auto=True), Events()
+        self.slack, self.store, self.told = SlackOfMovers(zone), store, list[str]()
         directory = Directory(cast(SlackClient, self.slack), self.clock)
         self.movers = Movers(directory, self.clock, self.events, lambda: TEAM, self._tell)
 

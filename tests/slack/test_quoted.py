@@ -43,14 +43,10 @@ def alert(text: str = "", **more: object) -> str:
     return words(text, user="", bot_id="B9", subtype="bot_message", **more)
 
 
-def test_a_forwarded_message_is_heard_with_its_author_and_origin() -> None:
-    assert words("what is this?", attachments=[SHARE]) == (
-        "what is this?\n> [a message of Ann in #ops, forwarded:]\n> the disk of <@U2> is full & hot"
-    )
-
-
-def test_one_that_is_forwarded_without_a_word_is_no_bare_mention() -> None:
-    assert words(attachments=[SHARE]).startswith("> [a message of Ann in #ops, forwarded:]")
+def test_a_forwarded_message_is_heard_with_its_author_and_origin_also_without_a_word() -> None:
+    lines = "> [a message of Ann in #ops, forwarded:]\n> the disk of <@U2> is full & hot"
+    assert words("what is this?", attachments=[SHARE]) == f"what is this?\n{lines}"
+    assert words(attachments=[SHARE]) == lines
 
 
 def test_the_head_says_what_is_known() -> None:
@@ -105,41 +101,26 @@ def test_a_forward_in_a_forward_of_itself_ends() -> None:
     assert lines[-1].endswith("[more of it was left out here]")
 
 
-def test_previews_of_links_are_left_out() -> None:
+def changed(channel: str, now: dict[str, Any], before: dict[str, Any]) -> object:
+    """What an edit of a message is read as."""
+    event = {"type": "message", "subtype": "message_changed", "channel": channel, "message": now}
+    event |= {"channel_type": "im" if channel == "D1" else "channel", "previous_message": before}
+    return EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
+
+
+def test_previews_of_links_are_left_out_and_are_no_edit_when_they_come_later() -> None:
     preview = {"from_url": "https://example.org/a", "title": "A page", "text": "about it", "service_name": "Example"}
-    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"}
     address = "https://acme.slack.com/archives/C7/p1740000000000100?thread_ts=1"
-    unfurl["from_url"] = address
+    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"} | {"from_url": address}
     said = f"see <{address}>"
     assert words(said, attachments=[preview, unfurl]) == f"see {address}"
-
-
-def test_a_preview_that_comes_later_is_no_edit() -> None:
-    address = "https://acme.slack.com/archives/C7/p1740000000000100"
-    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"}
-    before = {"type": "message", "user": "U1", "ts": TS, "text": f"see <{address}>"}
-    event = {
-        "type": "message",
-        "subtype": "message_changed",
-        "channel": "D1",
-        "channel_type": "im",
-        "message": before | {"attachments": [unfurl]},
-        "previous_message": before,
-    }
-    assert EventReader("minoan", OURS).event({"event_id": "Ev1", "event": event}) is None
+    before = {"type": "message", "user": "U1", "ts": TS, "text": said}
+    assert changed("D1", before | {"attachments": [unfurl]}, before) is None
 
 
 def test_an_alert_that_changes_is_an_edit() -> None:
     now = {"type": "message", "bot_id": "B9", "subtype": "bot_message", "ts": TS, "text": ""}
-    event = {
-        "type": "message",
-        "subtype": "message_changed",
-        "channel": "C1",
-        "channel_type": "channel",
-        "message": now | {"attachments": [{"text": "resolved"}]},
-        "previous_message": now | {"attachments": [{"text": "firing"}]},
-    }
-    found = EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
+    found = changed("C1", now | {"attachments": [{"text": "resolved"}]}, now | {"attachments": [{"text": "firing"}]})
     assert isinstance(found, Edit)
     assert found.text == "> resolved"
 
@@ -186,19 +167,12 @@ def test_an_alert_is_heard_from_its_blocks() -> None:
 def test_blocks_of_a_person_say_their_text_again_and_are_left_out() -> None:
     blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
     assert words("hello", blocks=blocks, attachments=[{"text": "no alert"}]) == "hello"
-
-
-def test_a_message_about_oneself_is_heard() -> None:
     assert words("waves", subtype="me_message") == "/me waves"
 
 
-def test_a_long_alert_is_cut_and_says_so() -> None:
+def test_a_long_alert_is_cut_and_an_empty_one_says_so() -> None:
     lines = alert(attachments=[{"text": "line\n" * 5_000}]).splitlines()
-    assert len(lines) == 201
-    assert lines[-1] == "> [more of it was left out here]"
-
-
-def test_an_alert_without_anything_to_read_says_so() -> None:
+    assert (len(lines), lines[-1]) == (201, "> [more of it was left out here]")
     assert alert(attachments=[{"image_url": "https://x/y.png"}]) == "> [it holds nothing that can be read as text]"
 
 
@@ -220,16 +194,11 @@ def test_a_table_is_heard_row_by_row_in_an_alert_and_from_a_person() -> None:
     assert words("look", attachments=[{"blocks": [TABLE]}]).splitlines() == ["look", *rows]
 
 
-def test_blocks_of_an_unknown_kind_are_named() -> None:
+def test_blocks_of_an_unknown_kind_are_named_and_alone_are_no_bare_mention() -> None:
     known = {"type": "header", "text": {"type": "plain_text", "text": "Build 17"}}
-    assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == [
-        "> Build 17",
-        "> [a part of it is of a kind that can't be read here: hologram]",
-    ]
-
-
-def test_a_person_s_message_of_blocks_alone_is_no_bare_mention() -> None:
-    assert words(blocks=[{"type": "hologram"}]) == "> [a part of it is of a kind that can't be read here: hologram]"
+    unknown = "> [a part of it is of a kind that can't be read here: hologram]"
+    assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == ["> Build 17", unknown]
+    assert words(blocks=[{"type": "hologram"}]) == unknown
     assert words(blocks=[{"type": "divider"}]) == "> [it holds nothing that can be read as text]"
 
 
@@ -242,14 +211,7 @@ def test_a_canvas_and_a_list_are_known_as_such() -> None:
 FIELDS = ("rows", "text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(FIELDS) | st.text(max_size=5),
-            inner,
-            max_size=5,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5),
     max_leaves=30,
 )
 
