@@ -5,8 +5,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json, Listener, StockApp
+from tests.local_slack.stock import StockApp
 
 
 async def test_a_dm_reaches_the_app_in_slacks_shape(stock: StockApp, people: WorkspaceClient) -> None:
@@ -130,58 +129,3 @@ async def test_events_of_shared_channels_and_group_dms_are_marked(stock: StockAp
     await people.say("Ben", room["id"], "the three of us")
     (event,) = await stock.received_text("the three of us")
     assert event["channel_type"] == "mpim"
-
-
-async def test_a_click_on_feedback_reaches_the_app_and_can_be_answered(
-    server: WorkspaceServer, people: WorkspaceClient
-) -> None:
-    stock = StockApp(server)
-    pressed: list[Any] = []
-
-    @stock.app.action("fb")
-    async def on_press(ack: Listener, body: Json, respond: Listener) -> None:
-        await ack()
-        pressed.append(body)
-        await respond("thank you")
-
-    await stock.connect()
-    buttons = {
-        "type": "feedback_buttons",
-        "action_id": "fb",
-        "positive_button": {"text": {"type": "plain_text", "text": "Good"}, "value": "up"},
-        "negative_button": {"text": {"type": "plain_text", "text": "Bad"}, "value": "down"},
-    }
-    blocks = [{"type": "context_actions", "elements": [buttons]}]
-    posted = await stock.client.chat_postMessage(channel="D0ADA", text="well?", blocks=blocks)
-    assert await people.click("Ada", "dm", str(posted["ts"]), "fb", "down")
-
-    async def answered() -> list[Any]:
-        return await people.ephemerals("Ada", "dm")
-
-    (reply,) = await people.wait_for(answered)
-    assert reply["text"] == "thank you"
-    (body,) = pressed
-    assert body["actions"][0]["value"] == "down"
-    assert body["actions"][0]["type"] == "feedback_buttons"
-    assert body["container"]["message_ts"] == posted["ts"]
-    assert body["team"]["id"] == "T0LOCAL"
-    assert body["message"]["text"] == "well?"
-    await stock.close()
-
-
-async def test_a_slash_command_is_answered_by_its_acknowledgement(
-    server: WorkspaceServer, people: WorkspaceClient
-) -> None:
-    stock = StockApp(server)
-
-    @stock.app.command("/minoan")
-    async def on_command(ack: Listener, command: Json) -> None:
-        await ack({"response_type": "in_channel", "text": f"ok {command['text']}"})
-
-    await stock.connect()
-    assert await people.command("Ada", "general", "/minoan", "status")
-    (answer,) = await people.wait_for_post("general", containing="ok status")
-    assert answer["user"] == "U0SOUL"
-    await stock.close()
-    await people.wait_for_sockets(0)
-    assert not await people.command("Ada", "general", "/minoan", "status")

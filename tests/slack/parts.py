@@ -10,7 +10,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.perception import Place
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import TIMEOUT, FakeDrafts, FakeIntake
+from tests.fakes import TIMEOUT, Events, FakeDrafts, FakeIntake
 from tests.given import perception
 from tests.near import NearClient
 
@@ -27,11 +27,9 @@ class WorkspaceControl:
         self._near = NearClient(server)
 
     async def do(self, order: str, **fields: object) -> dict[str, Any]:
-        """Post one order."""
         return await self._near.post(order, **fields)
 
     async def see(self, view: str, **query: str) -> dict[str, Any]:
-        """Read one view."""
         return await self._near.get(view, **query)
 
     async def say(self, person: str, channel: str, text: str, **more: object) -> str:
@@ -39,11 +37,9 @@ class WorkspaceControl:
         return str((await self.do("say", person=person, channel=channel, text=text, **more))["message"]["ts"])
 
     async def calls(self, method: str) -> list[dict[str, Any]]:
-        """Calls of a Web API method."""
         return list((await self.see("calls", method=method))["calls"])
 
     async def sockets(self) -> list[Any]:
-        """The open sockets."""
         return list((await self.see("sockets"))["sockets"])
 
     async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
@@ -56,12 +52,10 @@ class WorkspaceControl:
         return await self._near.wait_for(enough, TIMEOUT) if number else await look()
 
     async def replies(self, channel: str, thread: str) -> list[dict[str, Any]]:
-        """The replies in a thread."""
         found = (await self.see("messages", channel=channel, thread=thread))["messages"]
         return [message for message in found if message["ts"] != thread]
 
     async def fail(self, method: str, **fault: object) -> None:
-        """Let the next call of a method fail."""
         await self.do("fault", method=method, **fault)
 
 
@@ -73,12 +67,10 @@ def spoken(call: dict[str, Any]) -> str:
 
 
 def cards(call: dict[str, Any]) -> list[dict[str, Any]]:
-    """The task cards in a call of a streaming method."""
     return [chunk for chunk in call["args"].get("chunks") or [] if chunk["type"] == "task_update"]
 
 
 def settings_for(url: str, **more: Any) -> Settings:  # noqa: ANN401  # any setting
-    """Settings that point at a workspace."""
     return Settings(
         _env_file=None,
         SLACK_BOT_TOKEN=more.pop("bot_token", "xoxb-local-1"),
@@ -102,7 +94,6 @@ async def listening(channel: SlackChannel, intake: FakeIntake) -> AsyncIterator[
 
 
 def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> dict[str, object]:
-    """A block_actions payload."""
     return {
         "type": "block_actions",
         "user": {"id": "U1", "team_id": "T1"},
@@ -111,6 +102,14 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
         "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1"}],
         **more,
     }
+
+
+@asynccontextmanager
+async def caught_up(channel: SlackChannel, intake: FakeIntake, events: Events) -> AsyncIterator[None]:
+    """The channel listening, when it has read what was said before."""
+    async with listening(channel, intake):
+        await events.until("slack.caught_up")
+        yield
 
 
 async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0ADA") -> str:
@@ -122,3 +121,9 @@ async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0AD
     await log.settled.wait()
     await speech.settle()
     return log.steps[1]
+
+
+async def drafted(channel: SlackChannel, control: WorkspaceControl, text: str) -> tuple[str, str]:
+    """A message of Ada's and a draft that answers it; gives both ts."""
+    root = await control.say("Ada", "dm", "hi")
+    return root, await draft(channel, root, text)

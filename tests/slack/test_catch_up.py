@@ -21,7 +21,7 @@ from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMes
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import WorkspaceControl, caught_up, listening
 
 DAY_MS = 86_400_000
 
@@ -41,14 +41,12 @@ class Catching:
         self._clients: list[SlackClient] = []
 
     def up(self, clock: Clock | None = None, gap: asyncio.Event | None = None, **changes: object) -> CatchUp:
-        """A catch-up with changed settings."""
         settings, clock = self._settings.model_copy(update=changes), clock or SystemClock()
         client = SlackClient(settings, clock, self._events)
         self._clients.append(client)
         return CatchUp(client, self._reader, self._intake, settings, clock, self._events, gap or asyncio.Event())
 
     async def close(self) -> None:
-        """Close the clients."""
         for client in self._clients:
             await client.close()
 
@@ -68,12 +66,10 @@ def quick_clock(ahead_ms: int = 0) -> FakeClock:
 
 
 def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
-    """A conversation that the store knows."""
     return HeardPlace(channel, thread, SystemClock().now_ms() - minutes_ago * 60_000)
 
 
 def contents(intake: FakeIntake) -> list[str]:
-    """The words of the new messages, in order of their arrival."""
     return [message.perception.content for message in intake.messages()]
 
 
@@ -81,8 +77,7 @@ async def test_messages_of_an_outage_are_found_once(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock())
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         root = await control.say("Ada", "general", "@soul before")
         await intake.until(1)
     await control.say("Ada", "dm", "a DM")

@@ -53,12 +53,10 @@ async def door(odd: Server, events: Events) -> AsyncIterator[SlackClient]:
 
 
 def answer(status: int = 200, text: str = "", content_type: str = "application/json", **headers: str) -> web.Response:
-    """An HTTP response."""
     return web.Response(status=status, text=text, content_type=content_type, headers=headers)
 
 
 async def raised(client: SlackClient, method: str, **arguments: str) -> ChannelError:
-    """The error of a call."""
     with pytest.raises(ChannelError) as caught:
         await client.call(method, **arguments)
     return caught.value

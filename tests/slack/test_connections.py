@@ -4,22 +4,19 @@ import asyncio
 
 import pytest
 
-from daemon.core.errors import ConfigError
 from tests.fakes import Events, FakeIntake, TurnableClock
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import WorkspaceControl, caught_up, listening
 
 PING = 0.2
 CALM = 0.6  # where sockets are counted: a busy machine that pauses for four of them makes the SDK open another one
 
 
 async def opens(control: WorkspaceControl) -> int:
-    """The number of requests for a socket's URL."""
     return len(await control.calls("apps.connections.open"))
 
 
 async def still_hears(control: WorkspaceControl, intake: FakeIntake) -> bool:
-    """Whether a new message arrives."""
     before = len(intake.arrivals)
     await control.say("Ada", "dm", "still there?")
     await intake.until(before + 1)
@@ -42,8 +39,7 @@ async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, order: dict[str, object]
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=CALM)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         before = await opens(control)
         await control.do("fault", **order)
         await events.until("slack.caught_up", 2)
@@ -57,8 +53,7 @@ async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_m
 ) -> None:
     clock = TurnableClock(4)
     channel = open_channel(clock, ping_interval=CALM)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         before, began = await opens(control), clock.monotonic()
         await control.do("fault", socket="dead_tickets", times=dead)
         await control.do("fault", socket="disconnect", reason="refresh_requested")
@@ -89,8 +84,7 @@ async def test_a_silent_socket_is_replaced(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=PING)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         await control.do("fault", socket="silence", on=True)
         await events.until("slack.lost")
         assert not channel.healthy()
@@ -119,8 +113,7 @@ async def test_repeated_disconnects_are_met_with_a_back_off(
 ) -> None:
     clock = TurnableClock(20)
     channel = open_channel(clock, ping_interval=PING)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         before, began = await opens(control), clock.monotonic()
         await control.do("fault", socket="greet", reason="too_many_websockets", times=1000)
         await control.do("fault", socket="disconnect", reason="refresh_requested")
@@ -134,8 +127,7 @@ async def test_a_long_outage_is_logged(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(200), ping_interval=PING)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         await control.do("fault", socket="refuse_handshakes", times=1000)
         await control.do("fault", socket="close")
         await events.until("slack.lost")
@@ -153,11 +145,3 @@ async def test_malformed_frames_do_not_harm_the_connection(
             await control.do("fault", socket="frame", text=text)
         assert await still_hears(control, intake)
         assert channel.healthy()
-
-
-async def test_bad_tokens_end_listening_with_a_clear_error(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    await control.fail("auth.test", body={"ok": False, "error": "invalid_auth"})
-    with pytest.raises(ConfigError, match="SLACK_BOT_TOKEN"):
-        await open_channel().listen(intake, asyncio.Event())

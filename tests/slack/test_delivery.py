@@ -8,7 +8,7 @@ from daemon.core.ports.posts import FoundPost
 from tests.fakes import FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, draft, listening, spoken
+from tests.slack.parts import WorkspaceControl, draft, drafted, listening, spoken
 
 
 async def test_a_post_has_its_key_and_blocks_and_no_link_previews_and_its_last_part_buttons(
@@ -33,8 +33,7 @@ async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel, control
     await control.fail("chat.postMessage", body={"ok": False, "error": "is_archived"})
     with pytest.raises(ChannelRefused, match="archived"):
         await channel.deliver(post("D0ADA", "x"))
-    root = await control.say("Ada", "dm", "hi")
-    ts = await draft(channel, root, "u" * 100)
+    root, ts = await drafted(channel, control, "u" * 100)
     for method in ("chat.stopStream", "chat.update", "chat.postMessage"):
         await control.fail(method, times=3, body={"ok": False, "error": "is_inactive"})
     with pytest.raises(ChannelRefused) as refused:
@@ -141,8 +140,7 @@ async def test_a_draft_with_another_text_and_one_that_expired_are_replaced(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     for text, waits in (("On second thought: no.", 0.0), ("x" * 100 + " done", 900.0)):
-        root = await control.say("Ada", "dm", "hi")
-        ts = await draft(channel, root, "x" * 100)
+        root, ts = await drafted(channel, control, "x" * 100)
         await control.do("clock", advance=waits)
         await channel.deliver(post("D0ADA", text, reply_to=root, draft=ts))
         (message,) = await control.replies("D0ADA", root)
@@ -153,8 +151,7 @@ async def test_a_draft_with_another_text_and_one_that_expired_are_replaced(
 async def test_a_draft_from_before_a_restart_is_found_and_replaced(
     channel: SlackChannel, open_channel: Open, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
-    root = await control.say("Ada", "dm", "hi")
-    ts = await draft(channel, root, "z" * 100)
+    root, ts = await drafted(channel, control, "z" * 100)
     restarted = open_channel()
     lost = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft_lost=True)
     async with listening(restarted, intake):
@@ -173,8 +170,7 @@ async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     for deleted in (True, False):
-        root = await control.say("Ada", "dm", "hi")
-        ts = await draft(channel, root, "w" * 100)
+        root, ts = await drafted(channel, control, "w" * 100)
         if deleted:
             standing = control.server.workspace.state.message("D0ADA", ts)
             assert standing is not None
@@ -191,8 +187,7 @@ async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
 async def test_a_lost_response_to_the_finish_leaves_one_complete_message(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
-    root = await control.say("Ada", "dm", "hi")
-    ts = await draft(channel, root, "v" * 100)
+    root, ts = await drafted(channel, control, "v" * 100)
     whole = post("D0ADA", "v" * 100 + " end", reply_to=root, draft=ts)
     await control.fail("chat.stopStream", mode="reset_before")
     with pytest.raises(DeliveryUncertain):

@@ -15,7 +15,6 @@ READER = EventReader("minoan", OURS)
 
 
 def view(**changes: object) -> dict[str, Any]:
-    """The view of a sent dialog as Slack reports it."""
     values = {COMPLAINT: {COMPLAINT: {"type": "plain_text_input", "value": "It was 1971."}}}
     return {
         "id": "V1",
@@ -26,7 +25,6 @@ def view(**changes: object) -> dict[str, Any]:
 
 
 def sent(**changes: object) -> dict[str, Any]:
-    """A payload as Slack sends it, with these fields changed."""
     user = {"id": "U1", "username": "ada", "team_id": "T1", "name": "ada"}
     return {"type": "view_submission", "team": {"id": "T1"}, "user": user, "view": view()} | changes
 

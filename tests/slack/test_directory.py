@@ -21,7 +21,6 @@ class Forgetful:
         self._left = times
 
     async def call(self, method: str, **arguments: object) -> Mapping[str, Any]:
-        """A full member, whoever is asked about."""
         assert method == "users.info"
         if self._left:
             self._left -= 1

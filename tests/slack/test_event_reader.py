@@ -35,7 +35,6 @@ def event(**more: object) -> dict[str, object]:
 
 
 def read(**more: object) -> NewMessage:
-    """The message of such an event."""
     found = reader().event(event(**more))
     assert isinstance(found, NewMessage)
     return found
@@ -170,7 +169,6 @@ def test_our_own_posts_other_bots_and_notices_are_no_messages() -> None:
 
 
 def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
-    """The arrival that a message_changed event becomes."""
     more = {} if before is None else {"previous_message": before}
     message = {"user": "U1", "ts": TS, **now}
     return reader().event(event(subtype="message_changed", message=message, ts="1750000009.000000", **more))
@@ -204,7 +202,6 @@ def test_an_event_without_an_id_gets_one() -> None:
 
 
 def feedback(**more: object) -> dict[str, object]:
-    """A press of a feedback button."""
     pressed = {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}
     return press(actions=[{"action_id": "other"}, pressed], **more)
 

@@ -27,7 +27,6 @@ class Host:
     tokens: list[str] = field(default_factory=list)
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """One answer for each name."""
         self.tokens.append(request.headers.get("Authorization", ""))
         name = request.match_info["name"]
         if name in (moves := {"moved": f"{self.url}/whole", "round": f"{self.url}/round", "away": _AWAY}):
@@ -71,12 +70,10 @@ async def fetcher(host: Host) -> AsyncIterator[FileFetcher]:
 
 
 def at(url: str, size: int = 9, media_type: str = "image/png") -> SharedFile:
-    """A file at an address."""
     return SharedFile("F1", "a.png", media_type, size, url)
 
 
 async def refused(fetcher: FileFetcher, file: SharedFile) -> str:
-    """Why a file is refused."""
     with pytest.raises(FileRefused) as caught:
         await fetcher.fetch(file)
     return str(caught.value.args[0].key)

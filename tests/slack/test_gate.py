@@ -10,7 +10,7 @@ from daemon.core.perception import Place
 from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import WorkspaceControl, caught_up
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
@@ -175,8 +175,7 @@ async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or
         texts = [one.text for one in await channel.thread_before(mention, 3)]
         return texts, len([one for one in await control.calls("conversations.replies") if "oldest" not in one["args"]])
 
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         assert [await overheard() for _ in range(3)] == [(["Shall we?", "yes"], 1)] * 3
         await control.do("edit", person="Ada", channel="general", ts=ts, text="no")
         await events.until("slack.heard", kind="Edit")

@@ -12,7 +12,7 @@ from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import Events, FakeClock, FakeDrafts, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, draft, listening
+from tests.slack.parts import WorkspaceControl, draft, drafted, listening
 
 LONG = {
     "English": "- a list of plain words, and & signs\n" * 220,
@@ -37,7 +37,6 @@ def whole(messages: list[dict[str, Any]]) -> str:
 
 
 async def sessions(control: WorkspaceControl) -> list[str]:
-    """The states of all sessions."""
     return [one["status"] for one in (await control.see("state"))["sessions"]]
 
 
@@ -112,8 +111,7 @@ async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(
 async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
-    root = await control.say("Ada", "dm", "hi")
-    ts = await draft(channel, root, "begun " * 20)
+    root, ts = await drafted(channel, control, "begun " * 20)
     sent = post("D0ADA", "Another answer.", reply_to=root, draft=ts)
     await control.fail("chat.update", body={"ok": False, "error": "cant_update_message"})
     await control.fail("chat.postMessage", mode="accept_then_drop")
@@ -243,8 +241,7 @@ async def test_no_session_stays_at_work_on_any_way_out(
 ) -> None:
     troubles = ("none", "sealed", "restart", "stop refused", "update refused", "draft deleted", "session refused")
     for trouble in troubles:
-        root = await control.say("Ada", "dm", "hi")
-        ts = await draft(channel, root, "begun " * 20)
+        root, ts = await drafted(channel, control, "begun " * 20)
         delivering = channel
         match trouble:
             case "sealed":

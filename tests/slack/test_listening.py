@@ -13,7 +13,7 @@ from daemon.core.ports.arrivals import Deletion, Edit, Feedback
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import YES, WorkspaceControl, listening
+from tests.slack.parts import YES, WorkspaceControl, caught_up, listening
 
 
 async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
@@ -47,8 +47,7 @@ async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
 async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         intake.broken = 1
         await control.say("Ada", "dm", "important")
         await events.until("slack.library")
@@ -63,8 +62,7 @@ async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_a
 async def test_an_event_that_could_not_be_stored_is_read_from_history(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         intake.broken = 1
         await control.say("Ada", "dm", "important")
         await events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
@@ -79,8 +77,7 @@ async def test_an_event_that_could_not_be_stored_is_read_from_history(
 async def test_edits_deletions_and_feedback_arrive(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")  # which would find the edit too
+    async with caught_up(channel, intake, events):  # which would find the edit too
         ts = await control.say("Ada", "dm", "helo")
         await intake.until(1)
         await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")

@@ -21,7 +21,6 @@ class SlackOfMovers:
         self.asked: list[object] = []
 
     async def call(self, method: str, **arguments: object) -> Mapping[str, Any]:
-        """A user's record."""
         assert method == "users.info"
         self.asked.append(arguments["user"])
         if self.down:
@@ -39,7 +38,6 @@ class RemindedPeople(FakePersonRooms):
         self.begun = asyncio.Queue[None]()
 
     async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
-        """Those people."""
         self.begun.put_nowait(None)
         if self.failures:
             self.failures -= 1
@@ -47,7 +45,6 @@ class RemindedPeople(FakePersonRooms):
         return self.people[:most]
 
     async def moved(self, workspace: str, person: str, zone: str) -> bool:
-        """Note where a person lives."""
         changed = self.now_in.get(person) != zone
         self.now_in[person] = zone
         return changed
@@ -66,7 +63,6 @@ class Looking:
         self.told.append(person)
 
     async def done(self, looks: int = 1) -> None:
-        """Look, until so many looks are over."""
         self.movers.look()
         async with alongside(self.movers.run(self.store)):
             for _ in range(looks):

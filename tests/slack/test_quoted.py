@@ -26,7 +26,6 @@ SHARE = {
 
 
 def read(text: str = "", **more: object) -> NewMessage:
-    """The message of an event in a DM with the soul."""
     event = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "ts": TS, "text": text, **more}
     found = EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
     assert isinstance(found, NewMessage)
@@ -34,12 +33,10 @@ def read(text: str = "", **more: object) -> NewMessage:
 
 
 def words(text: str = "", **more: object) -> str:
-    """What the soul hears of such a message."""
     return read(text, **more).perception.content
 
 
 def alert(text: str = "", **more: object) -> str:
-    """What the soul hears of a bot's message."""
     return words(text, user="", bot_id="B9", subtype="bot_message", **more)
 
 

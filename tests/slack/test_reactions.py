@@ -11,7 +11,6 @@ READER = EventReader("minoan", OURS)
 
 
 def reacted(**changes: object) -> dict[str, Any]:
-    """A payload as Slack sends it, with these fields of its event changed."""
     event = {
         "type": "reaction_added",
         "user": "U1",

@@ -10,7 +10,7 @@ from daemon.local_slack.model import ChannelKind
 from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import WorkspaceControl, caught_up, listening
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T0LOCAL")
 STUDIO = "C0STUDIO"
@@ -128,8 +128,7 @@ async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledg
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, events: Events
 ) -> None:
     await _room(control, ["Ada", "Ben"])
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
 
         async def acknowledged(*, again: bool) -> list[object]:
             log = (await control.see("deliveries"))["deliveries"]

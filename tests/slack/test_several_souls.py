@@ -12,7 +12,7 @@ from daemon.core.errors import AccessLost
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
-from tests.slack.parts import OURS, TS, WorkspaceControl, listening, press
+from tests.slack.parts import OURS, TS, WorkspaceControl, caught_up, press
 
 APPEARANCES: Mapping[str, Appearance] = {
     "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
@@ -39,21 +39,6 @@ async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel
     )
     yield opened
     await opened.close()
-
-
-async def test_each_soul_gets_the_messages_of_its_channels_and_the_main_soul_the_dms(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    async with listening(channel, intake):
-        await control.say("Ada", "founders", "@soul a")
-        await control.say("Ada", "general", "@soul b")
-        await control.say("Ada", "dm", "c")
-        await intake.until(3)
-    assert {message.perception.content: message.perception.conversation.soul for message in intake.messages()} == {
-        "a": "tamarru",
-        "b": "minoan",
-        "c": "minoan",
-    }
 
 
 def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_channel() -> None:
@@ -97,8 +82,8 @@ async def test_catch_up_reads_for_every_soul_under_one_watermark(
         await advance(soul, workspace, ts)
 
     intake.catch_up_log.advance = note  # type: ignore[method-assign]  # it only looks
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
+        pass
     assert set(marks) == {"minoan"}
     found = {one.perception.content: one.perception.conversation.soul for one in intake.messages()}
     assert found == {"a reply": "tamarru", "another reply": "minoan"}

@@ -25,16 +25,12 @@ async def talk(client: SlackClient, events: Events, control: WorkspaceControl) -
 async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
     talk: TimedSpeech, control: WorkspaceControl
 ) -> None:
-    await talk.speech.say("a" * 80)
-    await talk.pass_time(0.04)
-    await talk.speech.say("b" * 100)
-    await talk.pass_time(0.2)
+    await talk.say("a" * 80, 0.04)
+    await talk.say("b" * 100, 0.2)
     assert talk.log.steps[0] == "opening"
     assert await control.calls("chat.appendStream") == []
-    await talk.speech.say("c" * 400)
-    await talk.pass_time(0.2)
-    await talk.speech.say("d")
-    await talk.pass_time(0.8)
+    await talk.say("c" * 400, 0.2)
+    await talk.say("d", 0.8)
     await talk.speech.settle()
     (start,) = await control.calls("chat.startStream")
     assert spoken(start) == "a" * 80
@@ -46,8 +42,7 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
 async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_or_blank_reply_opens_none(
     talk: TimedSpeech, control: WorkspaceControl
 ) -> None:
-    await talk.speech.say("short")
-    await talk.pass_time(0.2)
+    await talk.say("short", 0.2)
     await talk.speech.settle()
     assert len(await control.calls("chat.startStream")) == 1
     instant = talk.again()
@@ -70,8 +65,7 @@ async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the
     await talk.speech.show(Task("found", "Looked up what I know: 2", TaskState.COMPLETE))
     await talk.pass_time(0.3)
     assert talk.log.steps == []
-    await talk.speech.say("a" * 80)
-    await talk.pass_time(0.2)
+    await talk.say("a" * 80, 0.2)
     await talk.speech.settle()
     (start,) = await control.calls("chat.startStream")
     assert [(one["title"], one["status"]) for one in cards(start)] == [("Looked up what I know: 2", "complete")]
@@ -79,12 +73,9 @@ async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the
 
 
 async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("e" * 5_000)
-    await talk.pass_time(0.2)
-    await talk.speech.say("f" * 900)
-    await talk.pass_time(0.2)
-    await talk.speech.say("g" * 900)
-    await talk.pass_time(1.0)
+    await talk.say("e" * 5_000, 0.2)
+    await talk.say("f" * 900, 0.2)
+    await talk.say("g" * 900, 1.0)
     await talk.speech.settle()
     assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == int(PART * FLOOR)
 
@@ -101,13 +92,10 @@ async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_
         1,
     ):
         talk = TimedSpeech(client, events, await control.say("Ada", "dm", "hi"))
-        await talk.speech.say("h" * 80)
-        await talk.pass_time(0.2)
+        await talk.say("h" * 80, 0.2)
         await control.fail("chat.appendStream", **fault)
-        await talk.speech.say("i" * 500)
-        await talk.pass_time(0.2)
-        await talk.speech.say("j" * 500)
-        await talk.pass_time(1.0)
+        await talk.say("i" * 500, 0.2)
+        await talk.say("j" * 500, 1.0)
         await talk.speech.settle()
         assert len(await control.calls("chat.appendStream")) == number, fault
         assert len(events.named("slack.speech_silent")) == number, fault
@@ -118,8 +106,7 @@ async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
     talk: TimedSpeech, control: WorkspaceControl
 ) -> None:
     await control.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
-    await talk.speech.say("k" * 100)
-    await talk.pass_time(0.2)
+    await talk.say("k" * 100, 0.2)
     await talk.speech.settle()
     assert talk.log.steps == ["opening", "refused"]
     for minutes, calls in ((1, 1), (11, 2)):
@@ -145,10 +132,8 @@ async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech,
 async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: WorkspaceControl) -> None:
     while talk.drafts.may_append():
         pass
-    await talk.speech.say("n" * 100)
-    await talk.pass_time(0.2)
-    await talk.speech.say("o" * 500)
-    await talk.pass_time(0.4)
+    await talk.say("n" * 100, 0.2)
+    await talk.say("o" * 500, 0.4)
     assert await control.calls("chat.appendStream") == []
     await talk.clock.advance(60)
     await talk.pass_time(0.8)
@@ -198,15 +183,13 @@ async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
     talk: TimedSpeech, control: WorkspaceControl, text: str
 ) -> None:
     await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1"))
-    await talk.speech.say(text)
-    await talk.pass_time(0.8)
+    await talk.say(text, 0.8)
     await talk.clock.advance(241)
     await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1 and 2"))
     await talk.pass_time(0.4)
     await talk.clock.advance(200)
     await talk.speech.show(Task("1", "Reading", TaskState.COMPLETE, "page 1 and 2"))
-    await talk.speech.say("The end.")
-    await talk.pass_time(1.0)
+    await talk.say("The end.", 1.0)
     await talk.speech.settle()
     first, again = await control.calls("chat.startStream")
     assert (await control.calls("chat.delete"))[0]["args"]["ts"] == first["answer"]["ts"]
@@ -220,13 +203,11 @@ async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
 async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
     talk: TimedSpeech, control: WorkspaceControl, events: Events
 ) -> None:
-    await talk.speech.say("s" * 100)
-    await talk.pass_time(0.2)
+    await talk.say("s" * 100, 0.2)
     await control.fail("chat.startStream", body={"ok": False, "error": "fatal_error"})
     await talk.clock.advance(241)
     await talk.pass_time(0.2)
-    await talk.speech.say("t" * 600)
-    await talk.pass_time(0.2)
+    await talk.say("t" * 600, 0.2)
     await talk.speech.settle()
     assert events.named("slack.speech_silent")
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "s" * 100
@@ -234,8 +215,7 @@ async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
 
 
 async def test_only_a_stream_that_opens_with_a_card_is_a_plan(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("u" * 100)
-    await talk.pass_time(0.2)
+    await talk.say("u" * 100, 0.2)
     await talk.speech.settle()
     other = talk.again()
     await other.show(Task("1", "Reading", TaskState.IN_PROGRESS))

@@ -16,7 +16,6 @@ from tests.slack.parts import WorkspaceControl
 
 
 async def shown(control: WorkspaceControl, number: int) -> list[str]:
-    """The texts that were set, once there are `number` of them."""
     calls = await control.until(lambda: control.calls("assistant.threads.setStatus"), number)
     return [call["args"]["status"] for call in calls]
 
@@ -28,11 +27,9 @@ class Line:
         self.channel, self.clock, self.root, self.control = channel, clock, root, control
 
     def thinking(self) -> AbstractAsyncContextManager[None]:
-        """While the reply is thought of."""
         return self.channel.thinking(perception(channel="D0ADA", ts=self.root, place=Place.DM))
 
     async def first(self) -> None:
-        """Until the line is shown."""
         await self.clock.sleepers()
         await self.clock.advance(0.2)
         await shown(self.control, 1)

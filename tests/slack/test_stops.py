@@ -11,7 +11,6 @@ READER = EventReader("minoan", OURS)
 
 
 def pressed(**changes: object) -> dict[str, Any]:
-    """A payload as Slack sends it, with these fields of its event changed."""
     event = {
         "type": "agent_session_stopped",
         "user": "U1",

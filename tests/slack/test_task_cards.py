@@ -31,13 +31,12 @@ class Working(TimedSpeech):
         self.speech = self.another()
 
     def another(self) -> SlackSpeech:
-        """Another speech with the same drafts."""
         target = StreamTarget("D0ADA", self._root, status=self.said.append)
         return SlackSpeech(self._client, target, self.log.log, self.drafts, self.clock, self._events)
 
-    async def show(self, id_: str, title: str, state: TaskState, details: str = "") -> None:
-        """Show one task."""
+    async def show(self, id_: str, title: str, state: TaskState, details: str = "", *, wait: float = 0.0) -> None:
         await self.speech.show(Task(id_, title, state, details))
+        await self.pass_time(wait)
 
 
 @pytest.fixture
@@ -46,7 +45,6 @@ async def working(client: SlackClient, events: Events, control: WorkspaceControl
 
 
 async def streamed(control: WorkspaceControl) -> list[dict[str, object]]:
-    """All calls that extended a message, in order."""
     return [call for m in ("startStream", "appendStream", "stopStream") for call in await control.calls(f"chat.{m}")]
 
 
@@ -63,7 +61,6 @@ async def with_card(channel: SlackChannel, control: WorkspaceControl, text: str 
 
 
 async def message(control: WorkspaceControl, ts: str) -> dict[str, object]:
-    """One of our messages in Ada's DM, from the workspace's view."""
     everything = (await control.see("messages", channel="D0ADA", thread="*"))["messages"]
     return next(dict(one) for one in everything if one["ts"] == ts)
 
@@ -71,8 +68,7 @@ async def message(control: WorkspaceControl, ts: str) -> dict[str, object]:
 async def test_a_task_opens_the_message_and_the_text_follows_in_it(
     working: Working, control: WorkspaceControl, open_channel: Open
 ) -> None:
-    await working.show("1", "Reading docs/limits.md", DOING)
-    await working.pass_time(0.2)
+    await working.show("1", "Reading docs/limits.md", DOING, wait=0.2)
     assert working.log.steps[0] == "opening"
     (start,) = await control.calls("chat.startStream")
     assert start["args"]["task_display_mode"] == "plan"
@@ -83,8 +79,7 @@ async def test_a_task_opens_the_message_and_the_text_follows_in_it(
     ts = working.log.steps[1]
     assert working.drafts.text("D0ADA", ts) == ""
     await working.show("1", "Reading docs/limits.md", DONE, "lines 3 to 9")
-    await working.speech.say("Up to **2 GB**.")
-    await working.pass_time(0.8)
+    await working.say("Up to **2 GB**.", 0.8)
     assert working.drafts.text("D0ADA", ts) == "Up to **2 GB**."
     (append,) = await control.calls("chat.appendStream")
     assert (spoken(append), cards(append)[0]["status"]) == ("Up to **2 GB**.", "complete")
@@ -94,12 +89,10 @@ async def test_a_task_opens_the_message_and_the_text_follows_in_it(
 async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(
     working: Working, control: WorkspaceControl
 ) -> None:
-    await working.show("1", "Reading", DOING)
-    await working.pass_time(0.2)
+    await working.show("1", "Reading", DOING, wait=0.2)
     for number in range(20):
         await working.show("1", f"Reading page {number}", DOING)
-        await working.show("2", f"Counting to {number}", DOING)
-        await working.pass_time(0.04)
+        await working.show("2", f"Counting to {number}", DOING, wait=0.04)
     await working.pass_time(0.8)
     await working.speech.settle()
     appended = [cards(call) for call in await control.calls("chat.appendStream")]
@@ -109,10 +102,8 @@ async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(
 
 async def test_details_that_a_card_shows_are_not_sent_again(working: Working, control: WorkspaceControl) -> None:
     for details in ("one", "one", "one and two", "other"):
-        await working.show("1", "Looking", DOING, details)
-        await working.pass_time(0.8)
-    await working.show("1", "Looking", DONE, "other")
-    await working.pass_time(0.8)
+        await working.show("1", "Looking", DOING, details, wait=0.8)
+    await working.show("1", "Looking", DONE, "other", wait=0.8)
     await working.speech.settle()
     sent = [card.get("details") for call in await streamed(control) for card in cards(call)]
     assert sent == ["one", " and two", "\nother", None]
@@ -121,16 +112,14 @@ async def test_details_that_a_card_shows_are_not_sent_again(working: Working, co
 
 
 async def test_a_silent_stream_is_kept_alive(working: Working, control: WorkspaceControl) -> None:
-    await working.show("1", "Waiting for the importer", DOING, "it takes its time")
-    await working.pass_time(0.2)
+    await working.show("1", "Waiting for the importer", DOING, "it takes its time", wait=0.2)
     await working.clock.advance(61)
     await working.pass_time(0.2)
     (pulse,) = await control.calls("chat.appendStream")
     assert cards(pulse) == [
         {"type": "task_update", "id": "1", "title": "Waiting for the importer", "status": "in_progress"}
     ]
-    await working.show("1", "Waiting for the importer", DONE, "it takes its time")
-    await working.pass_time(0.8)
+    await working.show("1", "Waiting for the importer", DONE, "it takes its time", wait=0.8)
     await working.clock.advance(61)
     await working.pass_time(0.2)
     await working.speech.settle()
@@ -161,25 +150,19 @@ async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, c
     assert shown["blocks"][0]["type"] == "context_actions"  # type: ignore[index]  # JSON
 
 
-async def test_a_draft_with_cards_and_another_text_is_closed_and_replaced(
+async def test_a_draft_with_cards_is_closed_and_replaced_also_where_its_end_is_refused_with_cards(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
-    root, ts = await with_card(channel, control, "x" * 100)
-    await channel.deliver(post("D0ADA", "No.", reply_to=root, draft=ts))
-    (stop,) = await control.calls("chat.stopStream")
-    assert cards(stop)[0]["status"] == "complete"
-    assert (await message(control, ts))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
-
-
-async def test_a_stream_whose_end_is_refused_with_cards_ends_without_them(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
-    root, ts = await with_card(channel, control)
-    await control.fail("chat.stopStream", times=2, body=REFUSED)
-    await channel.deliver(post("D0ADA", "Whole.", reply_to=root, draft=ts))
-    stops = await control.calls("chat.stopStream")
-    assert [bool(call["args"].get("chunks")) for call in stops] == [True, True, False]
-    assert (await message(control, ts))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
+    for text, refused in (("x" * 100, 0), ("", 2)):
+        root, ts = await with_card(channel, control, text)
+        before = len(await control.calls("chat.stopStream"))
+        if refused:
+            await control.fail("chat.stopStream", times=refused, body=REFUSED)
+        await channel.deliver(post("D0ADA", "Whole.", reply_to=root, draft=ts))
+        stops = (await control.calls("chat.stopStream"))[before:]
+        assert [bool(call["args"].get("chunks")) for call in stops] == ([True, True, False] if refused else [True])
+        assert cards(stops[0])[0]["status"] == "complete"
+        assert (await message(control, ts))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
 
 
 # -- if Slack refuses cards --------------------------------------------------------------------------------------------
@@ -189,15 +172,13 @@ async def test_refused_cards_become_a_status_line_for_a_day(
     working: Working, control: WorkspaceControl, events: Events
 ) -> None:
     await control.fail("chat.startStream", body=REFUSED)
-    await working.show("1", "Reading docs/limits.md", DOING)
-    await working.pass_time(0.2)
+    await working.show("1", "Reading docs/limits.md", DOING, wait=0.2)
     assert working.log.steps == ["opening", "refused"]
     assert working.said == ["is reading docs/limits.md…"]
     assert events.named("slack.cards_refused") == [{"channel": "D0ADA", "reason": "invalid_chunks"}]
     await working.show("2", "Searching", DOING)
     assert working.said[-1] == "is searching…"
-    await working.speech.say("w" * 100)
-    await working.pass_time(0.2)
+    await working.say("w" * 100, 0.2)
     await working.speech.settle()
     (_, start) = await control.calls("chat.startStream")
     assert start["args"]["markdown_text"] == "w" * 100
@@ -209,8 +190,7 @@ async def test_refused_cards_become_a_status_line_for_a_day(
     assert len(await control.calls("chat.startStream")) == 2
     await working.clock.advance(86_400)
     tomorrow = working.speech = working.another()
-    await working.show("1", "Counting anew", DOING)
-    await working.pass_time(0.2)
+    await working.show("1", "Counting anew", DOING, wait=0.2)
     await tomorrow.settle()
     assert len(await control.calls("chat.startStream")) == 3
 
@@ -219,10 +199,8 @@ async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(
     working: Working, control: WorkspaceControl
 ) -> None:
     await control.fail("chat.startStream", body=REFUSED)
-    await working.speech.say("v" * 100)
-    await working.pass_time(0.2)
-    await working.speech.say("v" * 500)
-    await working.pass_time(0.2)
+    await working.say("v" * 100, 0.2)
+    await working.say("v" * 500, 0.2)
     await working.speech.settle()
     assert working.log.steps[:3] == ["opening", "refused", "opening"]
     assert working.drafts.text("D0ADA", working.log.steps[3]) == "v" * 600
@@ -230,14 +208,11 @@ async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(
 
 
 async def test_after_a_refused_card_the_text_still_grows(working: Working, control: WorkspaceControl) -> None:
-    await working.speech.say("u" * 100)
-    await working.pass_time(0.2)
+    await working.say("u" * 100, 0.2)
     await control.fail("chat.appendStream", body=REFUSED)
-    await working.show("1", "Comparing", DOING)
-    await working.pass_time(0.8)
+    await working.show("1", "Comparing", DOING, wait=0.8)
     assert working.said == ["is comparing…"]
-    await working.speech.say(" and more")
-    await working.pass_time(0.8)
+    await working.say(" and more", 0.8)
     await working.speech.settle()
     ts = working.log.steps[1]
     assert working.drafts.text("D0ADA", ts) == "u" * 100 + " and more"
@@ -250,8 +225,7 @@ async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
     for number, fault in enumerate(({"mode": "accept_then_drop"}, {"status": 429, "headers": {"Retry-After": "5"}}), 1):
         working = Working(client, events, await control.say("Ada", "dm", "hi"))
         await control.fail("chat.startStream", **fault)
-        await working.show("1", "Reading", DOING)
-        await working.pass_time(0.2)
+        await working.show("1", "Reading", DOING, wait=0.2)
         await events.until("slack.speech_silent", number)
         await working.show("2", "Writing", DOING)
         await working.speech.settle()

@@ -15,7 +15,6 @@ READER = EventReader("minoan", OURS)
 
 
 def used(**changes: object) -> dict[str, Any]:
-    """A payload as Slack sends it, with these fields changed."""
     return {
         "type": "message_action",
         "callback_id": WHY_SHORTCUT,
