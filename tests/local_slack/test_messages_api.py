@@ -7,7 +7,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import refusal
+from tests.local_slack.stock import Json, refusal
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
@@ -55,6 +55,10 @@ async def test_arguments_may_come_as_a_form_and_malformed_requests_are_refused_b
             assert (await response.json())["error"] == "unknown_method"
 
 
+def _block(kind: str, of: str, length: int) -> Json:
+    return {"type": kind, "text": {"type": of, "text": "x" * length}}
+
+
 async def test_a_post_is_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
     for arguments, error in (
         ({"channel": "C0NOWHERE", "text": "x"}, "channel_not_found"),
@@ -72,19 +76,10 @@ async def test_a_post_is_refused_by_name(api: AsyncWebClient, people: WorkspaceC
         ({"channel": "D0ADA", "blocks": [{"type": "divider", "block_id": "b" * 256}]}, "invalid_blocks"),
         ({"channel": "D0ADA", "blocks": [{"type": "markdown"}]}, "invalid_blocks"),
         ({"channel": "D0ADA", "blocks": [{"type": "actions", "elements": []}]}, "invalid_blocks"),
-        (
-            {"channel": "D0ADA", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3001}}]},
-            "invalid_blocks",
-        ),
-        (
-            {"channel": "D0ADA", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "x" * 151}}]},
-            "invalid_blocks",
-        ),
+        ({"channel": "D0ADA", "blocks": [_block("section", "mrkdwn", 3_001)]}, "invalid_blocks"),
+        ({"channel": "D0ADA", "blocks": [_block("header", "plain_text", 151)]}, "invalid_blocks"),
         ({"channel": "D0ADA", "blocks": [{"type": "markdown", "text": "x" * 6001}] * 2}, "msg_blocks_too_long"),
-        (
-            {"channel": "D0ADA", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "x" * 2700}}] * 5},
-            "msg_blocks_too_long",
-        ),
+        ({"channel": "D0ADA", "blocks": [_block("section", "mrkdwn", 2_700)] * 5}, "msg_blocks_too_long"),
         ({"channel": "D0ADA", "text": "x", "metadata": {"event_type": "a"}}, "invalid_metadata_format"),
         ({"channel": "D0ADA", "text": "x", "metadata": "[]"}, "invalid_metadata_format"),
         (

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -18,13 +19,11 @@ from tests.local_slack.stock import HANG, Json, Listener, StockApp
 
 
 async def test_a_port_or_an_address_that_cannot_be_bound_is_a_clear_error(
-    server: WorkspaceServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: WorkspaceServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = server.url.rpartition(":")[2]
     with pytest.raises(ConfigError, match="SOUL_WORKSPACE_PORT"):
         await serve_workspace(port=int(port)).__aenter__()
-    assert await asyncio.to_thread(main, ["--port", port]) == 2
-    assert "in use" in capsys.readouterr().err
     monkeypatch.setattr("daemon.local_slack.server.HOST", "192.0.2.1")
     with pytest.raises(ConfigError, match="can't listen"):
         await serve_workspace().__aenter__()
@@ -68,6 +67,12 @@ async def test_as_its_own_process_it_prints_its_address_and_stops_on_sigterm() -
         await people.say("Ada", "dm", "hello")
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), HANG) == 0
+
+
+def test_a_process_whose_port_is_taken_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["--port", str(taken.getsockname()[1])]) == 2
+    assert "in use" in capsys.readouterr().err
 
 
 async def test_stopping_ends_feeds_and_sockets() -> None:

@@ -2,23 +2,15 @@
 
 import json
 import re
-from functools import partial
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
-from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
-from daemon.channels.slack.incoming.stops import session_stopped
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports.arrivals import Complaint, Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
+from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
 from tests.slack.parts import OURS, TS, press
-from tests.slack.test_dialogs import sent
-from tests.slack.test_reactions import reacted
-from tests.slack.test_stops import pressed
-from tests.slack.test_why_shortcut import used
 
 OLD = "1740000000.000100"
 
@@ -311,28 +303,3 @@ def test_any_event_payload_is_read_without_error_and_the_result_can_be_stored(pa
             found.envelope.encode()
             conversation = found.perception.conversation
             assert ConversationKey.parse(str(conversation)) == conversation
-
-
-SAMPLES = (reacted(), pressed(), used(), sent())
-
-
-@given(st.sampled_from(SAMPLES), st.data(), ANYTHING)
-def test_any_value_in_any_field_is_read_without_error(
-    sample: dict[str, Any], data: st.DataObject, value: object
-) -> None:
-    field = data.draw(st.sampled_from(sorted(sample)))
-    if isinstance(inner := sample[field], dict):
-        payload = sample | {field: inner | {data.draw(st.sampled_from(sorted(inner))): value}}
-    else:
-        payload = sample | {field: value}
-    ours = reader()
-    for read_by in (
-        partial(thumb_given, ours),
-        partial(taken_back, ours),
-        partial(session_stopped, ours),
-        ours.shortcut,
-    ):
-        found = read_by(payload)
-        assert found is None or "/" not in found.event_id
-    complaint = dialog_sent(ours, payload)
-    assert complaint is None or isinstance(complaint, Complaint)

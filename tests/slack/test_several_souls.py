@@ -50,13 +50,7 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
     assert isinstance(revision, Edit)
     assert isinstance(revision.asks, NewMessage)
     assert (revision.soul, revision.asks.perception.conversation.soul) == ("tamarru", "tamarru")
-    gone = {
-        "type": "message",
-        "subtype": "message_deleted",
-        "channel": "C2",
-        "deleted_ts": TS,
-        "previous_message": message,
-    }
+    gone = {**edit, "subtype": "message_deleted", "deleted_ts": TS, "previous_message": message}
     deletion = reader.event({"event": gone})
     assert isinstance(deletion, Deletion)
     assert deletion.soul == "tamarru"
