@@ -43,9 +43,7 @@ async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: Workspa
         assert await refusal(_start(api, people, chunks=[chunk])) == "invalid_chunks", chunk
 
 
-async def test_cards_are_replaced_their_details_grow_and_open_ones_fail_at_the_end(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_cards_are_replaced_and_open_ones_fail_at_the_end(api: AsyncWebClient, people: WorkspaceClient) -> None:
     title = {"type": "plan_update", "title": "Plan"}
     other = {"type": "blocks", "blocks": [{"type": "divider"}]}
     ts = (await _start(api, people, chunks=[title, CARD | {"details": "a"}], task_display_mode="plan"))["ts"]
@@ -61,9 +59,7 @@ async def test_cards_are_replaced_their_details_grow_and_open_ones_fail_at_the_e
     assert await refusal(_start(api, people, task_display_mode="dance")) == "invalid_arguments"
 
 
-async def test_a_custom_name_and_icon_need_their_scope_and_are_shown(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_custom_name_and_icon_need_a_scope_and_are_shown(api: AsyncWebClient, people: WorkspaceClient) -> None:
     async def post(**author: str) -> str:
         return await refusal(api.api_call("chat.postMessage", json={"channel": "C0GENERAL", "text": "x"} | author))
 

@@ -65,9 +65,7 @@ async def test_an_impossible_order_is_refused_with_a_name(people: WorkspaceClien
         await people.get("messages", channel="nowhere")
 
 
-async def test_users_change_only_their_own_messages_and_post_only_where_they_may(
-    people: WorkspaceClient, api: AsyncWebClient
-) -> None:
+async def test_users_change_only_their_own_messages(people: WorkspaceClient, api: AsyncWebClient) -> None:
     said = await people.say("Ada", "general", "mine")
     with pytest.raises(WorkspaceRefused, match="cant_update_message"):
         await people.edit("Ben", "general", said["ts"], "yours")
@@ -90,9 +88,7 @@ async def test_users_change_only_their_own_messages_and_post_only_where_they_may
         await people.say("Ada", "old", "x")
 
 
-async def test_a_user_may_live_in_a_zone_and_a_status_may_have_a_lifetime(
-    people: WorkspaceClient, api: AsyncWebClient
-) -> None:
+async def test_a_user_may_live_in_a_zone_and_a_status_may_end(people: WorkspaceClient, api: AsyncWebClient) -> None:
     assert (await people.add_person("Marta", zone="America/Sao_Paulo"))["tz"] == "America/Sao_Paulo"
     assert (await people.add_person("Yorgos"))["tz"] == "Europe/Athens"
     await people.post("lifetimes", status=5)
@@ -102,9 +98,7 @@ async def test_a_user_may_live_in_a_zone_and_a_status_may_have_a_lifetime(
     assert await people.status_of("D0ADA", root["ts"]) == ""
 
 
-async def test_unread_messages_by_others_are_counted_until_read_and_pages_go_back_in_time(
-    people: WorkspaceClient,
-) -> None:
+async def test_unread_messages_are_counted_until_read_and_pages_go_back_in_time(people: WorkspaceClient) -> None:
     async def unread(person: str) -> int:
         rooms = (await people.state(person))["channels"]
         return int(next(room for room in rooms if room["id"] == "C0GENERAL")["unread"])
@@ -222,9 +216,7 @@ async def test_without_the_key_no_one_reads_speaks_or_opens_the_page(server: Wor
                 assert "address that was printed" in await response.text()
 
 
-async def test_the_printed_address_leaves_a_strict_cookie_and_an_address_without_the_key(
-    server: WorkspaceServer,
-) -> None:
+async def test_the_printed_address_leaves_a_strict_cookie_and_no_key_in_the_address(server: WorkspaceServer) -> None:
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         async with http.get(f"{server.page_url}&as=U0ADA", allow_redirects=False) as response:
             assert (response.status, response.headers["Location"]) == (303, "/?as=U0ADA")
@@ -257,9 +249,7 @@ async def test_its_own_page_is_accepted_but_only_with_json(server: WorkspaceServ
                 assert (response.status, (await response.json())["error"]) == (400, "invalid_json")
 
 
-async def test_a_file_is_served_only_to_readers_of_its_channel(
-    people: WorkspaceClient, server: WorkspaceServer
-) -> None:
+async def test_a_file_is_served_only_to_readers_of_its_room(people: WorkspaceClient, server: WorkspaceServer) -> None:
     said = await people.say("Ada", "dm", "", files=[{"name": "diary.txt", "base64": "aGk="}])
     file = said["files"][0]["id"]
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {server.key}"}) as http:

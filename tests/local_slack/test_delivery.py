@@ -36,9 +36,7 @@ async def frame(socket: aiohttp.ClientWebSocketResponse) -> Json:
     return dict(json.loads(message.data))
 
 
-async def test_hello_comes_first_and_envelopes_go_to_one_socket_each_in_turn(
-    dial: Dial, people: WorkspaceClient
-) -> None:
+async def test_hello_comes_first_and_envelopes_go_to_one_socket_in_turn(dial: Dial, people: WorkspaceClient) -> None:
     sockets = [await dial() for _ in range(2)]
     hello, other = [await frame(socket) for socket in sockets]
     assert (hello["type"], hello["num_connections"], hello["connection_info"]["app_id"]) == ("hello", 1, "A0SOUL")
@@ -66,7 +64,7 @@ async def test_a_ticket_is_valid_for_one_handshake_and_one_minute_and_only_for_t
             await http.ws_connect(late)
 
 
-async def test_an_event_is_sent_again_on_slacks_schedule_until_it_is_acknowledged(
+async def test_an_event_is_sent_again_on_slacks_schedule_until_acknowledged(
     dial: Dial, people: WorkspaceClient
 ) -> None:
     socket = await dial()
@@ -100,9 +98,7 @@ async def test_an_event_without_any_socket_arrives_as_a_retry(server: WorkspaceS
     await stock.close()
 
 
-async def test_a_lost_acknowledgement_and_a_fault_deliver_an_event_twice(
-    stock: StockApp, people: WorkspaceClient
-) -> None:
+async def test_a_lost_acknowledgement_or_a_fault_doubles_an_event(stock: StockApp, people: WorkspaceClient) -> None:
     await people.fault(socket="ignore_acks", times=1)
     await people.say("Ada", "dm", "twice")
     await stock.received_text("twice")

@@ -27,9 +27,7 @@ async def test_a_dm_reaches_the_app_in_slacks_shape(stock: StockApp, people: Wor
     assert body["event_id"].startswith("Ev")
 
 
-async def test_a_mention_in_a_channel_is_two_events_with_one_ts_in_either_order(
-    stock: StockApp, people: WorkspaceClient
-) -> None:
+async def test_a_mention_in_a_channel_is_two_events_in_either_order(stock: StockApp, people: WorkspaceClient) -> None:
     said = await people.say("Ben", "general", "@soul are you there?")
     pair = await stock.received_text("are you there", 2)
     assert [event["type"] for event in pair] == ["message", "app_mention"]

@@ -12,9 +12,7 @@ from tests.local_slack.stock import Json, refusal
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 
-async def test_tokens_are_checked_and_auth_test_names_the_app_and_its_scopes(
-    server: WorkspaceServer, api: AsyncWebClient
-) -> None:
+async def test_tokens_are_checked_and_auth_test_names_the_scopes(server: WorkspaceServer, api: AsyncWebClient) -> None:
     async def with_token(token: str) -> str:
         return await refusal(AsyncWebClient(token=token, base_url=server.api_url).auth_test())
 
@@ -158,9 +156,7 @@ async def _start(api: AsyncWebClient, people: WorkspaceClient, text: str = "begu
     return await api.chat_startStream(channel="D0ADA", thread_ts=root["ts"], markdown_text=text)
 
 
-async def test_a_stream_needs_a_thread_and_outside_dms_a_recipient(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_stream_needs_a_thread_and_elsewhere_a_recipient(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "general", "hello")
 
     async def start(**more: str) -> str:

@@ -53,9 +53,7 @@ async def all_pages(call: Callable[..., Awaitable[Any]], **arguments: object) ->
         page = await call(channel="C0GENERAL", cursor=page["response_metadata"]["next_cursor"], **arguments)
 
 
-async def test_history_pages_from_the_newest_and_replies_root_first_without_gaps(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_history_and_replies_come_in_pages_without_gaps(api: AsyncWebClient, people: WorkspaceClient) -> None:
     said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
     root = said[0]
     replies = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
@@ -173,9 +171,7 @@ async def test_a_file_is_uploaded_shared_and_downloaded_with_the_bot_token(
     assert await refusal(api.files_completeUploadExternal(files=[{"id": "F0", "title": "x"}])) == "file_not_found"
 
 
-async def test_views_are_published_and_opened(
-    api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
-) -> None:
+async def test_homes_and_views_are_shown(api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer) -> None:
     view = {"type": "home", "blocks": [{"type": "divider"}]}
     await api.views_publish(user_id="U0ADA", view=view)
     assert (await people.get("home", person="Ada"))["view"]["blocks"] == view["blocks"]
@@ -211,7 +207,7 @@ async def test_a_dialog_beyond_slacks_sizes_is_refused(api: AsyncWebClient, serv
         assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments", wrong
 
 
-async def test_people_send_only_their_own_dialogs_filled_in(
+async def test_people_send_their_own_dialogs(
     api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
 ) -> None:
     opened = await api.views_open(trigger_id=server.workspace.interactions.new_trigger("U0ADA"), view=DIALOG)

@@ -35,9 +35,7 @@ async def test_an_update_counts_the_bytes_of_its_escaped_text(api: AsyncWebClien
         assert await refusal(api.chat_update(channel="D0ADA", ts=own["ts"], text=text, blocks=blocks)) == code, text
 
 
-async def test_a_stream_has_one_budget_for_its_text_and_twice_its_details(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_stream_has_one_budget_for_its_text_and_details(api: AsyncWebClient, people: WorkspaceClient) -> None:
     card = {"type": "task_update", "id": "1", "title": "t" * 100, "status": "complete", "details": "d" * 3_000}
     stream = await _stream(api, people, chunks=[card])
     words = [{"type": "markdown_text", "text": "語" * 1_500}]
@@ -52,7 +50,7 @@ async def test_a_stream_has_one_budget_for_its_text_and_twice_its_details(
     assert await refusal(api.chat_stopStream(**place)) == "accepted"
 
 
-async def test_a_start_sets_the_session_to_processing_until_the_stream_is_stopped(
+async def test_a_session_is_processing_until_its_stream_is_stopped(
     api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
     async def status() -> list[tuple[str, bool]]:
@@ -93,9 +91,7 @@ async def test_a_mention_names_no_files_and_a_channel_has_no_label(people: Works
     assert "<#C0GENERAL|>" in message["text"]
 
 
-async def test_a_room_in_a_state_refuses_posts_and_streams_by_name(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_room_in_a_state_refuses_posts_and_streams(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "general", "hello")
     place: dict[str, Any] = {"channel": "C0GENERAL", "thread_ts": root["ts"]}
     for order, in_thread, outside in (

@@ -12,7 +12,7 @@ from daemon.core.config import Settings
 from daemon.core.ports.clock import Clock
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import Events, FakeIntake
-from tests.slack.parts import WorkspaceControl, settings_for
+from tests.slack.parts import Control, settings_for
 
 Open = Callable[..., SlackChannel]
 
@@ -24,8 +24,8 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 
 @pytest.fixture
-def control(server: WorkspaceServer) -> WorkspaceControl:
-    return WorkspaceControl(server)
+def control(server: WorkspaceServer) -> Control:
+    return Control(server)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ YES, NO = "soul_approval_yes", "soul_approval_no"
 TS = "1750000000.000100"
 
 
-class WorkspaceControl:
+class Control:
     """Acts and looks in a workspace of the same process."""
 
     def __init__(self, server: WorkspaceServer) -> None:
@@ -123,7 +123,7 @@ async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0AD
     return log.steps[1]
 
 
-async def drafted(channel: SlackChannel, control: WorkspaceControl, text: str) -> tuple[str, str]:
+async def drafted(channel: SlackChannel, control: Control, text: str) -> tuple[str, str]:
     """A message of Ada's and a draft that answers it; gives both ts."""
     root = await control.say("Ada", "dm", "hi")
     return root, await draft(channel, root, text)

@@ -9,12 +9,10 @@ from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports.arrivals import Decision
 from tests.fakes import Events
 from tests.given import post
-from tests.slack.parts import NO, OURS, TS, YES, WorkspaceControl, draft, press
+from tests.slack.parts import NO, OURS, TS, YES, Control, draft, press
 
 
-async def test_an_approval_request_has_two_buttons_instead_of_feedback(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_an_approval_request_has_two_buttons_instead_of_feedback(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "May I **archive** it?", reply_to=root, approval="a-1"))
     (message,) = await control.replies("D0ADA", root)
@@ -37,7 +35,7 @@ async def test_an_approval_request_has_two_buttons_instead_of_feedback(
 
 
 async def test_an_approval_request_keeps_its_buttons_when_slack_refuses_the_blocks(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
     await control.fail("chat.postMessage", body={"ok": False, "error": "invalid_blocks"})
@@ -76,9 +74,7 @@ def test_only_listed_members_decide_if_there_is_a_list() -> None:
 # -- the revision after the decision -----------------------------------------------------------------------------------
 
 
-async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_a_revision_replaces_text_and_buttons_and_may_repeat(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await channel.deliver(post("D0ADA", "May I?", reply_to=root, approval="a-1", key="asks"))
     decided = post("D0ADA", "Ada allowed it. <!channel>", reply_to=root, key="tells", revises=ts, last=False)
@@ -97,7 +93,7 @@ async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(
 
 
 async def test_a_revision_of_a_deleted_message_posts_nothing_and_other_errors_are_raised(
-    channel: SlackChannel, control: WorkspaceControl, events: Events
+    channel: SlackChannel, control: Control, events: Events
 ) -> None:
     for code in ("message_not_found", "cant_update_message", "edit_window_closed"):
         await control.fail("chat.update", body={"ok": False, "error": code})

@@ -21,7 +21,7 @@ from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMes
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, caught_up, listening
+from tests.slack.parts import Control, caught_up, listening
 
 DAY_MS = 86_400_000
 
@@ -34,7 +34,7 @@ async def reader(client: SlackClient, settings: Settings, events: Events) -> Eve
 class Catching:
     """Builds catch-ups with the same workspace and intake, each with a client of its own."""
 
-    def __init__(self, reader: EventReader, control: WorkspaceControl, settings: Settings, events: Events) -> None:
+    def __init__(self, reader: EventReader, control: Control, settings: Settings, events: Events) -> None:
         self.reader, self.control, self.events, self.intake = reader, control, events, FakeIntake()
         self.log = self.intake.catch_up_log
         self._settings = settings
@@ -57,7 +57,7 @@ class Catching:
 
 @pytest.fixture
 async def catching(
-    reader: EventReader, control: WorkspaceControl, settings: Settings, events: Events
+    reader: EventReader, control: Control, settings: Settings, events: Events
 ) -> AsyncIterator[Catching]:
     built = Catching(reader, control, settings, events)
     yield built
@@ -74,7 +74,7 @@ def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
 
 
 async def test_messages_of_an_outage_are_found_once(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(TurnableClock())
     async with caught_up(channel, intake, events):
@@ -168,9 +168,7 @@ async def test_a_reply_in_a_thread_that_had_rested_is_found_even_if_the_store_do
     assert sorted(catching.found()) == ["an answer in dm", "an answer in founders", "an answer in general"]
 
 
-async def test_threads_older_than_three_days_are_read_the_latest_first_and_those_left_out_are_counted(
-    catching: Catching,
-) -> None:
+async def test_old_threads_are_read_the_latest_first_and_those_left_out_are_counted(catching: Catching) -> None:
     roots = [await catching.control.say("Ada", "general", f"root {number}") for number in range(4)]
     await catching.control.do("clock", advance=5 * 86_400)
     now_ms = SystemClock().now_ms() + 5 * 86_400_000

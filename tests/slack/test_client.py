@@ -14,7 +14,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
 from tests.fakes import Events, FakeClock
 from tests.loopback import served
-from tests.slack.parts import WorkspaceControl, settings_for
+from tests.slack.parts import Control, settings_for
 
 
 class Server:
@@ -155,7 +155,7 @@ def test_missing_and_swapped_tokens_are_found_without_a_call() -> None:
 
 
 async def test_a_token_that_slack_refuses_is_a_config_error(
-    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
+    client: SlackClient, settings: Settings, events: Events, control: Control
 ) -> None:
     for method, body, word in (
         ("auth.test", {"ok": False, "error": "account_inactive"}, "SLACK_BOT_TOKEN: account_inactive"),
@@ -169,7 +169,7 @@ async def test_a_token_that_slack_refuses_is_a_config_error(
 
 
 async def test_an_unreachable_slack_is_retried_and_logged(
-    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
+    client: SlackClient, settings: Settings, events: Events, control: Control
 ) -> None:
     await control.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
@@ -182,7 +182,7 @@ async def test_an_unreachable_slack_is_retried_and_logged(
 
 
 async def test_an_app_that_lacks_scopes_starts_and_logs_them(
-    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
+    client: SlackClient, settings: Settings, events: Events, control: Control
 ) -> None:
     await control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
     await fetch_identity(client, settings, FakeClock(), events)
@@ -199,7 +199,7 @@ async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events
     await client.close()
 
 
-async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, control: WorkspaceControl) -> None:
+async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, control: Control) -> None:
     await control.fail("users.info", delay=0.3)
     async with asyncio.TaskGroup() as group:
         slow = group.create_task(client.call("users.info", user="U0ADA"))

@@ -6,24 +6,24 @@ import pytest
 
 from tests.fakes import Events, FakeIntake, TurnableClock
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, caught_up, listening
+from tests.slack.parts import Control, caught_up, listening
 
 PING = 0.2
 CALM = 0.6  # where sockets are counted: a busy machine that pauses for four of them makes the SDK open another one
 
 
-async def opens(control: WorkspaceControl) -> int:
+async def opens(control: Control) -> int:
     return len(await control.calls("apps.connections.open"))
 
 
-async def still_hears(control: WorkspaceControl, intake: FakeIntake) -> bool:
+async def still_hears(control: Control, intake: FakeIntake) -> bool:
     before = len(intake.arrivals)
     await control.say("Ada", "dm", "still there?")
     await intake.until(before + 1)
     return True
 
 
-async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, control: WorkspaceControl) -> None:
+async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, control: Control) -> None:
     channel = open_channel(slack_sockets=2)
     async with listening(channel, intake):
         await control.until(control.sockets, 2)
@@ -36,7 +36,7 @@ async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeInta
 
 @pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
 async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, order: dict[str, object]
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events, order: dict[str, object]
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=CALM)
     async with caught_up(channel, intake, events):
@@ -49,7 +49,7 @@ async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
 
 @pytest.mark.parametrize("dead", [1, pytest.param(8, marks=pytest.mark.slow)])
 async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_minute(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, dead: int
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events, dead: int
 ) -> None:
     clock = TurnableClock(4)
     channel = open_channel(clock, ping_interval=CALM)
@@ -65,13 +65,13 @@ async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_m
 
 
 async def test_the_url_that_proved_the_token_opens_the_first_socket(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
+    open_channel: Open, intake: FakeIntake, control: Control
 ) -> None:
     async with listening(open_channel(), intake):
         assert await opens(control) == 1
 
 
-async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake, control: WorkspaceControl) -> None:
+async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake, control: Control) -> None:
     clock = TurnableClock()
     channel = open_channel(clock)
     await channel.identify()
@@ -81,7 +81,7 @@ async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake
 
 
 async def test_a_silent_socket_is_replaced(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=PING)
     async with caught_up(channel, intake, events):
@@ -94,7 +94,7 @@ async def test_a_silent_socket_is_replaced(
 
 
 async def test_a_connection_without_a_hello_is_closed(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(20), ping_interval=5.0)
     await control.do("fault", socket="silence", on=True)
@@ -109,7 +109,7 @@ async def test_a_connection_without_a_hello_is_closed(
 
 
 async def test_repeated_disconnects_are_met_with_a_back_off(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     clock = TurnableClock(20)
     channel = open_channel(clock, ping_interval=PING)
@@ -123,9 +123,7 @@ async def test_repeated_disconnects_are_met_with_a_back_off(
         assert await still_hears(control, intake)
 
 
-async def test_a_long_outage_is_logged(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
+async def test_a_long_outage_is_told(open_channel: Open, intake: FakeIntake, control: Control, events: Events) -> None:
     channel = open_channel(TurnableClock(200), ping_interval=PING)
     async with caught_up(channel, intake, events):
         await control.do("fault", socket="refuse_handshakes", times=1000)
@@ -136,9 +134,7 @@ async def test_a_long_outage_is_logged(
         await events.until("slack.connected", 2)
 
 
-async def test_malformed_frames_do_not_harm_the_connection(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
-) -> None:
+async def test_malformed_frames_do_no_harm(open_channel: Open, intake: FakeIntake, control: Control) -> None:
     channel = open_channel()
     async with listening(channel, intake):
         for text in ("{", "[]", "null", "", '{"type": "events_api"}', '{"type": "hello", "payload": []}'):

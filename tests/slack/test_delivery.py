@@ -8,11 +8,11 @@ from daemon.core.ports.posts import FoundPost
 from tests.fakes import FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, draft, drafted, listening, spoken
+from tests.slack.parts import Control, draft, drafted, listening, spoken
 
 
 async def test_a_post_has_its_key_and_blocks_and_no_link_previews_and_its_last_part_buttons(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "one", reply_to=root, last=False))
@@ -26,7 +26,7 @@ async def test_a_post_has_its_key_and_blocks_and_no_link_previews_and_its_last_p
         assert (call["args"]["unfurl_links"], call["args"]["unfurl_media"]) == (False, False)
 
 
-async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel, control: Control) -> None:
     with pytest.raises(ChannelRefused) as refused:
         await channel.deliver(post("C0NOWHERE", "x"))
     assert refused.value.code == "channel_not_found"
@@ -41,9 +41,7 @@ async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel, control
     assert refused.value.code == "is_inactive"
 
 
-async def test_a_post_without_a_working_token_waits_for_the_admin(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_a_post_without_a_working_token_waits_for_the_admin(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     for ts in (None, await draft(channel, root, "u" * 100)):
         for code in ("token_revoked", "invalid_auth", "missing_scope", "account_inactive"):
@@ -56,7 +54,7 @@ async def test_a_post_without_a_working_token_waits_for_the_admin(
 
 
 async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     with pytest.raises(DeliveryUncertain):
         await channel.find(post("D0ADA", "our ids are unknown"))
@@ -75,7 +73,7 @@ async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(
 
 
 async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pause_ends(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     await control.fail("chat.postMessage", status=429, headers={"Retry-After": "30"})
     for _ in range(2):
@@ -87,7 +85,7 @@ async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pa
 
 
 async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     asked = await control.say("Ada", "general", "hi")
     shown = post("C0GENERAL", "In the timeline.", newer_than_ts=asked)
@@ -105,9 +103,7 @@ async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(
         assert await channel.find(shown) == FoundPost(at, finished=True)
 
 
-async def test_too_much_history_and_a_response_without_a_ts_are_uncertain(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_too_much_history_or_a_response_without_ts_is_uncertain(channel: SlackChannel, control: Control) -> None:
     await channel.identify()
     more = {"ok": True, "messages": [], "response_metadata": {"next_cursor": "more"}}
     await control.fail("conversations.history", times=10, body=more)
@@ -124,7 +120,7 @@ async def test_a_split_reply_is_inert(channel: SlackChannel) -> None:
     assert "<!" not in "".join(parts)
 
 
-async def test_finishing_a_draft_appends_only_the_rest(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_finishing_a_draft_appends_only_the_rest(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     beginning = "The answer begins like this, and it is long enough to open a stream at once, is it not. "
     ts = await draft(channel, root, beginning)
@@ -136,9 +132,7 @@ async def test_finishing_a_draft_appends_only_the_rest(channel: SlackChannel, co
     assert await control.calls("chat.update") == []
 
 
-async def test_a_draft_with_another_text_and_one_that_expired_are_replaced(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_a_draft_with_another_text_or_that_expired_is_replaced(channel: SlackChannel, control: Control) -> None:
     for text, waits in (("On second thought: no.", 0.0), ("x" * 100 + " done", 900.0)):
         root, ts = await drafted(channel, control, "x" * 100)
         await control.do("clock", advance=waits)
@@ -149,7 +143,7 @@ async def test_a_draft_with_another_text_and_one_that_expired_are_replaced(
 
 
 async def test_a_draft_from_before_a_restart_is_found_and_replaced(
-    channel: SlackChannel, open_channel: Open, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, open_channel: Open, control: Control, intake: FakeIntake
 ) -> None:
     root, ts = await drafted(channel, control, "z" * 100)
     restarted = open_channel()
@@ -167,7 +161,7 @@ async def test_a_draft_from_before_a_restart_is_found_and_replaced(
 
 
 async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     for deleted in (True, False):
         root, ts = await drafted(channel, control, "w" * 100)
@@ -185,7 +179,7 @@ async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
 
 
 async def test_a_lost_response_to_the_finish_leaves_one_complete_message(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     root, ts = await drafted(channel, control, "v" * 100)
     whole = post("D0ADA", "v" * 100 + " end", reply_to=root, draft=ts)
@@ -200,7 +194,7 @@ async def test_a_lost_response_to_the_finish_leaves_one_complete_message(
     assert await channel.deliver(post("D0ADA", "more", reply_to=root, key="k2")) != ts
 
 
-async def test_mentions_have_no_effect_on_any_path(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_mentions_have_no_effect_on_any_path(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "<!channel> <@U0BEN> <!here|x>", reply_to=root))
     ts = await draft(channel, root, "<!everyone> " + "t" * 100)

@@ -10,7 +10,7 @@ from daemon.core.perception import Place
 from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, caught_up
+from tests.slack.parts import Control, caught_up
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
@@ -21,14 +21,12 @@ async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place:
     return admission.reason, bool(admission.say)
 
 
-async def person(control: WorkspaceControl, **fields: object) -> str:
+async def person(control: Control, **fields: object) -> str:
     """Create a user; returns the id."""
     return str((await control.do("person", **fields))["person"]["id"])
 
 
-async def test_a_member_is_admitted_under_the_display_name_or_else_the_real_one(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_a_member_is_admitted_under_the_display_or_real_name(channel: SlackChannel, control: Control) -> None:
     nameless = await person(control, name="dora", display_name="", real_name="Dora\nMaar")
     await channel.identify()
     admission = await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
@@ -37,7 +35,7 @@ async def test_a_member_is_admitted_under_the_display_name_or_else_the_real_one(
     assert admission.name in {"Dora Maar", "dora"}
 
 
-async def test_by_default_only_members_are_admitted(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_by_default_only_members_are_admitted(channel: SlackChannel, control: Control) -> None:
     for standing, reason, answered in (
         ("guest", "guest", True),
         ("ultra_guest", "guest", True),
@@ -53,9 +51,7 @@ async def test_by_default_only_members_are_admitted(channel: SlackChannel, contr
     assert await decide(channel, control.server.bot_user.id) == ("self", False)
 
 
-async def test_settings_admit_guests_strangers_and_bots_or_only_listed_users(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_settings_admit_guests_strangers_bots_or_listed_users(open_channel: Open, control: Control) -> None:
     guest = await person(control, name="g", standing="guest")
     stranger = await person(control, name="s", standing="stranger", team="T0ELSEWHERE")
     bot = await person(control, name="b", standing="bot")
@@ -67,9 +63,7 @@ async def test_settings_admit_guests_strangers_and_bots_or_only_listed_users(
     assert await decide(listing, "U0ADA") == ("not_listed", True)
 
 
-async def test_shared_channels_are_refused_unless_the_settings_allow_them(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_shared_channels_are_refused_unless_the_settings_allow_them(open_channel: Open, control: Control) -> None:
     members = ["U0ADA", control.server.bot_user.id]
     made = await control.do("channel", name="partners", kind="channel", members=members, shared=True)
     shared = str(made["channel"]["id"])
@@ -80,9 +74,7 @@ async def test_shared_channels_are_refused_unless_the_settings_allow_them(
     assert await decide(closed, "U0ADA", "C0NOWHERE", Place.PUBLIC_CHANNEL) == ("unknown_channel", False)
 
 
-async def test_while_slack_can_not_be_asked_the_decision_is_postponed(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_while_slack_can_not_be_asked_the_decision_is_postponed(channel: SlackChannel, control: Control) -> None:
     with pytest.raises(NotDelivered):
         await channel.admit(perception())  # our ids are unknown
     await channel.identify()
@@ -93,9 +85,7 @@ async def test_while_slack_can_not_be_asked_the_decision_is_postponed(
     assert await decide(channel, "U0ADA") == ("", False)
 
 
-async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(open_channel: Open, control: Control) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
     await channel.identify()
@@ -108,9 +98,7 @@ async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(
     assert len(await control.calls("users.info")) == 2
 
 
-async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversation(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_a_bot_is_answered_three_times_a_minute_and_conversation(open_channel: Open, control: Control) -> None:
     bot, clock = await person(control, name="b", standing="bot"), FakeClock()
     channel = open_channel(clock, allow_bots=(bot,))
     await channel.identify()
@@ -126,7 +114,7 @@ async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversatio
 
 
 async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_marked(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     root = await control.say("Ben", "general", "Shall we & should we?")
     await control.do("join", person="Gus", channel="general")
@@ -149,7 +137,7 @@ async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_
 
 
 async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_down(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
@@ -164,7 +152,7 @@ async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_d
 
 
 async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, events: Events
+    channel: SlackChannel, control: Control, intake: FakeIntake, events: Events
 ) -> None:
     root = await control.say("Ben", "general", "Shall we?")
     ts = await control.say("Ada", "general", "yes", thread=root)

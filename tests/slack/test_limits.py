@@ -12,7 +12,7 @@ from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import Events, FakeClock, FakeDrafts, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, draft, drafted, listening
+from tests.slack.parts import Control, draft, drafted, listening
 
 LONG = {
     "English": "- a list of plain words, and & signs\n" * 220,
@@ -36,13 +36,11 @@ def whole(messages: list[dict[str, Any]]) -> str:
     return "".join("".join(blocks or [one["text"] for one in messages]).split())
 
 
-async def sessions(control: WorkspaceControl) -> list[str]:
+async def sessions(control: Control) -> list[str]:
     return [one["status"] for one in (await control.see("state"))["sessions"]]
 
 
-async def test_the_whole_of_a_long_answer_replaces_a_sealed_draft(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_the_whole_of_a_long_answer_replaces_a_sealed_draft(channel: SlackChannel, control: Control) -> None:
     for language, text in LONG.items():
         root = await control.say("Ada", "dm", "hi")
         first, *_ = channel.split(text, post("D0ADA", "x").conversation)
@@ -54,7 +52,7 @@ async def test_the_whole_of_a_long_answer_replaces_a_sealed_draft(
 
 
 async def test_a_first_part_of_any_language_fits_into_its_stream_beside_many_cards(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     for language, text in LONG.items():
         root, log = await control.say("Ada", "dm", "hi"), FakeDrafts()
@@ -73,7 +71,7 @@ async def test_a_first_part_of_any_language_fits_into_its_stream_beside_many_car
 
 
 async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     async with listening(channel, intake):
         for code in ("msg_too_long", "msg_blocks_too_long", "invalid_blocks", "a_code_of_tomorrow"):
@@ -87,7 +85,7 @@ async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(
 
 
 async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
     refused = {"ok": False, "error": "msg_blocks_too_long"}
@@ -109,7 +107,7 @@ async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(
 
 
 async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     root, ts = await drafted(channel, control, "begun " * 20)
     sent = post("D0ADA", "Another answer.", reply_to=root, draft=ts)
@@ -123,9 +121,7 @@ async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(
     assert found == FoundPost(message["ts"], finished=True)
 
 
-async def test_metadata_that_slack_refuses_does_not_stop_the_text(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_metadata_that_slack_refuses_does_not_stop_the_text(channel: SlackChannel, control: Control) -> None:
     await control.fail("chat.postMessage", body={"ok": False, "error": "invalid_metadata_schema"})
     await channel.deliver(post("D0ADA", "All the same."))
     (message,) = (await control.see("messages", channel="D0ADA"))["messages"]
@@ -133,7 +129,7 @@ async def test_metadata_that_slack_refuses_does_not_stop_the_text(
 
 
 async def test_a_reply_to_a_thread_of_a_dm_that_takes_none_goes_to_the_timeline(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     codes = ("thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked", "invalid_thread_ts")
     for code in codes:
@@ -145,7 +141,7 @@ async def test_a_reply_to_a_thread_of_a_dm_that_takes_none_goes_to_the_timeline(
 
 
 async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     await control.do("fault", room="general", posting="restricted_action_non_threadable_channel")
@@ -156,7 +152,7 @@ async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_the
         assert await channel.find(sent) == FoundPost(ts, finished=True)
 
 
-async def test_a_room_that_takes_nothing_is_a_refusal_at_once(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_room_that_takes_nothing_is_a_refusal_at_once(channel: SlackChannel, control: Control) -> None:
     root, codes = await control.say("Ada", "general", "@soul hi"), []
     for order in (
         {"archived": True},
@@ -185,7 +181,7 @@ async def spoken_into(channel: SlackChannel, room: str, thread: str, place: Plac
 
 
 async def test_a_refused_start_rests_streaming_for_its_channel_alone_and_only_where_the_code_says_so(
-    open_channel: Open, control: WorkspaceControl, events: Events
+    open_channel: Open, control: Control, events: Events
 ) -> None:
     room, root = "C0GENERAL", await control.say("Ada", "general", "@soul hi")
     dm, asked = "D0ADA", await control.say("Ada", "dm", "hi")
@@ -207,7 +203,7 @@ async def test_a_refused_start_rests_streaming_for_its_channel_alone_and_only_wh
         assert starts.count(room) == (1 if rested else 2), code
 
 
-async def test_streams_can_be_kept_to_dms(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_streams_can_be_kept_to_dms(open_channel: Open, control: Control) -> None:
     channel = open_channel(slack_streaming="dms")
     root, asked = await control.say("Ada", "general", "@soul hi"), await control.say("Ada", "dm", "hi")
     await spoken_into(channel, "C0GENERAL", root, Place.PUBLIC_CHANNEL)
@@ -215,7 +211,7 @@ async def test_streams_can_be_kept_to_dms(open_channel: Open, control: Workspace
     assert [call["args"]["channel"] for call in await control.calls("chat.startStream")] == ["D0ADA"]
 
 
-async def test_no_status_line_is_set_once_the_reply_is_streamed(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_no_status_line_is_set_once_the_reply_is_streamed(open_channel: Open, control: Control) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
     root, log = await control.say("Ada", "dm", "hi"), FakeDrafts()
@@ -237,7 +233,7 @@ async def test_no_status_line_is_set_once_the_reply_is_streamed(open_channel: Op
 
 
 async def test_no_session_stays_at_work_on_any_way_out(
-    channel: SlackChannel, open_channel: Open, control: WorkspaceControl
+    channel: SlackChannel, open_channel: Open, control: Control
 ) -> None:
     troubles = ("none", "sealed", "restart", "stop refused", "update refused", "draft deleted", "session refused")
     for trouble in troubles:

@@ -13,11 +13,11 @@ from daemon.core.ports.arrivals import Deletion, Edit, Feedback
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import YES, WorkspaceControl, caught_up, listening
+from tests.slack.parts import YES, Control, caught_up, listening
 
 
 async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     assert not channel.healthy()
     async with listening(channel, intake):
@@ -45,7 +45,7 @@ async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
 
 
 async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     async with caught_up(channel, intake, events):
         intake.broken = 1
@@ -63,7 +63,7 @@ async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_a
 
 
 async def test_an_event_that_history_does_not_show_is_stored_when_slack_delivers_it_again(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     async with caught_up(channel, intake, events):
         await control.fail("conversations.history", times=100, status=503)
@@ -75,7 +75,7 @@ async def test_an_event_that_history_does_not_show_is_stored_when_slack_delivers
 
 
 async def test_edits_deletions_and_feedback_arrive(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     async with caught_up(channel, intake, events):  # which would find the edit too
         ts = await control.say("Ada", "dm", "helo")
@@ -103,7 +103,7 @@ async def test_edits_deletions_and_feedback_arrive(
 
 
 async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+    channel: SlackChannel, intake: FakeIntake, control: Control
 ) -> None:
     async with listening(channel, intake):
         ts = await control.say("Ada", "general", "lunch?")
@@ -119,9 +119,7 @@ async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
     assert len(deliveries) >= 3
 
 
-async def test_the_admin_is_told_when_slack_ends_the_app(
-    open_channel: Open, control: WorkspaceControl, events: Events
-) -> None:
+async def test_the_admin_is_told_when_slack_ends_the_app(open_channel: Open, control: Control, events: Events) -> None:
     told = []
     for number, (event, trouble) in enumerate(
         (
@@ -145,7 +143,7 @@ async def test_the_admin_is_told_when_slack_ends_the_app(
 
 
 async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(members=("U0ADA",))
     root = await control.say("Ada", "general", "hi")

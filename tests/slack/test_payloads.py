@@ -19,7 +19,7 @@ from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.local_slack.modals import fault_of
 from tests.fakes import FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import OURS, TS, WorkspaceControl, listening
+from tests.slack.parts import OURS, TS, Control, listening
 from tests.slack.test_event_reader import ANYTHING
 
 READER = EventReader("minoan", OURS)
@@ -214,7 +214,7 @@ def test_the_manifest_puts_it_at_each_message_within_slacks_sizes() -> None:
 
 
 async def test_an_unlisted_user_is_told_alone_that_it_has_no_effect(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
+    open_channel: Open, intake: FakeIntake, control: Control
 ) -> None:
     channel = open_channel(members=("U0ADA",))
     root = await control.say("Ada", "general", "hi")

@@ -10,7 +10,7 @@ from daemon.local_slack.model import ChannelKind
 from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, caught_up, listening
+from tests.slack.parts import Control, caught_up, listening
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T0LOCAL")
 STUDIO = "C0STUDIO"
@@ -22,25 +22,23 @@ def _said(channel: str = STUDIO, *, source: str = "U0ADA", stored: Audience = TE
     return replace(perception(channel=channel, source=source, place=place), audience=stored)
 
 
-async def _calls(control: WorkspaceControl) -> list[str]:
+async def _calls(control: Control) -> list[str]:
     calls = (await control.see("calls"))["calls"]
     return [one["method"] for one in calls if one["method"] in ASKED]
 
 
-async def _room(control: WorkspaceControl, members: Sequence[str], kind: str = "channel") -> None:
+async def _room(control: Control, members: Sequence[str], kind: str = "channel") -> None:
     await control.do("channel", name="studio", kind=kind, members=list(members), app=True)
 
 
-async def _people(control: WorkspaceControl, count: int, standing: str = "member") -> list[str]:
+async def _people(control: Control, count: int, standing: str = "member") -> list[str]:
     return [
         str((await control.do("person", name=f"p{number}", standing=standing))["person"]["id"])
         for number in range(count)
     ]
 
 
-async def test_of_a_room_with_many_members_the_list_of_the_workspace_is_read_once(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_of_a_large_room_the_list_of_the_workspace_is_read_once(channel: SlackChannel, control: Control) -> None:
     await _room(control, ["Ada", *await _people(control, 410)])
     await channel.identify()
     assert await channel.readers(_said()) == Readers(TEAM, members_only=True)
@@ -49,15 +47,13 @@ async def test_of_a_room_with_many_members_the_list_of_the_workspace_is_read_onc
     assert len(await _calls(control)) == 7
 
 
-async def test_one_guest_on_the_last_page_of_members_counts(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_one_guest_on_the_last_page_of_members_counts(channel: SlackChannel, control: Control) -> None:
     await _room(control, ["Ada", *await _people(control, 210), "Gus"])
     await channel.identify()
     assert not (await channel.readers(_said())).members_only
 
 
-async def test_members_of_whom_too_many_are_unknown_prove_nothing(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_members_of_whom_too_many_are_unknown_prove_nothing(channel: SlackChannel, control: Control) -> None:
     await _room(control, ["Ada", *await _people(control, 40)])
     await control.fail("users.list", body={"ok": False, "error": "missing_scope"})
     await channel.identify()
@@ -65,7 +61,7 @@ async def test_members_of_whom_too_many_are_unknown_prove_nothing(
     assert "users.info" not in await _calls(control)
 
 
-async def test_what_is_known_of_a_room_lasts_ten_minutes(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_what_is_known_of_a_room_lasts_ten_minutes(open_channel: Open, control: Control) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
     await _room(control, ["Ada"])
@@ -77,7 +73,7 @@ async def test_what_is_known_of_a_room_lasts_ten_minutes(open_channel: Open, con
 
 
 async def test_an_event_about_a_room_is_asked_about_at_the_next_message(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+    channel: SlackChannel, control: Control, intake: FakeIntake
 ) -> None:
     await _room(control, ["Ada", "Ben"])
     async with listening(channel, intake):
@@ -107,7 +103,7 @@ async def test_an_event_about_a_room_is_asked_about_at_the_next_message(
 
 
 async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(
-    open_channel: Open, control: WorkspaceControl, intake: FakeIntake
+    open_channel: Open, control: Control, intake: FakeIntake
 ) -> None:
     await _room(control, ["Ada", "Ben"])
     one, other = open_channel(), open_channel()
@@ -125,7 +121,7 @@ async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(
 
 
 async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledged_and_comes_again(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, events: Events
+    channel: SlackChannel, control: Control, intake: FakeIntake, events: Events
 ) -> None:
     await _room(control, ["Ada", "Ben"])
     async with caught_up(channel, intake, events):
@@ -147,7 +143,7 @@ async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledg
     assert set(intake.room_news.news) == {("T0LOCAL", STUDIO)}
 
 
-async def _acknowledged(control: WorkspaceControl) -> None:
+async def _acknowledged(control: Control) -> None:
     async def waiting() -> list[object]:
         log = (await control.see("deliveries"))["deliveries"]
         return [1] if all(one["acked_at"] for one in log if one["type"] == "events_api") else []
@@ -155,7 +151,7 @@ async def _acknowledged(control: WorkspaceControl) -> None:
     await control.until(waiting, 1)
 
 
-async def test_what_is_remembered_never_widens_an_audience(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_what_is_remembered_never_widens_an_audience(channel: SlackChannel, control: Control) -> None:
     await _room(control, ["Ada"])
     await channel.identify()
     assert (await channel.readers(_said())).audience == TEAM
@@ -165,7 +161,7 @@ async def test_what_is_remembered_never_widens_an_audience(channel: SlackChannel
     assert (await channel.readers(_said(stored=here))).audience == here
 
 
-async def test_in_a_dm_only_its_user_is_looked_at(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_in_a_dm_only_its_user_is_looked_at(channel: SlackChannel, control: Control) -> None:
     await channel.identify()
     dm = Audience(AudienceKind.DM, "D1")
     for source, only in (("U0ADA", True), ("U0GUS", False), ("B0ONLY", False), ("U0NOBODY", False)):
@@ -173,9 +169,7 @@ async def test_in_a_dm_only_its_user_is_looked_at(channel: SlackChannel, control
     assert set(await _calls(control)) <= {"users.info"}
 
 
-async def test_nothing_is_proven_while_our_ids_are_unknown_or_slack_is_down(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_nothing_is_proven_without_our_ids_or_with_slack_down(channel: SlackChannel, control: Control) -> None:
     closed = Readers(Audience(AudienceKind.CHANNEL, STUDIO), members_only=False)
     assert await channel.readers(_said()) == replace(closed, unproven=True)
     await channel.identify()
@@ -187,9 +181,7 @@ async def test_nothing_is_proven_while_our_ids_are_unknown_or_slack_is_down(
     )
 
 
-async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(open_channel: Open, control: Control) -> None:
     channel = open_channel(FakeClock())
     await channel.identify()
     proven = 0
@@ -201,7 +193,7 @@ async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(
 
 
 async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(
-    open_channel: Open, control: WorkspaceControl, intake: FakeIntake
+    open_channel: Open, control: Control, intake: FakeIntake
 ) -> None:
     await control.do("channel", name="guild", kind="group", members=["Ada"], app=True)
     dm = Audience(AudienceKind.DM, "D1")

@@ -6,7 +6,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import AudienceKind, Place
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl
+from tests.slack.parts import Control
 
 
 async def test_a_contact_is_a_dm_or_a_channel_with_its_audience(channel: SlackChannel) -> None:
@@ -39,9 +39,7 @@ async def test_a_contact_that_the_gate_refuses_is_not_written_to(channel: SlackC
     assert told == codes
 
 
-async def test_a_shared_channel_is_written_to_only_if_the_settings_allow_it(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_a_shared_channel_is_written_to_only_if_settings_allow_it(open_channel: Open, control: Control) -> None:
     made = (await control.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
     opened, closed = open_channel(allow_shared_channels=True), open_channel()
     await opened.identify()
@@ -51,7 +49,7 @@ async def test_a_shared_channel_is_written_to_only_if_the_settings_allow_it(
         await closed.find_room(made)
 
 
-async def test_opening_a_dm_can_be_retried(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_opening_a_dm_can_be_retried(open_channel: Open, control: Control) -> None:
     for fault in ({"mode": "reset_before"}, {"body": {"ok": True}}):
         channel = open_channel()
         with pytest.raises(NotDelivered):

@@ -12,7 +12,7 @@ from daemon.core.errors import AccessLost
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
-from tests.slack.parts import OURS, TS, WorkspaceControl, caught_up, press
+from tests.slack.parts import OURS, TS, Control, caught_up, press
 
 APPEARANCES: Mapping[str, Appearance] = {
     "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
@@ -61,7 +61,7 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
 
 
 async def test_catch_up_reads_for_every_soul_under_one_watermark(
-    channel: SlackChannel, intake: FakeIntake, events: Events, control: WorkspaceControl
+    channel: SlackChannel, intake: FakeIntake, events: Events, control: Control
 ) -> None:
     root = await control.say("Ada", "founders", "an old talk")
     other = await control.say("Ada", "general", "another old talk")
@@ -83,9 +83,7 @@ async def test_catch_up_reads_for_every_soul_under_one_watermark(
     assert found == {"a reply": "tamarru", "another reply": "minoan"}
 
 
-async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "founders", "hi")
     team = control.server.team.id
     await channel.identify()
@@ -113,7 +111,7 @@ async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(
 
 
 async def test_without_the_scope_posts_show_the_app_s_name_and_it_is_logged_once(
-    house: Settings, channel: SlackChannel, events: Events, control: WorkspaceControl
+    house: Settings, channel: SlackChannel, events: Events, control: Control
 ) -> None:
     await channel.identify()
     control.server.workspace.scopes -= {"chat:write.customize"}

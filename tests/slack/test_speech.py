@@ -13,18 +13,16 @@ from daemon.core.ports.speech import DraftLog, Task, TaskState
 from tests.fakes import Events, FakeDrafts
 from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, cards, spoken
+from tests.slack.parts import Control, cards, spoken
 from tests.slack.talk import TimedSpeech
 
 
 @pytest.fixture
-async def talk(client: SlackClient, events: Events, control: WorkspaceControl) -> TimedSpeech:
+async def talk(client: SlackClient, events: Events, control: Control) -> TimedSpeech:
     return TimedSpeech(client, events, await control.say("Ada", "dm", "hi"))
 
 
-async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_a_stream_opens_at_eighty_characters_and_grows_by_more(talk: TimedSpeech, control: Control) -> None:
     await talk.say("a" * 80, 0.04)
     await talk.say("b" * 100, 0.2)
     assert talk.log.steps[0] == "opening"
@@ -40,7 +38,7 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
 
 
 async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_or_blank_reply_opens_none(
-    talk: TimedSpeech, control: WorkspaceControl
+    talk: TimedSpeech, control: Control
 ) -> None:
     await talk.say("short", 0.2)
     await talk.speech.settle()
@@ -60,7 +58,7 @@ async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_or_blan
 
 
 async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the_first_text(
-    talk: TimedSpeech, control: WorkspaceControl
+    talk: TimedSpeech, control: Control
 ) -> None:
     await talk.speech.show(Task("found", "Looked up what I know: 2", TaskState.COMPLETE))
     await talk.pass_time(0.3)
@@ -72,7 +70,7 @@ async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the
     assert spoken(start) == "a" * 80
 
 
-async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: Control) -> None:
     await talk.say("e" * 5_000, 0.2)
     await talk.say("f" * 900, 0.2)
     await talk.say("g" * 900, 1.0)
@@ -81,7 +79,7 @@ async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpe
 
 
 async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
-    client: SlackClient, events: Events, control: WorkspaceControl
+    client: SlackClient, events: Events, control: Control
 ) -> None:
     for number, (fault, known) in enumerate(
         (
@@ -102,9 +100,7 @@ async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_
         assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None), fault
 
 
-async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(talk: TimedSpeech, control: Control) -> None:
     await control.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
     await talk.say("k" * 100, 0.2)
     await talk.speech.settle()
@@ -118,7 +114,7 @@ async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
         assert len(await control.calls("chat.startStream")) == calls
 
 
-async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech, control: Control) -> None:
     async def broken() -> None:
         raise StoreBusy("another program holds the database")
 
@@ -129,7 +125,7 @@ async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech,
     assert await control.calls("chat.startStream") == []
 
 
-async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: Control) -> None:
     while talk.drafts.may_append():
         pass
     await talk.say("n" * 100, 0.2)
@@ -148,7 +144,7 @@ async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: W
     assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, control: Control) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     channel, log = open_channel(), FakeDrafts()
     team = control.server.team.id
@@ -162,9 +158,7 @@ async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, cont
     assert (start["args"]["recipient_team_id"], start["args"]["recipient_user_id"]) == (team, "U0ADA")
 
 
-async def test_several_streams_share_the_appends_that_slack_allows(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_several_streams_share_the_appends_that_slack_allows(talk: TimedSpeech, control: Control) -> None:
     speeches = [talk.speech, talk.again(), talk.again()]
     for speech in speeches:
         await speech.say("r" * 100)
@@ -180,7 +174,7 @@ async def test_several_streams_share_the_appends_that_slack_allows(
 
 @pytest.mark.parametrize("text", ["", "A beginning. " * 8])
 async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
-    talk: TimedSpeech, control: WorkspaceControl, text: str
+    talk: TimedSpeech, control: Control, text: str
 ) -> None:
     await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1"))
     await talk.say(text, 0.8)
@@ -201,7 +195,7 @@ async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
 
 
 async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
-    talk: TimedSpeech, control: WorkspaceControl, events: Events
+    talk: TimedSpeech, control: Control, events: Events
 ) -> None:
     await talk.say("s" * 100, 0.2)
     await control.fail("chat.startStream", body={"ok": False, "error": "fatal_error"})
@@ -214,7 +208,7 @@ async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
     assert await control.calls("chat.delete") == []
 
 
-async def test_only_a_stream_that_opens_with_a_card_is_a_plan(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_only_a_stream_that_opens_with_a_card_is_a_plan(talk: TimedSpeech, control: Control) -> None:
     await talk.say("u" * 100, 0.2)
     await talk.speech.settle()
     other = talk.again()

@@ -12,10 +12,10 @@ from daemon.core.perception import Place
 from tests.fakes import Events, FakeClock
 from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl
+from tests.slack.parts import Control
 
 
-async def shown(control: WorkspaceControl, number: int) -> list[str]:
+async def shown(control: Control, number: int) -> list[str]:
     calls = await control.until(lambda: control.calls("assistant.threads.setStatus"), number)
     return [call["args"]["status"] for call in calls]
 
@@ -23,7 +23,7 @@ async def shown(control: WorkspaceControl, number: int) -> list[str]:
 class Line:
     """A channel that thinks about a message of Ada's, on a clock that the test advances."""
 
-    def __init__(self, channel: SlackChannel, clock: FakeClock, control: WorkspaceControl, root: str) -> None:
+    def __init__(self, channel: SlackChannel, clock: FakeClock, control: Control, root: str) -> None:
         self.channel, self.clock, self.root, self.control = channel, clock, root, control
 
     def thinking(self) -> AbstractAsyncContextManager[None]:
@@ -37,18 +37,18 @@ class Line:
 
 
 @pytest.fixture
-async def line(open_channel: Open, control: WorkspaceControl) -> Line:
+async def line(open_channel: Open, control: Control) -> Line:
     clock = FakeClock()
     return Line(open_channel(clock), clock, control, await control.say("Ada", "dm", "hi"))
 
 
-async def test_an_instant_reply_costs_no_call(line: Line, control: WorkspaceControl) -> None:
+async def test_an_instant_reply_costs_no_call(line: Line, control: Control) -> None:
     async with line.thinking():
         pass
     assert await control.calls("assistant.threads.setStatus") == []
 
 
-async def test_the_status_is_refreshed_and_finally_cleared(line: Line, control: WorkspaceControl) -> None:
+async def test_the_status_is_refreshed_and_finally_cleared(line: Line, control: Control) -> None:
     async with line.thinking():
         await line.first()
         await line.clock.advance(90)
@@ -58,7 +58,7 @@ async def test_the_status_is_refreshed_and_finally_cleared(line: Line, control: 
 
 @pytest.mark.parametrize("ending", [ModelUnavailable("gone"), asyncio.CancelledError()])
 async def test_errors_and_cancellation_clear_the_status_and_pass_through(
-    line: Line, control: WorkspaceControl, ending: BaseException
+    line: Line, control: Control, ending: BaseException
 ) -> None:
     async def think() -> None:
         async with line.thinking():
@@ -70,9 +70,7 @@ async def test_errors_and_cancellation_clear_the_status_and_pass_through(
     assert (await shown(control, 2))[-1] == ""
 
 
-async def test_a_status_that_the_app_may_not_set_is_logged_once(
-    line: Line, control: WorkspaceControl, events: Events
-) -> None:
+async def test_a_status_that_the_app_may_not_set_is_logged_once(line: Line, control: Control, events: Events) -> None:
     await control.fail("assistant.threads.setStatus", times=2, body={"ok": False, "error": "missing_scope"})
     async with line.thinking():
         await line.clock.sleepers()
@@ -83,7 +81,7 @@ async def test_a_status_that_the_app_may_not_set_is_logged_once(
 
 @pytest.mark.parametrize("goes_on", [True, False])
 async def test_the_status_is_cleared_in_the_background_and_at_the_latest_when_the_channel_stops(
-    line: Line, control: WorkspaceControl, goes_on: bool
+    line: Line, control: Control, goes_on: bool
 ) -> None:
     async with alongside(line.channel._status.run()):
         await asyncio.sleep(0)
@@ -94,7 +92,7 @@ async def test_the_status_is_cleared_in_the_background_and_at_the_latest_when_th
     assert await shown(control, 2) == ["is thinking…", ""]
 
 
-async def test_the_status_shows_the_newest_task_at_its_own_pace(line: Line, control: WorkspaceControl) -> None:
+async def test_the_status_shows_the_newest_task_at_its_own_pace(line: Line, control: Control) -> None:
     status = line.channel._status
     status.say("D0ADA", line.root, "is early…")
     async with line.thinking():

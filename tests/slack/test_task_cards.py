@@ -15,7 +15,7 @@ from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import Events, FakeDrafts
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, cards, spoken
+from tests.slack.parts import Control, cards, spoken
 from tests.slack.talk import TimedSpeech
 
 REFUSED = {"ok": False, "error": "invalid_chunks"}
@@ -40,15 +40,15 @@ class Working(TimedSpeech):
 
 
 @pytest.fixture
-async def working(client: SlackClient, events: Events, control: WorkspaceControl) -> Working:
+async def working(client: SlackClient, events: Events, control: Control) -> Working:
     return Working(client, events, await control.say("Ada", "dm", "hi"))
 
 
-async def streamed(control: WorkspaceControl) -> list[dict[str, object]]:
+async def streamed(control: Control) -> list[dict[str, object]]:
     return [call for m in ("startStream", "appendStream", "stopStream") for call in await control.calls(f"chat.{m}")]
 
 
-async def with_card(channel: SlackChannel, control: WorkspaceControl, text: str = "") -> tuple[str, str]:
+async def with_card(channel: SlackChannel, control: Control, text: str = "") -> tuple[str, str]:
     """A draft with a card of something that goes on; gives the ts of its root and its own."""
     root, log = await control.say("Ada", "dm", "hi"), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
@@ -60,14 +60,12 @@ async def with_card(channel: SlackChannel, control: WorkspaceControl, text: str 
     return root, log.steps[1]
 
 
-async def message(control: WorkspaceControl, ts: str) -> dict[str, object]:
+async def message(control: Control, ts: str) -> dict[str, object]:
     everything = (await control.see("messages", channel="D0ADA", thread="*"))["messages"]
     return next(dict(one) for one in everything if one["ts"] == ts)
 
 
-async def test_a_task_opens_the_message_and_the_text_follows_in_it(
-    working: Working, control: WorkspaceControl, open_channel: Open
-) -> None:
+async def test_a_task_opens_the_message_and_the_text_follows_in_it(working: Working, control: Control) -> None:
     await working.show("1", "Reading docs/limits.md", DOING, wait=0.2)
     assert working.log.steps[0] == "opening"
     (start,) = await control.calls("chat.startStream")
@@ -86,9 +84,7 @@ async def test_a_task_opens_the_message_and_the_text_follows_in_it(
     await working.speech.settle()
 
 
-async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(
-    working: Working, control: WorkspaceControl
-) -> None:
+async def test_updates_are_paced_and_hold_the_latest_state_of_each_task(working: Working, control: Control) -> None:
     await working.show("1", "Reading", DOING, wait=0.2)
     for number in range(20):
         await working.show("1", f"Reading page {number}", DOING)
@@ -100,7 +96,7 @@ async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(
     assert [card["title"] for card in appended[-1]] == ["Reading page 19", "Counting to 19"]
 
 
-async def test_details_that_a_card_shows_are_not_sent_again(working: Working, control: WorkspaceControl) -> None:
+async def test_details_that_a_card_shows_are_not_sent_again(working: Working, control: Control) -> None:
     for details in ("one", "one", "one and two", "other"):
         await working.show("1", "Looking", DOING, details, wait=0.8)
     await working.show("1", "Looking", DONE, "other", wait=0.8)
@@ -111,7 +107,7 @@ async def test_details_that_a_card_shows_are_not_sent_again(working: Working, co
     assert [chunk.get("details") for chunk in shown["chunks"]] == [None, "one and two\nother"]  # type: ignore[attr-defined]  # a list
 
 
-async def test_a_silent_stream_is_kept_alive(working: Working, control: WorkspaceControl) -> None:
+async def test_a_silent_stream_is_kept_alive(working: Working, control: Control) -> None:
     await working.show("1", "Waiting for the importer", DOING, "it takes its time", wait=0.2)
     await working.clock.advance(61)
     await working.pass_time(0.2)
@@ -126,7 +122,7 @@ async def test_a_silent_stream_is_kept_alive(working: Working, control: Workspac
     assert len(await control.calls("chat.appendStream")) == 2
 
 
-async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, control: Control) -> None:
     root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     for id_, state in (("1", DONE), ("2", DOING), ("3", LATER), ("4", FAILED)):
@@ -151,7 +147,7 @@ async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, c
 
 
 async def test_a_draft_with_cards_is_closed_and_replaced_also_where_its_end_is_refused_with_cards(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     for text, refused in (("x" * 100, 0), ("", 2)):
         root, ts = await with_card(channel, control, text)
@@ -168,9 +164,7 @@ async def test_a_draft_with_cards_is_closed_and_replaced_also_where_its_end_is_r
 # -- if Slack refuses cards --------------------------------------------------------------------------------------------
 
 
-async def test_refused_cards_become_a_status_line_for_a_day(
-    working: Working, control: WorkspaceControl, events: Events
-) -> None:
+async def test_refused_cards_become_a_status_line_for_a_day(working: Working, control: Control, events: Events) -> None:
     await control.fail("chat.startStream", body=REFUSED)
     await working.show("1", "Reading docs/limits.md", DOING, wait=0.2)
     assert working.log.steps == ["opening", "refused"]
@@ -195,9 +189,7 @@ async def test_refused_cards_become_a_status_line_for_a_day(
     assert len(await control.calls("chat.startStream")) == 3
 
 
-async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(
-    working: Working, control: WorkspaceControl
-) -> None:
+async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(working: Working, control: Control) -> None:
     await control.fail("chat.startStream", body=REFUSED)
     await working.say("v" * 100, 0.2)
     await working.say("v" * 500, 0.2)
@@ -207,7 +199,7 @@ async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(
     assert working.said == []
 
 
-async def test_after_a_refused_card_the_text_still_grows(working: Working, control: WorkspaceControl) -> None:
+async def test_after_a_refused_card_the_text_still_grows(working: Working, control: Control) -> None:
     await working.say("u" * 100, 0.2)
     await control.fail("chat.appendStream", body=REFUSED)
     await working.show("1", "Comparing", DOING, wait=0.8)
@@ -220,7 +212,7 @@ async def test_after_a_refused_card_the_text_still_grows(working: Working, contr
 
 
 async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
-    client: SlackClient, control: WorkspaceControl, events: Events
+    client: SlackClient, control: Control, events: Events
 ) -> None:
     for number, fault in enumerate(({"mode": "accept_then_drop"}, {"status": 429, "headers": {"Retry-After": "5"}}), 1):
         working = Working(client, events, await control.say("Ada", "dm", "hi"))
@@ -232,7 +224,7 @@ async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
         assert working.said == ["is reading…", "is writing…"], fault
 
 
-async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, control: WorkspaceControl) -> None:
+async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, control: Control) -> None:
     await working.show("1", "Reading", DOING)
     await working.speech.settle()
     await working.show("2", "Writing", DOING)

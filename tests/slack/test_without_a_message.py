@@ -6,7 +6,7 @@ from daemon.core.ports.speech import Speech, Task, TaskState
 from tests.fakes import FakeDrafts, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import Control, listening
 
 MODALITIES = (Modality.TIME, Modality.DECISION)
 
@@ -17,7 +17,7 @@ async def _speak(speech: Speech) -> None:
 
 
 async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to_the_timeline(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     for modality in MODALITIES:
         due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
@@ -36,7 +36,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to
 
 
 async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
-    open_channel: Open, control: WorkspaceControl, intake: FakeIntake
+    open_channel: Open, control: Control, intake: FakeIntake
 ) -> None:
     for modality in MODALITIES:
         channel = open_channel()
@@ -73,7 +73,7 @@ async def test_the_gate_decides_on_the_author_of_an_internal_event(channel: Slac
             assert (await channel.admit(due)).admitted is admitted, (modality, source)
 
 
-async def test_nothing_is_streamed_to_a_bot_without_a_user(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_nothing_is_streamed_to_a_bot_without_a_user(open_channel: Open, control: Control) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), FakeDrafts().log)
     await _speak(speech)
