@@ -9,18 +9,12 @@ from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import HANG, Json, StockApp
 
 TITLE = {"type": "plain_text", "text": "One"}
+INPUT = {"type": "plain_text_input", "action_id": "words"}
 DIALOG: Json = {
     "type": "modal",
     "title": TITLE,
     "submit": TITLE,
-    "blocks": [
-        {
-            "type": "input",
-            "block_id": "words",
-            "label": TITLE,
-            "element": {"type": "plain_text_input", "action_id": "words"},
-        }
-    ],
+    "blocks": [{"type": "input", "block_id": "words", "label": TITLE, "element": INPUT}],
 }
 LATER: Json = {"type": "modal", "title": TITLE, "blocks": []}
 

@@ -109,12 +109,6 @@ async def test_reactions_come_and_go(stock: StockApp, people: WorkspaceClient, a
     assert message["reactions"] == [{"name": "wave", "users": ["U0SOUL"], "count": 1}]
 
 
-async def test_opening_the_dm_raises_app_home_opened(stock: StockApp, people: WorkspaceClient) -> None:
-    assert await people.open_dm("Gus") == "D0GUS"
-    (event,) = await stock.received(lambda e: e["type"] == "app_home_opened")
-    assert (event["tab"], event["user"], event["channel"]) == ("messages", "U0GUS", "D0GUS")
-
-
 async def test_events_of_shared_channels_and_group_dms_are_marked(stock: StockApp, people: WorkspaceClient) -> None:
     await people.add_person("Sven", standing="stranger")
     await people.add_channel("partners", members=["Ada", "Sven"], shared=True)

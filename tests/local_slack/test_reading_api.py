@@ -15,30 +15,21 @@ from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
 
 _OPTIONS = [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}]
-DIALOG = {
-    "type": "modal",
-    "title": {"type": "plain_text", "text": "One"},
-    "submit": {"type": "plain_text", "text": "Send"},
-    "blocks": [
-        {
-            "type": "input",
-            "label": {"type": "plain_text", "text": "Words"},
-            "element": {"type": "plain_text_input", "action_id": "words", "max_length": 5},
-        },
-        {
-            "type": "input",
-            "optional": True,
-            "label": {"type": "plain_text", "text": "Kind"},
-            "element": {"type": "static_select", "action_id": "kind", "options": _OPTIONS},
-        },
-    ],
-}
 
 
 def _input(element: dict[str, object]) -> dict[str, object]:
     return {"type": "input", "label": {"type": "plain_text", "text": "Words"}, "element": element}
 
 
+DIALOG = {
+    "type": "modal",
+    "title": {"type": "plain_text", "text": "One"},
+    "submit": {"type": "plain_text", "text": "Send"},
+    "blocks": [
+        _input({"type": "plain_text_input", "action_id": "words", "max_length": 5}),
+        _input({"type": "static_select", "action_id": "kind", "options": _OPTIONS}) | {"optional": True},
+    ],
+}
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 

@@ -31,10 +31,7 @@ def test_what_is_for_another_app_or_workspace_is_not() -> None:
         {"authorizations": ["T1"]},
     ):
         assert not meant_for(IDENTITY, body), body
-
-
-def test_without_an_app_id_in_the_token_the_app_is_not_compared() -> None:
-    assert meant_for(replace(IDENTITY, app=""), {"api_app_id": "A2"})
+    assert meant_for(replace(IDENTITY, app=""), {"api_app_id": "A2"}), "without an app id in the token"
 
 
 def test_what_has_not_slacks_form_is_read_by_nobody() -> None:
@@ -52,8 +49,6 @@ def test_what_has_not_slacks_form_is_read_by_nobody() -> None:
         {"event": {"item": {"channel": ["C1"]}}},
     ):
         assert not is_well_formed(body), body
-
-
-def test_what_has_it_is_read() -> None:
     event = {"type": "user_change", "user": {"id": "U1"}, "channel": None}
-    assert is_well_formed({"event": event, "authorizations": [{"team_id": "T1"}], "enterprise": None, "view": {}})
+    body = {"event": event, "authorizations": [{"team_id": "T1"}], "enterprise": None, "view": {}}
+    assert is_well_formed(body)

@@ -62,9 +62,6 @@ def test_foreign_buttons_and_presses_from_other_workspaces_are_no_decisions() ->
         press(actions="none"),
     ):
         assert EventReader("minoan", OURS).action(payload) is None, payload
-
-
-def test_only_listed_members_decide_if_there_is_a_list() -> None:
     assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
     found = EventReader("minoan", OURS, members=frozenset({"U1"})).action(press())
     where = ("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1")

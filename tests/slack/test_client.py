@@ -1,6 +1,5 @@
 """The Web API client raises one error for each outcome of a call; the preflight checks both tokens."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -197,11 +196,3 @@ async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events
     identity = await fetch_identity(client, settings, FakeClock(), events)
     assert (identity.app, identity.scopes) == ("A123", frozenset())
     await client.close()
-
-
-async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, control: Control) -> None:
-    await control.fail("users.info", delay=0.3)
-    async with asyncio.TaskGroup() as group:
-        slow = group.create_task(client.call("users.info", user="U0ADA"))
-        await client.call("auth.test")
-        assert not slow.done()

@@ -96,7 +96,7 @@ async def test_a_silent_socket_is_replaced(
 async def test_a_connection_without_a_hello_is_closed(
     open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
-    channel = open_channel(TurnableClock(20), ping_interval=5.0)
+    channel = open_channel(TurnableClock(20))
     await control.do("fault", socket="silence", on=True)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:

@@ -151,11 +151,7 @@ async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_th
     async with listening(channel, intake):
         await control.fail("*", mode="reset_before")  # no Web API call is made for it
         await control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
-
-        async def whispers() -> list[dict[str, object]]:
-            return await control.calls("(response_url)")
-
-        (whisper,) = await control.until(whispers, 1)
+        (whisper,) = await control.until(lambda: control.calls("(response_url)"), 1)
         assert whisper["args"]["thread_ts"] == root
         assert "no effect" in whisper["args"]["text"]
         control.server.workspace.interactions.responses.clear()

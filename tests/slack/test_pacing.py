@@ -19,21 +19,11 @@ from daemon.channels.slack.api.manifest import (
     SHARE_SCOPE,
     manifest,
 )
-from daemon.channels.slack.api.pacing import Pacing, Window
+from daemon.channels.slack.api.pacing import Pacing
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.local_slack.limits import Profile, RateLimits, Tier
 from daemon.local_slack.server import SCOPES
 from tests.fakes import TIMEOUT, FakeClock
-
-
-async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
-    clock = FakeClock(auto=True)
-    window = Window(clock, 3)
-    assert [window.take() for _ in range(4)] == [True, True, True, False]
-    await clock.sleep(20)
-    assert window.wait_needed() == 40
-    await window.wait_for_slot()
-    assert clock.monotonic() == 60
 
 
 async def test_rate_limits_and_drafts_are_kept_for_the_latest_only() -> None:

@@ -43,18 +43,6 @@ def test_a_thumb_at_a_post_of_ours_is_feedback() -> None:
     removed = thumb_given(READER, reacted(type="reaction_removed", reaction="thumbsup::skin-tone-3"))
     assert removed is not None
     assert (removed.value, removed.taken_back) == ("good", True)
-
-
-def test_a_cross_at_a_post_of_ours_takes_it_back() -> None:
-    assert taken_back(READER, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1")
-    trusted = EventReader("minoan", OURS, approvers=("U1",))
-    assert taken_back(trusted, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1", True)
-    for other in ({"type": "reaction_removed"}, {"item_user": "U2"}, {"user": OURS.user}, {"user_team": "T9"}):
-        assert taken_back(READER, reacted(reaction="x", **other)) is None
-    assert taken_back(READER, reacted(reaction="+1")) is None
-
-
-def test_other_reactions_are_nothing() -> None:
     for changes in (
         {"reaction": "x"},
         {"reaction": None},
@@ -70,6 +58,15 @@ def test_other_reactions_are_nothing() -> None:
         assert thumb_given(READER, reacted(**changes)) is None, changes
 
 
+def test_a_cross_at_a_post_of_ours_takes_it_back() -> None:
+    assert taken_back(READER, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1")
+    trusted = EventReader("minoan", OURS, approvers=("U1",))
+    assert taken_back(trusted, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1", True)
+    for other in ({"type": "reaction_removed"}, {"item_user": "U2"}, {"user": OURS.user}, {"user_team": "T9"}):
+        assert taken_back(READER, reacted(reaction="x", **other)) is None
+    assert taken_back(READER, reacted(reaction="+1")) is None
+
+
 def pressed(**changes: object) -> dict[str, Any]:
     event = {
         "type": "agent_session_stopped",
@@ -82,11 +79,8 @@ def pressed(**changes: object) -> dict[str, Any]:
     return {"type": "event_callback", "team_id": "T1", "event_id": "Ev1", "event": event | changes}
 
 
-def test_a_press_is_a_stop_of_its_thread() -> None:
+def test_a_press_is_a_stop_of_its_thread_unless_it_is_foreign_or_broken() -> None:
     assert session_stopped(READER, pressed()) == Stop("Ev1", "minoan", "T1", "D1", TS, "U1")
-
-
-def test_foreign_and_broken_presses_are_nothing() -> None:
     for changes in (
         {"type": "app_home_opened"},
         {"user": "U/1"},
@@ -131,9 +125,6 @@ def sent(**changes: object) -> dict[str, Any]:
 def test_a_complaint_is_read_and_has_the_same_id_when_it_is_sent_twice() -> None:
     complaint = Complaint("dialog:V1:U1", "minoan", "T1", "C1", TS, "U1", "It was 1971.")
     assert dialog_sent(READER, sent()) == complaint == dialog_sent(READER, sent())
-
-
-def test_foreign_broken_and_empty_dialogs_are_nothing() -> None:
     for changes in (
         {"user": {"id": "U1", "team_id": "T9"}},
         {"user": {"id": "U1"}, "team": {"id": "T9"}},
@@ -220,11 +211,7 @@ async def test_an_unlisted_user_is_told_alone_that_it_has_no_effect(
     root = await control.say("Ada", "general", "hi")
     async with listening(channel, intake):
         await control.do("shortcut", person="Ben", channel="general", ts=root, callback_id=WHY_SHORTCUT)
-
-        async def whispers() -> list[dict[str, Any]]:
-            return await control.calls("(response_url)")
-
-        [whisper] = await control.until(whispers, 1)
+        [whisper] = await control.until(lambda: control.calls("(response_url)"), 1)
     assert whisper["args"]["response_type"] == "ephemeral"
     assert "no effect" in whisper["args"]["text"]
     assert intake.arrivals == []

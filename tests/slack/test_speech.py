@@ -8,11 +8,8 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.sizes import PART
 from daemon.channels.slack.outgoing.splitting import FLOOR
 from daemon.core.errors import StoreBusy
-from daemon.core.perception import Place
 from daemon.core.ports.speech import DraftLog, Task, TaskState
-from tests.fakes import Events, FakeDrafts
-from tests.given import perception
-from tests.slack.conftest import Open
+from tests.fakes import Events
 from tests.slack.parts import Control, cards, spoken
 from tests.slack.talk import TimedSpeech
 
@@ -142,20 +139,6 @@ async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: C
     await talk.pass_time(0.2)
     await crowded.settle()
     assert len(await control.calls("chat.startStream")) == 1
-
-
-async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, control: Control) -> None:
-    root = await control.say("Ada", "general", "@soul hi")
-    channel, log = open_channel(), FakeDrafts()
-    team = control.server.team.id
-    asked = perception(channel="C0GENERAL", thread=root, ts=root, source="U0ADA", place=Place.PUBLIC_CHANNEL, team=team)
-    speech = channel.speak(asked, log.log)
-    await speech.say("q" * 100)
-    await log.settled.wait()
-    await speech.settle()
-    (start,) = await control.calls("chat.startStream")
-    assert start["answer"]["ok"]
-    assert (start["args"]["recipient_team_id"], start["args"]["recipient_user_id"]) == (team, "U0ADA")
 
 
 async def test_several_streams_share_the_appends_that_slack_allows(talk: TimedSpeech, control: Control) -> None:

@@ -224,13 +224,6 @@ async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
         assert working.said == ["is reading…", "is writing…"], fault
 
 
-async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, control: Control) -> None:
-    await working.show("1", "Reading", DOING)
-    await working.speech.settle()
-    await working.show("2", "Writing", DOING)
-    assert (await control.calls("chat.startStream"), working.said) == ([], [])
-
-
 def test_a_task_becomes_a_status_after_the_soul_s_name() -> None:
     words = {
         "Reading docs/limits.md…": "is reading docs/limits.md…",

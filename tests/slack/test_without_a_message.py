@@ -58,6 +58,7 @@ async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
         await speech.settle()
         start = (await control.calls("chat.startStream"))[-1]["args"]
         assert (start["thread_ts"], start["recipient_user_id"]) == (root, "U0ADA"), modality
+        assert start["recipient_team_id"] == control.server.team.id, modality
         async with listening(channel, intake):
             thread = await channel.thread_before(due, 5)
         assert [one.text for one in thread][:2] == ["first", "second"], modality
