@@ -1,27 +1,20 @@
 """Streams in chunks and their plans, custom names and icons, and Slack's rules for buttons."""
 
-from typing import Any
-
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.local_slack.stock import refusal
+from tests.local_slack.stock import begun, refusal
 
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 
 
-async def _start(api: AsyncWebClient, people: WorkspaceClient, text: str = "", **more: Any) -> Any:  # noqa: ANN401  # Slack's
-    root = await people.say("Ada", "dm", "hello")
-    return await api.chat_startStream(channel="D0ADA", thread_ts=root["ts"], markdown_text=text or None, **more)
-
-
 async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await _start(api, people, "begun"))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     chunk = {"type": "markdown_text", "text": "more"}
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[chunk])) == "streaming_mode_mismatch"
     both = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more", chunks=[chunk])
     assert await refusal(both) == "cannot_provide_both_markdown_text_and_chunks"
-    ts = (await _start(api, people, chunks=[CARD]))["ts"]
+    ts = (await begun(api, people, chunks=[CARD]))["ts"]
     words = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more")
     assert await refusal(words) == "streaming_mode_mismatch"
     await people.fault(chunks=False)
@@ -40,13 +33,13 @@ async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: Workspa
         CARD | {"status": "resting"},
         CARD | {"details": {}},
     ):
-        assert await refusal(_start(api, people, chunks=[chunk])) == "invalid_chunks", chunk
+        assert await refusal(begun(api, people, chunks=[chunk])) == "invalid_chunks", chunk
 
 
 async def test_cards_are_replaced_and_open_ones_fail_at_the_end(api: AsyncWebClient, people: WorkspaceClient) -> None:
     title = {"type": "plan_update", "title": "Plan"}
     other = {"type": "blocks", "blocks": [{"type": "divider"}]}
-    ts = (await _start(api, people, chunks=[title, CARD | {"details": "a"}], task_display_mode="plan"))["ts"]
+    ts = (await begun(api, people, chunks=[title, CARD | {"details": "a"}], task_display_mode="plan"))["ts"]
     await api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD | {"title": "Found", "details": "b"}, other])
     await api.chat_stopStream(channel="D0ADA", ts=ts, chunks=[title | {"title": "Done"}, other])
     (done,) = await people.posts_by_bot("D0ADA")
@@ -56,7 +49,7 @@ async def test_cards_are_replaced_and_open_ones_fail_at_the_end(api: AsyncWebCli
         other,
         other,
     ]
-    assert await refusal(_start(api, people, task_display_mode="dance")) == "invalid_arguments"
+    assert await refusal(begun(api, people, task_display_mode="dance")) == "invalid_arguments"
 
 
 async def test_a_custom_name_and_icon_need_a_scope_and_are_shown(api: AsyncWebClient, people: WorkspaceClient) -> None:

@@ -1,13 +1,11 @@
 """The Web API with real slack_sdk clients: post, edit, stream, size limits, and reading back."""
 
-from typing import Any
-
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json, refusal
+from tests.local_slack.stock import Json, begun, refusal
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
@@ -29,10 +27,7 @@ async def test_tokens_are_checked_and_auth_test_names_the_scopes(server: Workspa
         who = {"token": server.bot_token, "user": "U0ADA"}
         async with http.get(f"{server.api_url}users.info", params=who) as response:
             assert (await response.json())["user"]["profile"]["display_name"] == "Ada"
-
-
-async def test_a_missing_scope_is_named(people: WorkspaceClient, api: AsyncWebClient) -> None:
-    await people.scopes("users:read", "im:history")
+    server.workspace.scopes = frozenset({"users:read", "im:history"})
     assert await refusal(api.chat_postMessage(channel="D0ADA", text="x")) == "missing_scope"
     assert await refusal(api.conversations_history(channel="C0GENERAL")) == "missing_scope"
     assert await refusal(api.conversations_history(channel="D0ADA")) == "accepted"
@@ -131,9 +126,6 @@ async def test_an_ephemeral_message_is_seen_by_one_user_only(api: AsyncWebClient
     )
 
 
-# -- streaming -------------------------------------------------------------------------------------------------------
-
-
 async def test_a_stream_grows_and_ends_with_blocks_and_metadata(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "general", "@soul tell me")
     stream = await api.chat_stream(
@@ -149,11 +141,6 @@ async def test_a_stream_grows_and_ends_with_blocks_and_metadata(api: AsyncWebCli
     (done,) = await people.wait_for_post("general")
     assert (done["text"], done["streaming_state"]) == ("some words and more end", "completed")
     assert (done["blocks"], done["metadata"]) == ([{"type": "divider"}], META)
-
-
-async def _start(api: AsyncWebClient, people: WorkspaceClient, text: str = "begun") -> Any:  # noqa: ANN401  # a Slack answer
-    root = await people.say("Ada", "dm", "hello")
-    return await api.chat_startStream(channel="D0ADA", thread_ts=root["ts"], markdown_text=text)
 
 
 async def test_a_stream_needs_a_thread_and_elsewhere_a_recipient(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -172,7 +159,7 @@ async def test_a_stream_needs_a_thread_and_elsewhere_a_recipient(api: AsyncWebCl
 
 
 async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await _start(api, people))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts)) == "no_text"
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x" * 12_001)) == "msg_too_long"
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[{"type": "poem"}])) == "invalid_chunks"
@@ -184,7 +171,7 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
         assert await refusal(call) == "message_not_in_streaming_state"
     (done,) = await people.posts_by_bot("D0ADA")
     assert done["text"] == "begun well"
-    ts = (await _start(api, people))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     await api.chat_update(channel="D0ADA", ts=ts, text="changed my mind")
     assert await refusal(api.chat_stopStream(channel="D0ADA", ts=ts)) == "message_not_in_streaming_state"
 
@@ -192,7 +179,7 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
 async def test_a_stream_is_sealed_after_its_time_though_it_is_fed_and_can_still_be_updated(
     api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
-    ts = (await _start(api, people))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     await people.advance(299)
     await api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text=" fed")
     await people.advance(22)
@@ -205,9 +192,6 @@ async def test_a_stream_is_sealed_after_its_time_though_it_is_fed_and_can_still_
     await api.chat_update(channel="D0ADA", ts=ts, text="the whole answer")
     (mended,) = await people.posts_by_bot("D0ADA")
     assert (mended["text"], mended["streaming_state"]) == ("the whole answer", "completed")
-
-
-# -- what the app shows ----------------------------------------------------------------------------------------------
 
 
 async def test_the_status_line_disappears_with_time_or_a_post(api: AsyncWebClient, people: WorkspaceClient) -> None:

@@ -246,9 +246,6 @@ async def test_a_response_url_works_five_times_within_half_an_hour(
         assert await respond(text="late") == (404, "expired_url")
 
 
-# -- limits and faults -----------------------------------------------------------------------------------------------
-
-
 async def test_slacks_limits_answer_429_with_whole_seconds() -> None:
     async with serve_workspace(limits="slack", clock=FakeClock()) as server, WorkspaceClient(server.page_url) as people:
         api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)

@@ -6,16 +6,9 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.local_slack.stock import Json, StockApp, refusal
+from tests.local_slack.stock import StockApp, begun, refusal
 
 ADA: dict[str, Any] = {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
-
-
-async def _stream(api: AsyncWebClient, people: WorkspaceClient, room: str = "dm", **piece: Any) -> Json:  # noqa: ANN401  # Slack's
-    root = await people.say("Ada", room, "hello")
-    recipient: dict[str, Any] = {} if room == "dm" else ADA
-    answer = await api.chat_startStream(channel=root["channel"], thread_ts=root["ts"], **recipient, **piece)
-    return {"channel": root["channel"], "ts": answer["ts"], "thread": root["ts"]}
 
 
 async def test_an_update_counts_the_bytes_of_its_escaped_text(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -37,7 +30,7 @@ async def test_an_update_counts_the_bytes_of_its_escaped_text(api: AsyncWebClien
 
 async def test_a_stream_has_one_budget_for_its_text_and_details(api: AsyncWebClient, people: WorkspaceClient) -> None:
     card = {"type": "task_update", "id": "1", "title": "t" * 100, "status": "complete", "details": "d" * 3_000}
-    stream = await _stream(api, people, chunks=[card])
+    stream = await begun(api, people, chunks=[card])
     words = [{"type": "markdown_text", "text": "語" * 1_500}]
     place = {"channel": stream["channel"], "ts": stream["ts"]}
     assert await refusal(api.chat_appendStream(**place, chunks=[{"type": "markdown_text", "text": "語" * 1_501}])) == (
@@ -56,7 +49,7 @@ async def test_a_session_is_processing_until_its_stream_is_stopped(
     async def status() -> list[tuple[str, bool]]:
         return [(one["status"], one["covered"]) for one in (await people.state())["sessions"]]
 
-    stream = await _stream(api, people, markdown_text="begun")
+    stream = await begun(api, people, markdown_text="begun")
     assert await status() == [("processing", False)]
     await api.assistant_threads_setStatus(channel_id="D0ADA", thread_ts=stream["thread"], status="is reading…")
     assert await status() == [("processing", True)]
@@ -65,13 +58,13 @@ async def test_a_session_is_processing_until_its_stream_is_stopped(
     assert (await status())[0][0] == "processing"
     await api.agents_sessions_setStatus(channel_id="D0ADA", thread_ts=stream["thread"], status="active")
     assert await status() == [("active", False)]
-    other = await _stream(api, people, markdown_text="begun")
+    other = await begun(api, people, markdown_text="begun")
     await api.chat_stopStream(channel="D0ADA", ts=other["ts"])
     assert [one for one, _ in await status()] == ["active", "active"]
 
 
 async def test_only_the_recipient_sees_a_stream_grow(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    stream = await _stream(api, people, "general", markdown_text="z" * 200)
+    stream = await begun(api, people, "general", markdown_text="z" * 200)
 
     async def seen(person: str) -> int:
         (shown,) = [m for m in await people.messages("general", person=person, thread="*") if m["ts"] == stream["ts"]]
@@ -119,7 +112,7 @@ async def test_a_room_in_a_state_refuses_posts_and_streams(api: AsyncWebClient, 
         await people.clear_faults()
         assert await refusal(api.chat_postMessage(text="x", **place)) == "accepted", order
     own = await api.chat_postMessage(channel="C0GENERAL", text="one")
-    stream = await _stream(api, people, "general", markdown_text="begun")
+    stream = await begun(api, people, "general", markdown_text="begun")
     await people.fault(room="general", archived=True)
     assert await refusal(api.chat_update(channel="C0GENERAL", ts=own["ts"], text="two")) == "is_archived"
     assert await refusal(api.chat_stopStream(channel="C0GENERAL", ts=stream["ts"])) == "is_archived"

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import re
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.model import AppIdentity
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.text import mentions, rich_text, typed
-from daemon.local_slack.timeline import Timeline, bound
+from daemon.local_slack.timeline import Timeline
 from tests.fakes import FakeClock
 
 STATE = seeded(AppIdentity(), "Soul", 1_700_000_000)
@@ -55,13 +54,6 @@ def test_ts_values_increase_even_when_the_clock_does_not(times: list[float]) -> 
     timeline = Timeline()
     order = [tuple(map(int, timeline.next_ts(time).split("."))) for time in times]
     assert all(earlier < later for earlier, later in itertools.pairwise(order))
-
-
-def test_time_bounds_compare_with_ts_values_and_malformed_ones_are_refused() -> None:
-    assert (bound("0"), bound("1700000000.5")) == ("0000000000.000000", "1700000000.500000")
-    for text in ("now", "1.x", "-1", ""):
-        with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-            bound(text)
 
 
 async def test_the_clock_can_be_moved_and_never_goes_back() -> None:

@@ -68,9 +68,6 @@ def test_foreign_buttons_and_presses_from_other_workspaces_are_no_decisions() ->
     assert found == Decision(*where, "a-1", approves=True, answer="approve")
 
 
-# -- the revision after the decision -----------------------------------------------------------------------------------
-
-
 async def test_a_revision_replaces_text_and_buttons_and_may_repeat(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await channel.deliver(post("D0ADA", "May I?", reply_to=root, approval="a-1", key="asks"))

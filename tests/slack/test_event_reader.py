@@ -123,15 +123,11 @@ def test_a_very_long_message_is_cut_and_shared_files_are_named() -> None:
     assert (len(words), words[-3:]) == (40_000, "[…]"[-3:])
     assert files == ["[shared a file: a.png]", "[shared a file: b]", "[shared a file: unnamed]"]
     assert len(message.envelope) < 2_000
-
-
-def test_the_envelope_holds_ids_but_not_the_text() -> None:
-    payload = event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True}
-    message = reader().event(payload)
-    assert isinstance(message, NewMessage)
-    kept = json.loads(message.envelope)
+    secret = reader().event(event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True})
+    assert isinstance(secret, NewMessage)
+    kept = json.loads(secret.envelope)
     assert (kept["user_team"], kept["is_ext_shared_channel"]) == ("T9", True)
-    assert "secret" not in message.envelope
+    assert "secret" not in secret.envelope, "it holds ids but not the text"
 
 
 def test_our_own_posts_other_bots_and_notices_are_no_messages() -> None:

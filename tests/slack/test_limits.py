@@ -168,9 +168,6 @@ async def test_a_room_that_takes_nothing_is_a_refusal_at_once(channel: SlackChan
     assert len(await control.calls("chat.postMessage")) == 3
 
 
-# -- streams -----------------------------------------------------------------------------------------------------------
-
-
 async def spoken_into(channel: SlackChannel, room: str, thread: str, place: Place) -> FakeDrafts:
     """A reply of a hundred characters that may be streamed."""
     log = FakeDrafts()

@@ -88,6 +88,9 @@ def test_its_files_are_files_of_the_message() -> None:
     message = read("look", attachments=[SHARE | {"files": [file]}])
     assert [one.name for one in message.files] == ["log.txt"]
     assert "> [with a file: log.txt]" in message.perception.content
+    for kind, media in (("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")):
+        file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
+        assert [one.media_type for one in read("look", files=[file]).files] == [media], kind
 
 
 def test_a_forward_in_a_forward_of_itself_ends() -> None:
@@ -197,12 +200,6 @@ def test_blocks_of_an_unknown_kind_are_named_and_alone_are_no_bare_mention() -> 
     assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == ["> Build 17", unknown]
     assert words(blocks=[{"type": "hologram"}]) == unknown
     assert words(blocks=[{"type": "divider"}]) == "> [it holds nothing that can be read as text]"
-
-
-def test_a_canvas_and_a_list_are_known_as_such() -> None:
-    for kind, media in (("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")):
-        file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
-        assert [one.media_type for one in read("look", files=[file]).files] == [media], kind
 
 
 FIELDS = ("rows", "text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")

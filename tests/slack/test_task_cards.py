@@ -161,9 +161,6 @@ async def test_a_draft_with_cards_is_closed_and_replaced_also_where_its_end_is_r
         assert (await message(control, ts))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
 
 
-# -- if Slack refuses cards --------------------------------------------------------------------------------------------
-
-
 async def test_refused_cards_become_a_status_line_for_a_day(working: Working, control: Control, events: Events) -> None:
     await control.fail("chat.startStream", body=REFUSED)
     await working.show("1", "Reading docs/limits.md", DOING, wait=0.2)
@@ -231,9 +228,6 @@ def test_a_task_becomes_a_status_after_the_soul_s_name() -> None:
         "…": "is working: …",
     }
     assert {title: status_for(Task("1", title, DOING)) for title in words} == words
-
-
-# -- the text of a card ------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=20)

@@ -42,14 +42,8 @@ async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
         channel = open_channel()
         root = await control.say("Ada", "general", "first")
         await control.say("Ben", "general", "second", thread=root)
-        due = perception(
-            channel="C0GENERAL",
-            thread=root,
-            ts="1.000001",
-            source="U0ADA",
-            team=control.server.team.id,
-            modality=modality,
-        )
+        where = {"channel": "C0GENERAL", "thread": root, "team": control.server.team.id}
+        due = perception(**where, ts="1.000001", source="U0ADA", modality=modality)
         assert channel.reply_to(due) == root, modality
         log = FakeDrafts()
         speech = channel.speak(due, log.log)
