@@ -31,7 +31,7 @@ async def refusal(call: Awaitable[object]) -> str:
 async def begun(api: AsyncWebClient, people: WorkspaceClient, room: str = "dm", **piece: Any) -> Json:  # noqa: ANN401  # Slack's
     """A stream that answers a message of Ada's: its channel, its ts, and its thread."""
     root = await people.say("Ada", room, "hello")
-    recipient = {} if room == "dm" else {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
+    recipient: dict[str, Any] = {} if room == "dm" else {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
     answer = await api.chat_startStream(channel=root["channel"], thread_ts=root["ts"], **recipient, **piece)
     return {"channel": root["channel"], "ts": answer["ts"], "thread": root["ts"]}
 

@@ -3,7 +3,7 @@
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.local_slack.stock import begun, refusal
+from tests.local_slack.stock import Json, begun, refusal
 
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 
@@ -24,7 +24,7 @@ async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClie
 
 
 async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    for chunk in (
+    malformed: tuple[Json, ...] = (
         {"type": "poem"},
         {"type": "markdown_text"},
         {"type": "plan_update"},
@@ -32,7 +32,8 @@ async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: Workspa
         CARD | {"title": 5},
         CARD | {"status": "resting"},
         CARD | {"details": {}},
-    ):
+    )
+    for chunk in malformed:
         assert await refusal(begun(api, people, chunks=[chunk])) == "invalid_chunks", chunk
 
 

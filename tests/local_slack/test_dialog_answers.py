@@ -20,7 +20,7 @@ LATER: Json = {"type": "modal", "title": TITLE, "blocks": []}
 
 
 async def answered(server: WorkspaceServer, stock: StockApp, people: WorkspaceClient, answer: Json) -> Json:
-    """Open a dialog, send it, and have it answered so; gives what Ada's page is told."""
+    """Open a dialog, send it, and have it answered so; gives what Ada's page hears."""
     name = str(len(stock.app._async_listeners))
 
     async def sent(ack: AsyncAck) -> None:
@@ -29,15 +29,15 @@ async def answered(server: WorkspaceServer, stock: StockApp, people: WorkspaceCl
     stock.app.view(name)(sent)
     trigger = server.workspace.interactions.new_trigger("U0ADA")
     opened = await stock.client.views_open(trigger_id=trigger, view=DIALOG | {"callback_id": name})
-    news = people.events("Ada")
-    assert (await anext(news))[0] == "ready"
+    feed = people.events("Ada")
+    assert (await anext(feed))[0] == "ready"
     assert await people.submit("Ada", str(opened["view"]["id"]), words="hello")
     async with asyncio.timeout(HANG):
-        async for kind, told in news:
+        async for kind, news in feed:
             if kind == "modal_answered":
-                await news.aclose()
-                return told
-    raise AssertionError("nothing was told")
+                await feed.aclose()
+                return news
+    raise AssertionError("the page heard nothing")
 
 
 async def test_an_answer_that_slack_can_not_use_leaves_the_dialog_open(
@@ -60,9 +60,9 @@ async def test_an_empty_answer_and_a_clear_end_it_and_another_view_takes_its_pla
     server: WorkspaceServer, stock: StockApp, people: WorkspaceClient
 ) -> None:
     for answer in ({}, {"response_action": "clear"}):
-        told = await answered(server, stock, people, answer)
-        assert told.keys() == {"view_id"}, answer
+        news = await answered(server, stock, people, answer)
+        assert news.keys() == {"view_id"}, answer
         assert await people.modals("Ada") == [], answer
-    told = await answered(server, stock, people, {"response_action": "update", "view": LATER})
-    assert told["view"]["blocks"] == []
-    assert [one["id"] for one in await people.modals("Ada")] == [told["view_id"]]
+    news = await answered(server, stock, people, {"response_action": "update", "view": LATER})
+    assert news["view"]["blocks"] == []
+    assert [one["id"] for one in await people.modals("Ada")] == [news["view_id"]]

@@ -123,7 +123,7 @@ async def test_a_room_in_a_state_refuses_posts_and_streams(api: AsyncWebClient, 
 
 async def test_a_deleted_root_takes_no_reply(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "dm", "hello")
-    bare = await people.say("Ada", "dm", "nobody answered this")
+    bare = await people.say("Ada", "dm", "this has no answer")
     await api.chat_postMessage(channel="D0ADA", text="one", thread_ts=root["ts"])
     for message in (root, bare):
         await people.delete("Ada", "dm", message["ts"])

@@ -331,9 +331,9 @@ async def test_one_room_that_slack_never_gives_holds_up_no_other_and_stays_due(c
     await catching.control.fail("conversations.history", body={"ok": False, "error": "missing_scope"})
     await catching.up(quick_clock()).fill()
     assert len(catching.intake.messages()) == 1
-    told = catching.events.named("slack.beyond_reach")[0]
-    assert told["reason"] == "missing_scope"
-    assert "add the scope" in str(told["hint"])
+    logged = catching.events.named("slack.beyond_reach")[0]
+    assert logged["reason"] == "missing_scope"
+    assert "add the scope" in str(logged["hint"])
     await catching.up(quick_clock(40 * 60_000)).fill()
     assert len(catching.intake.messages()) == 2
 

@@ -82,10 +82,10 @@ async def test_each_outcome_of_a_call_raises_its_own_error(odd: Server, events: 
         odd.answer = given
         odd.asked.clear()
         client = SlackClient(settings_for(odd.url), FakeClock(), events)
-        told = (given.status, given.text) if given else "no answer"
-        assert type(await raised(client, "chat.postMessage", channel="C1", text="x")) is write, told
+        said = (given.status, given.text) if given else "no answer"
+        assert type(await raised(client, "chat.postMessage", channel="C1", text="x")) is write, said
         assert odd.asked == ["chat.postMessage"], "a write is sent once"
-        assert type(await raised(client, "users.info", user="U1")) is read, told
+        assert type(await raised(client, "users.info", user="U1")) is read, said
         await client.close()
 
 

@@ -123,7 +123,9 @@ async def test_repeated_disconnects_are_met_with_a_back_off(
         assert await still_hears(control, intake)
 
 
-async def test_a_long_outage_is_told(open_channel: Open, intake: FakeIntake, control: Control, events: Events) -> None:
+async def test_a_long_outage_is_logged(
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
+) -> None:
     channel = open_channel(TurnableClock(200), ping_interval=PING)
     async with caught_up(channel, intake, events):
         await control.do("fault", socket="refuse_handshakes", times=1000)

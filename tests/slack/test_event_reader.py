@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
+from tests.slack.hostile import ANYTHING, TEXT
 from tests.slack.parts import OURS, TS, press
 
 OLD = "1740000000.000100"
@@ -222,18 +223,6 @@ def test_a_channel_is_public_only_if_slack_says_so() -> None:
         assert channel_type(place) in {"im", "mpim", "group", "channel"}, room
 
 
-WORDS = "message app_mention message_changed message_deleted C1 D1 U1 <@U0SOUL> < im &lt; soul_approval_yes approve:a-1"
-FIELDS = (
-    "type subtype channel channel_type user bot_id ts thread_ts text files message previous_message deleted_ts edited "
-    "hidden event event_id actions container action_id action_ts value id"
-)
-TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from([TS, *WORDS.split()])
-NAMES = st.sampled_from(FIELDS.split())
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXT, inner, max_size=10),
-    max_leaves=30,
-)
 MESSAGES = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["message", "app_mention"]),

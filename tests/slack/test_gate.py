@@ -46,8 +46,8 @@ async def test_by_default_only_members_are_admitted(channel: SlackChannel, contr
         team = {"team": "T0ELSEWHERE"} if standing == "stranger" else {}
         user = await person(control, name=f"user {standing}", standing=standing, **team)
         assert await decide(channel, user) == (reason, answered), standing
-    assert await decide(channel, "U0NOBODY") == ("unknown", False)
-    assert await decide(channel, "B0NOBODY") == ("bot", False)
+    assert await decide(channel, "U0UNKNOWN") == ("unknown", False)
+    assert await decide(channel, "B0UNKNOWN") == ("bot", False)
     assert await decide(channel, control.server.bot_user.id) == ("self", False)
 
 

@@ -120,7 +120,7 @@ async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
 
 
 async def test_the_admin_is_told_when_slack_ends_the_app(open_channel: Open, control: Control, events: Events) -> None:
-    told = []
+    reasons = []
     for number, (event, trouble) in enumerate(
         (
             ({"type": "app_uninstalled"}, "removed from the workspace"),
@@ -136,9 +136,9 @@ async def test_the_admin_is_told_when_slack_ends_the_app(open_channel: Open, con
             await control.say("Ada", "dm", "after it")
             await events.until("slack.heard", number)
             assert (trouble in channel.trouble(), bool(channel.trouble())) == (True, bool(trouble)), event
-        told += [trouble] * bool(trouble)
+        reasons += [trouble] * bool(trouble)
     revoked = events.named("slack.revoked")
-    assert [trouble in str(one["reason"]) for one, trouble in zip(revoked, told, strict=True)] == [True, True]
+    assert [trouble in str(one["reason"]) for one, trouble in zip(revoked, reasons, strict=True)] == [True, True]
     assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in revoked)
 
 

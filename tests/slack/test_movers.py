@@ -114,7 +114,7 @@ class Forgetful:
         if self._left:
             self._left -= 1
             self.directory.forget_user("U0ADA" if arguments["user"] == "U0BEN" else "U0BEN")
-        return {"ok": True, "user": {"id": arguments["user"], "team_id": TEAM, "name": "somebody"}}
+        return {"ok": True, "user": {"id": arguments["user"], "team_id": TEAM, "name": "kei"}}
 
 
 async def test_who_is_forgotten_while_others_are_asked_about_is_asked_about_again_but_not_for_ever() -> None:

@@ -1,4 +1,4 @@
-"""Thumbs, stops, dialogs and the shortcut: read from users of our workspace alone, whatever a payload holds."""
+"""Thumbs, stops, dialogs and the shortcut: read from users of our workspace alone, also from hostile payloads."""
 
 import json
 from functools import partial
@@ -19,8 +19,8 @@ from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.local_slack.modals import fault_of
 from tests.fakes import FakeIntake
 from tests.slack.conftest import Open
+from tests.slack.hostile import ANYTHING
 from tests.slack.parts import OURS, TS, Control, listening
-from tests.slack.test_event_reader import ANYTHING
 
 READER = EventReader("minoan", OURS)
 

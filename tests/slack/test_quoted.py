@@ -1,4 +1,4 @@
-"""What a message carries beside its text is read as lines that somebody quotes, whatever shape it comes in."""
+"""What a message carries beside its text is read as lines that are quoted, in any shape it comes in."""
 
 from typing import Any
 
@@ -214,6 +214,6 @@ JSON = st.recursive(
 def test_whatever_a_message_carries_each_line_of_it_is_quoted(
     attachments: list[object], blocks: list[object], alert: bool
 ) -> None:
-    told = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
-    assert all(line.startswith("> ") for line in told.split("\n") if told)
-    assert len(told) < 9_000
+    lines = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
+    assert all(line.startswith("> ") for line in lines.split("\n") if lines)
+    assert len(lines) < 9_000

@@ -164,7 +164,7 @@ async def test_what_is_remembered_never_widens_an_audience(channel: SlackChannel
 async def test_in_a_dm_only_its_user_is_looked_at(channel: SlackChannel, control: Control) -> None:
     await channel.identify()
     dm = Audience(AudienceKind.DM, "D1")
-    for source, only in (("U0ADA", True), ("U0GUS", False), ("B0ONLY", False), ("U0NOBODY", False)):
+    for source, only in (("U0ADA", True), ("U0GUS", False), ("B0ONLY", False), ("U0UNKNOWN", False)):
         assert await channel.readers(_said("D1", source=source, stored=dm)) == Readers(dm, members_only=only), source
     assert set(await _calls(control)) <= {"users.info"}
 
@@ -207,6 +207,6 @@ async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hea
                 await _acknowledged(control)
             seen.append(["C0GUILD" in (await each.readers(_said("D1", stored=dm))).rooms for each in (one, other)])
         assert seen == [[True] * 2, [False] * 2, [True] * 2]
-        for source in ("U0GUS", "U0SOUL", "U0NOBODY"):
+        for source in ("U0GUS", "U0SOUL", "U0UNKNOWN"):
             assert not (await one.readers(_said("D1", source=source, stored=dm))).rooms
         assert not (await one.readers(_said("C0GENERAL"))).rooms

@@ -24,19 +24,19 @@ async def test_a_contact_that_the_gate_refuses_is_not_written_to(channel: SlackC
     await channel.identify()
     codes = {
         "U0GUS": "guest",
-        "U0NOBODY": "unknown",
+        "U0UNKNOWN": "unknown",
         "U0SOUL": "self",
         "C0NOWHERE": "channel_not_found",
         "C0RANDOM": "not_in_channel",
         "general": "invalid_id",
         "": "invalid_id",
     }
-    told = dict[str, str]()
+    codes_of = dict[str, str]()
     for contact in codes:
         with pytest.raises(ChannelRefused) as refused:
             await channel.find_room(contact)
-        told[contact] = refused.value.code
-    assert told == codes
+        codes_of[contact] = refused.value.code
+    assert codes_of == codes
 
 
 async def test_a_shared_channel_is_written_to_only_if_settings_allow_it(open_channel: Open, control: Control) -> None:

@@ -18,7 +18,7 @@ APPEARANCES: Mapping[str, Appearance] = {
     "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
     "gordon": Appearance("Gordon", "https://example.org/gordon.png"),
     "astour": Appearance("Astour", "javascript:alert(1)"),
-    "nobody": Appearance(" "),
+    "nameless": Appearance(" "),
 }
 
 
@@ -87,7 +87,7 @@ async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: S
     root = await control.say("Ada", "founders", "hi")
     team = control.server.team.id
     await channel.identify()
-    for soul in ("minoan", "tamarru", "gordon", "astour", "nobody"):
+    for soul in ("minoan", "tamarru", "gordon", "astour", "nameless"):
         await channel.deliver(post("C0FOUNDERS", "I am.", reply_to=root, key=soul, soul=soul))
     sent = [call["args"] for call in await control.calls("chat.postMessage")]
     assert [(one.get("username"), one.get("icon_emoji"), one.get("icon_url")) for one in sent] == [

@@ -63,7 +63,7 @@ async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
 async def test_the_gate_decides_on_the_author_of_an_internal_event(channel: SlackChannel) -> None:
     await channel.identify()
     for modality in MODALITIES:
-        for source, admitted in (("U0ADA", True), ("U0GUS", False), ("U0NOBODY", False), ("", False)):
+        for source, admitted in (("U0ADA", True), ("U0GUS", False), ("U0UNKNOWN", False), ("", False)):
             due = perception(channel="D0ADA", ts="x", source=source, place=Place.DM, modality=modality)
             assert (await channel.admit(due)).admitted is admitted, (modality, source)
 
