@@ -29,14 +29,6 @@ async def test_a_port_or_an_address_that_cannot_be_bound_is_a_clear_error(
         await serve_workspace().__aenter__()
 
 
-async def test_given_tokens_are_accepted() -> None:
-    async with serve_workspace(bot_token="xoxb-kept", app_token="xapp-kept", bot_name="Minos") as server:
-        api = AsyncWebClient(token="xoxb-kept", base_url=server.api_url)
-        assert (await api.auth_test())["user"] == "minos"
-        assert (await api.apps_connections_open(app_token="xapp-kept"))["url"].startswith("ws://127.0.0.1:")
-        assert "xoxb-kept" not in repr(server.workspace.state.app)
-
-
 async def test_the_page_is_served_and_no_file_outside_its_folder(tmp_path: Path) -> None:
     page = tmp_path / "page"
     page.mkdir()

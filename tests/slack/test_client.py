@@ -107,7 +107,9 @@ async def test_an_invalid_retry_after_becomes_a_bounded_pause(door: SlackClient,
     held = dict[str, float]()
     for channel, header in enumerate(pauses):
         odd.answer = answer(429, "{}", **{"Retry-After": header})
-        held[header] = (await raised(door, "chat.postMessage", channel=f"C{channel}")).retry_after
+        error = await raised(door, "chat.postMessage", channel=f"C{channel}")
+        assert isinstance(error, NotDelivered), header
+        held[header] = error.retry_after
     assert held == pauses
 
 

@@ -192,19 +192,20 @@ def test_an_event_without_an_id_gets_one() -> None:
 
 def feedback(**more: object) -> dict[str, object]:
     pressed = {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}
-    return press(actions=[{"action_id": "other"}, pressed], **more)
+    return press(actions=[{"action_id": "other"}, pressed]) | more
 
 
 def test_a_press_of_a_feedback_button_is_feedback_of_a_user_of_ours() -> None:
     found = reader().action(feedback())
     assert found == Feedback(f"action:C1:{TS}:U1:7.7", "minoan", "T1", "C1", TS, "U1", "good")
-    for more in (
+    others: tuple[dict[str, object], ...] = (
         {"actions": [{"action_id": "other", "value": "good"}]},
         {"actions": [{"action_id": "soul_feedback", "value": "DROP"}]},
         {"user": {"id": "U1", "team_id": "T9"}},
         {"user": {"id": ""}},
         {"container": {}},
-    ):
+    )
+    for more in others:
         assert reader().action(feedback() | more) is None, more
     assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(feedback()) is None
     assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(feedback()) == found

@@ -62,18 +62,6 @@ async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_a
     assert [message.perception.content for message in intake.messages()] == ["important"]
 
 
-async def test_an_event_that_history_does_not_show_is_stored_when_slack_delivers_it_again(
-    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    async with caught_up(channel, intake, events):
-        await control.fail("conversations.history", times=100, status=503)
-        intake.broken = 1
-        await control.say("Ada", "dm", "important")
-        await events.until("slack.library")
-        await control.do("clock", advance=400.0)
-        await intake.until(1)
-
-
 async def test_edits_deletions_and_feedback_arrive(
     channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:

@@ -1,6 +1,7 @@
 """A streamed reply: when the stream opens, how often it grows, and that errors only stop it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -78,14 +79,12 @@ async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpe
 async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
     client: SlackClient, events: Events, control: Control
 ) -> None:
-    for number, (fault, known) in enumerate(
-        (
-            ({"body": {"ok": False, "error": "message_not_in_streaming_state"}}, True),
-            ({"mode": "accept_then_drop"}, False),
-            ({"status": 429, "headers": {"Retry-After": "5"}}, True),  # which holds every call after it
-        ),
-        1,
-    ):
+    faults: tuple[tuple[dict[str, Any], bool], ...] = (
+        ({"body": {"ok": False, "error": "message_not_in_streaming_state"}}, True),
+        ({"mode": "accept_then_drop"}, False),
+        ({"status": 429, "headers": {"Retry-After": "5"}}, True),  # which holds every call after it
+    )
+    for number, (fault, known) in enumerate(faults, 1):
         talk = TimedSpeech(client, events, await control.say("Ada", "dm", "hi"))
         await talk.say("h" * 80, 0.2)
         await control.fail("chat.appendStream", **fault)

@@ -26,7 +26,7 @@ class Line:
     def __init__(self, channel: SlackChannel, clock: FakeClock, control: Control, root: str) -> None:
         self.channel, self.clock, self.root, self.control = channel, clock, root, control
 
-    def thinking(self) -> AbstractAsyncContextManager[None]:
+    def thinking(self) -> AbstractAsyncContextManager[object]:
         return self.channel.thinking(perception(channel="D0ADA", ts=self.root, place=Place.DM))
 
     async def first(self) -> None:
@@ -40,12 +40,6 @@ class Line:
 async def line(open_channel: Open, control: Control) -> Line:
     clock = FakeClock()
     return Line(open_channel(clock), clock, control, await control.say("Ada", "dm", "hi"))
-
-
-async def test_an_instant_reply_costs_no_call(line: Line, control: Control) -> None:
-    async with line.thinking():
-        pass
-    assert await control.calls("assistant.threads.setStatus") == []
 
 
 async def test_the_status_is_refreshed_and_finally_cleared(line: Line, control: Control) -> None:

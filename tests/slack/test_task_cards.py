@@ -1,5 +1,7 @@
 """Tasks of a reply appear as cards in its message, or in the status line if Slack refuses cards."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -211,7 +213,11 @@ async def test_after_a_refused_card_the_text_still_grows(working: Working, contr
 async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
     client: SlackClient, control: Control, events: Events
 ) -> None:
-    for number, fault in enumerate(({"mode": "accept_then_drop"}, {"status": 429, "headers": {"Retry-After": "5"}}), 1):
+    faults: tuple[dict[str, Any], ...] = (
+        {"mode": "accept_then_drop"},
+        {"status": 429, "headers": {"Retry-After": "5"}},
+    )
+    for number, fault in enumerate(faults, 1):
         working = Working(client, events, await control.say("Ada", "dm", "hi"))
         await control.fail("chat.startStream", **fault)
         await working.show("1", "Reading", DOING, wait=0.2)

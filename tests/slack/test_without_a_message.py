@@ -1,5 +1,7 @@
 """Perceptions without a message (a due time, a decision): no call to Slack refers to a message for them."""
 
+from typing import Any
+
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports.speech import Speech, Task, TaskState
@@ -42,7 +44,7 @@ async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
         channel = open_channel()
         root = await control.say("Ada", "general", "first")
         await control.say("Ben", "general", "second", thread=root)
-        where = {"channel": "C0GENERAL", "thread": root, "team": control.server.team.id}
+        where: dict[str, Any] = {"channel": "C0GENERAL", "thread": root, "team": control.server.team.id}
         due = perception(**where, ts="1.000001", source="U0ADA", modality=modality)
         assert channel.reply_to(due) == root, modality
         log = FakeDrafts()
