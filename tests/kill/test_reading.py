@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.server import serve_workspace
-from tests.kill.loop import PEOPLE, Crowd, kill, nursery, until_dead
-from tests.kill.verdict import count, faults_of, judge, until_settled
+from tests.kill.loop import CYCLE, PEOPLE, stage, until_dead
+from tests.kill.verdict import count, faults_of, until_settled
 from tests.tools.parts import listing, program
 
 
@@ -20,18 +18,14 @@ async def test_a_message_is_answered_once_where_the_daemon_dies_in_the_tool_that
     settings = {
         "mcp_servers": str(listing(tmp_path, shelf=program(str(calls), module="deadly", trust_annotations=True)))
     }
-    retries = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
-    async with serve_workspace(retries=retries) as workspace, nursery(tmp_path, workspace, mind="cycle") as daemons:
-        crowd = Crowd(workspace, 1)
-        pid = await daemons.spawn(settings=settings, lease=1.0)
+    async with stage(tmp_path, 1, soul=CYCLE) as on:
+        pid = await on.daemons.spawn(settings=settings, lease=1.0)
         for person in PEOPLE:
-            crowd.say("please look it up", person)
+            on.crowd.say("please look it up", person)
             await until_dead(pid)
-            pid = await daemons.spawn(settings=settings, lease=1.0)
-            await until_settled(tmp_path, workspace, crowd.said)
-        outcome = judge(tmp_path, workspace, crowd.said, len(PEOPLE))
-        kill(pid)
-        await until_dead(pid)
+            pid = await on.daemons.spawn(settings=settings, lease=1.0)
+            await until_settled(tmp_path, on.workspace, on.crowd.said)
+        outcome = await on.settle(len(PEOPLE), pid=pid)
     used = Counter(calls.read_text(encoding="utf-8").split())
     assert list(used.values()) == [2] * len(PEOPLE), "each call died once, and was made once more"
     assert outcome.faultless, outcome
