@@ -1,7 +1,8 @@
 """A thread is handed over once and a question to a session answered once, wherever the daemon is killed."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ _SCENES = {  # each with the points to kill a daemon at
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 @pytest.mark.parametrize("scene", _SCENES, ids=lambda scene: scene.__name__)
 async def test_it_is_handed_over_asked_and_answered_once_wherever_the_daemon_is_killed(
-    tmp_path: Path, scene: Callable[[Joined, str], Awaitable[bool]]
+    tmp_path: Path, scene: Callable[[Joined, str], Coroutine[Any, Any, bool]]
 ) -> None:
     async with joined(tmp_path) as play:
         assert [place for place in _SCENES[scene] if not await scene(play, place)] == []

@@ -1,6 +1,7 @@
 """One browser for the whole run; a fresh workspace, a connected app and windows for each test."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,26 +33,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server() -> AsyncIterator[WorkspaceServer]:
-    async with serve_workspace() as running:
-        yield running
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
-    async with WorkspaceClient(server.page_url) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def soul(server: WorkspaceServer, people: WorkspaceClient) -> AsyncIterator[ManualApp]:
-    app = await ManualApp(server, people).connect()
-    await people.wait_for_sockets(1)
-    yield app
-    await app.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
 async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
     """Opens windows; after the test none of them may have recorded a fault."""
     opened: list[tuple[Window, BrowserContext]] = []
@@ -66,3 +47,26 @@ async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
     for _, context in opened:
         await context.close()
     assert [fault for window, _ in opened for fault in window.faults] == []
+
+
+@dataclass(frozen=True, slots=True)
+class PageStage:
+    """A workspace, what its people do without the page, and a connected app whose replies the test writes."""
+
+    server: WorkspaceServer
+    people: WorkspaceClient
+    soul: ManualApp
+    new_window: OpenWindow
+
+    async def window(self, person: str = "U0ADA", conversation: str = "", **options: object) -> Window:
+        """Open a person's window."""
+        return await self.new_window(self.server.page_url, person, conversation, **options)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def on(new_window: OpenWindow) -> AsyncIterator[PageStage]:
+    async with serve_workspace() as server, WorkspaceClient(server.page_url) as people:
+        app = await ManualApp(server, people).connect()
+        await people.wait_for_sockets(1)
+        yield PageStage(server, people, app, new_window)
+        await app.close()

@@ -110,13 +110,18 @@ class TeamDay:
 
     async def asks_back(self) -> None:
         """The soul asks Ben a question with two answers; he presses one, which no one else could."""
-        ben = self.windows["Ben"]
+        ben, chloe = self.windows["Ben"], self.windows["Chloe"]
         await ben.say(f"@Kothar {_TABLE}")
         await expect(ben.thread.get_by_role("button", name="SQLite")).to_be_visible()
         await self.daemon.answered()
         await self.look("asked", "Ben")
+        question = chloe.message("events table")
+        await question.get_by_role("button", name="1 reply").click()
+        await chloe.thread.get_by_role("button", name="SQLite").click()
+        await expect(chloe.page.get_by_text("that had no effect")).to_be_visible()
         await ben.thread.get_by_role("button", name="SQLite").click()
         await expect(ben.thread.locator(".message").last).to_contain_text("one file moves")
+        await expect(chloe.thread.get_by_role("button", name="Postgres")).to_have_count(0)
         await self.daemon.answered()
         await self.look("answered", "Ben")
 

@@ -3,22 +3,18 @@
 import pytest
 from playwright.async_api import expect
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import WorkspaceServer
-from tests.page.conftest import OpenWindow
+from tests.page.conftest import PageStage
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-async def test_a_forwarded_message_is_shown_with_its_author_and_origin(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    said = await people.say("ben", "general", "the release *slips* to Friday")
-    await people.post("forward", person="ada", source="general", ts=said["ts"], channel="dm", text="what now?")
-    again = (await people.messages("dm", person="ada"))[-1]
-    await people.post("forward", person="ada", source="dm", ts=again["ts"], channel="dm", text="and this?")
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_a_forwarded_message_is_shown_with_its_author_and_origin(on: PageStage) -> None:
+    said = await on.people.say("ben", "general", "the release *slips* to Friday")
+    await on.people.post("forward", person="ada", source="general", ts=said["ts"], channel="dm", text="what now?")
+    again = (await on.people.messages("dm", person="ada"))[-1]
+    await on.people.post("forward", person="ada", source="dm", ts=again["ts"], channel="dm", text="and this?")
+    ada = await on.window()
     carried = ada.timeline.locator(".body > .forwarded")
     await expect(carried).to_have_count(2)
     first, second = carried.first, carried.last
@@ -30,9 +26,7 @@ async def test_a_forwarded_message_is_shown_with_its_author_and_origin(
     await expect(second).to_contain_text("slips")
 
 
-async def test_an_alert_is_shown_with_all_it_holds_and_stays_text(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
+async def test_an_alert_is_shown_with_all_it_holds_and_stays_text(on: PageStage) -> None:
     field = {"title": HOSTILE, "value": "web-1"}
     section = {"type": "section", "text": {"type": "mrkdwn", "text": "by *CI*"}}
     alert = {
@@ -43,8 +37,8 @@ async def test_an_alert_is_shown_with_all_it_holds_and_stays_text(
         "fields": [field],
     }
     carried = [alert | {"blocks": [section], "footer": HOSTILE}, {"color": "red;background:url(//x)", "text": "calm"}]
-    await people.post("say", person="ada", channel="dm", text="look", attachments=carried)
-    ada = await new_window(server.page_url, "U0ADA")
+    await on.people.post("say", person="ada", channel="dm", text="look", attachments=carried)
+    ada = await on.window()
     shown = ada.message("look").locator(".attachment")
     await expect(shown).to_have_count(2)
     await expect(shown.first).to_have_css("border-left-color", "rgb(208, 0, 0)")

@@ -9,8 +9,8 @@ from playwright.async_api import expect
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.page.conftest import OpenWindow
-from tests.page.manual_app import FEEDBACK, ManualApp
+from tests.page.conftest import OpenWindow, PageStage
+from tests.page.manual_app import FEEDBACK
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -33,15 +33,13 @@ def _free_port() -> int:
     raise AssertionError("no free port")
 
 
-async def test_a_broken_event_stream_resumes_without_losing_messages(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+async def test_a_broken_event_stream_resumes_without_losing_messages(on: PageStage) -> None:
+    ada = await on.window("U0ADA", "C0GENERAL")
     ada.connection_may_break = True
-    await people.say("ben", "general", "before")
+    await on.people.say("ben", "general", "before")
     await expect(ada.message("before")).to_be_visible()
-    assert cut_all_connections(server) > 0
-    async with WorkspaceClient(server.page_url) as others:
+    assert cut_all_connections(on.server) > 0
+    async with WorkspaceClient(on.server.page_url) as others:
         said = await others.say("ben", "general", "meanwhile")
         await expect(ada.message("meanwhile")).to_be_visible()
         await others.edit("ben", "general", said["ts"], "afterwards")
@@ -69,15 +67,13 @@ async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(
         await ada.page.close()
 
 
-async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    said = await people.say("ada", "dm", "hello")
+async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(on: PageStage) -> None:
+    said = await on.people.say("ada", "dm", "hello")
     blocks = [{"type": "markdown", "text": "Hello!"}, FEEDBACK]
-    await soul.api.chat_postMessage(channel="D0ADA", thread_ts=said["ts"], text="Hello!", blocks=blocks)
-    ada = await new_window(server.page_url, "U0ADA")
+    await on.soul.api.chat_postMessage(channel="D0ADA", thread_ts=said["ts"], text="Hello!", blocks=blocks)
+    ada = await on.window()
     await expect(ada.page.locator(".banner")).to_have_count(0)
-    await soul.close()
+    await on.soul.close()
     await expect(ada.page.locator(".banner.absent")).to_contain_text("Soul is not connected")
     good = ada.message("Hello!").get_by_role("button", name="Good answer")
     await good.click()
@@ -85,11 +81,9 @@ async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(
     await expect(good).to_have_attribute("aria-pressed", "false")
 
 
-async def test_a_user_joins_a_channel_and_adds_the_soul(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    await people.add_channel("garden", members=["ben"], app=False)
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_a_user_joins_a_channel_and_adds_the_soul(on: PageStage) -> None:
+    await on.people.add_channel("garden", members=["ben"], app=False)
+    ada = await on.window()
     await ada.go("garden")
     await ada.page.get_by_role("button", name="Join").click()
     await expect(ada.composer).to_be_editable()

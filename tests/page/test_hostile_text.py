@@ -5,10 +5,7 @@ import itertools
 import pytest
 from playwright.async_api import expect
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import WorkspaceServer
-from tests.page.conftest import OpenWindow
-from tests.page.manual_app import ManualApp
+from tests.page.conftest import PageStage
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -23,38 +20,18 @@ HOSTILE = (
 )
 ALLOWED = "P,DIV,SPAN,STRONG,EM,S,CODE,PRE,UL,OL,LI,BLOCKQUOTE,A,HR,TABLE,THEAD,TBODY,TR,TH,TD"
 PIECES = (
-    "*",
-    "_a ",
-    "`",
-    "``` ",
-    "[",
-    "![](",
-    "<",
-    "<@",
-    "> ",
-    "- ",
-    "  - ",
-    "|a",
-    "# ",
-    "&lt;",
-    "***a ",
-    "`` ` ",
-    "~a",
-    "(",
-    "https://",
-    ":a",
+    *("*", "_a ", "`", "``` ", "[", "![](", "<", "<@", "> ", "- ", "  - ", "|a", "# ", "&lt;", "***a ", "`` ` ", "~a"),
+    *("(", "https://", ":a"),
 )
 
 
-async def test_hostile_text_of_users_and_of_the_soul_stays_text(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
+async def test_hostile_text_of_users_and_of_the_soul_stays_text(on: PageStage) -> None:
     for words in HOSTILE:
-        said = await people.say("ada", "dm", words)
-        await soul.reply(said, words)
-    stray = await people.add_person('<img src=x onerror="alert(12)">')
-    await people.join(stray["id"], "general")
-    ada = await new_window(server.page_url, "U0ADA")
+        said = await on.people.say("ada", "dm", words)
+        await on.soul.reply(said, words)
+    stray = await on.people.add_person('<img src=x onerror="alert(12)">')
+    await on.people.join(stray["id"], "general")
+    ada = await on.window()
     await expect(ada.timeline.locator(".message")).to_have_count(2 * len(HOSTILE))
     unexpected = f":scope .body .prose *:not({ALLOWED.lower()})"
     assert await ada.timeline.locator(unexpected).count() == 0
@@ -65,10 +42,8 @@ async def test_hostile_text_of_users_and_of_the_soul_stays_text(
     await expect(ada.message("<script>alert(1)</script>").first).to_be_visible()
 
 
-async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
-    server: WorkspaceServer, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_a_long_line_of_any_markup_takes_bounded_processor_time(on: PageStage) -> None:
+    ada = await on.window()
     session = await ada.page.context.new_cdp_session(ada.page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -94,12 +69,10 @@ async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
     assert slow == []
 
 
-async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    await people.say("ben", "general", "W" * 40_000)
-    await people.say("ben", "general", f"```{'W' * 10_000}```")
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(on: PageStage) -> None:
+    await on.people.say("ben", "general", "W" * 40_000)
+    await on.people.say("ben", "general", f"```{'W' * 10_000}```")
+    ada = await on.window("U0ADA", "C0GENERAL")
     await expect(ada.timeline.locator("pre")).to_be_visible()
     assert await ada.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert await ada.timeline.evaluate("box => box.parentElement.scrollWidth <= box.parentElement.clientWidth")
@@ -128,8 +101,8 @@ EXPECTED = (
 )
 
 
-async def test_markup_becomes_the_expected_html(server: WorkspaceServer, new_window: OpenWindow) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_markup_becomes_the_expected_html(on: PageStage) -> None:
+    ada = await on.window()
     shown = await ada.page.evaluate(
         """async (all) => {
             const { prose } = await import("/app/render/prose.js");

@@ -12,7 +12,6 @@ from daemon.app import run_daemon
 from daemon.core.config import load_settings
 from tests.page.conftest import OpenWindow
 from tests.page.running import HANG
-from tests.page.window import ask_why
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -41,6 +40,7 @@ async def daemon_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
 
 
 async def test_the_soul_replies_in_the_dm_and_to_a_mention(daemon_url: str, new_window: OpenWindow) -> None:
+    """Without a model every message gets the placeholder, and no apology."""
     ada = await new_window(daemon_url)
     await ada.say("Are you there?")
     answer = ada.timeline.locator(".message.nested")
@@ -51,35 +51,16 @@ async def test_the_soul_replies_in_the_dm_and_to_a_mention(daemon_url: str, new_
     await good.click()
     await expect(good).to_have_attribute("aria-pressed", "true")
 
+    for number, words in enumerate(("Write me a haiku.", "A scholarly question?", "Remind me in 2h of it."), 2):
+        await ada.say(words)
+        await expect(answer.locator(".feedback")).to_have_count(number)
+        await expect(answer.last).to_contain_text("only a placeholder")
+    await expect(ada.timeline).not_to_contain_text("sorry")
+
     await ada.go("general")
     await ada.say("@Soul and here?")
     await expect(ada.thread.locator(".message").last).to_contain_text("and here?")
     await expect(ada.thread.locator(".feedback")).to_be_visible()
-
-
-async def test_without_a_model_every_message_gets_the_placeholder_reply_and_no_apology(
-    daemon_url: str, new_window: OpenWindow
-) -> None:
-    ada = await new_window(daemon_url)
-    for number, words in enumerate(
-        ("Hello!", "Write me a haiku.", "A scholarly question: what is Linear A?", "Remind me in 2h of the tea."),
-        start=1,
-    ):
-        await ada.say(words)
-        answers = ada.timeline.locator(".message.nested")
-        await expect(answers.locator(".feedback")).to_have_count(number)
-        await expect(answers.last).to_contain_text("only a placeholder")
-    await expect(ada.timeline).not_to_contain_text("sorry")
-
-
-async def test_why_in_the_menu_of_an_answer_says_where_it_comes_from(daemon_url: str, new_window: OpenWindow) -> None:
-    ada = await new_window(daemon_url)
-    await ada.say("I keep bees on the roof.")
-    answers = ada.timeline.locator(".message.nested")
-    await expect(answers.locator(".feedback")).to_have_count(1)
-    await ask_why(answers.first)
-    await expect(answers.last).to_contain_text("Where it comes from, sentence by sentence:")
-    await expect(answers.last).to_contain_text("Nothing that I remember")
 
 
 async def test_the_home_tab_opens_the_form_of_a_channel_and_the_channel_reads_what_was_set(
