@@ -54,7 +54,6 @@ class Lines:
     back: Exchange
     poem: Exchange
     mended: Exchange
-    mended_again: Exchange
     scholarly: Exchange
     search: Search
     unclear: Exchange
@@ -95,7 +94,7 @@ class Lines:
             return tagged("").replace("<calls_for>nothing<", "<calls_for>research<")
         if self.reminder.says in call.last and (due := _SET_FOR.search(call.prompt)):
             return self.reminder.answer(time=due[1])
-        exchanges = (self.greeting, self.trouble, self.back, self.poem, self.mended, self.mended_again, self.scholarly)
+        exchanges = (self.greeting, self.trouble, self.back, self.poem, self.mended, self.scholarly)
         later = (self.unclear, self.note, self.other_soul, self.reminder, self.due)
         return next(one for one in (*exchanges, *later) if one.says in call.last).answer()
 

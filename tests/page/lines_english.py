@@ -63,12 +63,6 @@ ENGLISH: Final = Lines(
         "once frost",
         "Home was the warm word.",
     ),
-    mended_again=Exchange(
-        "Now name the harbour in the first.",
-        "Ugarit unloads rows,\nthe quay lamp counts them twice — once\nfor the sea, once frost.",
-        "Ugarit unloads rows",
-        "The first line alone.",
-    ),
     scholarly=Exchange(
         "Is Linear A related to Linear B? I'd like a scholarly answer.",
         "**What is certain.** The two scripts share some sixty signs, and Linear B was made from Linear A.\n\n"

@@ -62,12 +62,6 @@ GERMAN: Final = Lines(
         "den Frost",
         "Heim war das warme Wort.",
     ),
-    mended_again=Exchange(
-        "Und nenn den Hafen in der ersten.",
-        "Ugarit löscht Fracht,\ndie Lampe zählt alles zweimal —\nfürs Meer und den Frost.",
-        "Ugarit löscht",
-        "Nur die erste Zeile.",
-    ),
     scholarly=Exchange(
         "Ist Linear A mit Linear B verwandt? Bitte eine wissenschaftliche Antwort.",
         "**Was sicher ist.** Die beiden Schriften teilen etwa sechzig Zeichen; Linear B entstand aus Linear A.\n\n"
