@@ -5,7 +5,7 @@
 
 import asyncio
 import random
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final
@@ -14,7 +14,7 @@ from daemon.core.spending import PaidBy
 from daemon.memory.database.driver import sqlite3
 from tests.kill.bill import charged, paid_by_each
 from tests.kill.loop import PATIENT, PEOPLE, stage
-from tests.kill.verdict import Figure, count, replies
+from tests.kill.verdict import Figure, count, replies, until_still
 
 AT_ONCE: Final = 50
 _SHARES: Final = {PaidBy.SOUL: 1.0, PaidBy.PERSON: 0.4, PaidBy.ROOM: 0.75}  # of the soul's cap
@@ -25,7 +25,6 @@ _NAMES: Final = {
     PaidBy.PERSON: "max_usd_a_day_person",
     PaidBy.ROOM: "max_usd_a_day_room",
 }
-_STANDSTILL_S: Final = 60.0
 _ROUNDING: Final = 1e-6
 _SLOW: Final = 0.05  # seconds from word to word, so that all of a burst are under way at once
 
@@ -74,7 +73,7 @@ async def run(
                 await asyncio.sleep(dice.uniform(0.1, 1.0))
                 await on.daemons.end(living.pop(dice.randrange(2)))
                 living.append(await spawn())
-        await _until_still(home, len(on.crowd.said))
+        await until_still(lambda: (count(home, _LEFT), len(on.crowd.said) - count(home, _ENDED)))
         bills = _judged(home, bill, Bills(cap, kills, len(on.crowd.said)))
         spoken = [one.text for one in replies(on.workspace)]
         for pid in living:
@@ -105,17 +104,3 @@ _LEFT: Final = """
          + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
          + (SELECT count(*) FROM jobs WHERE state = 'running' OR (state = 'ready' AND not_before = 0))
     """
-
-
-async def _until_still(home: Path, said: int) -> None:
-    """Wait until each message has an end and nothing is under way any more, or nothing has changed for a minute."""
-    loop, before = asyncio.get_running_loop(), (-1, -1)
-    since = loop.time()
-    while loop.time() - since < _STANDSTILL_S:
-        await asyncio.sleep(0.1)  # a file has no events
-        with suppress(sqlite3.OperationalError):
-            left = count(home, _LEFT), said - count(home, _ENDED)
-            if left == (0, 0):
-                return
-            if left != before:
-                before, since = left, loop.time()

@@ -198,20 +198,25 @@ def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage]) -> None:
-    """Wait until no row waits and every message has its reply, or no row has changed for a minute.
+    """Wait until no row waits and every message has its reply, or no row has changed for a minute."""
+    await until_still(lambda: (count(home, _WAITING), judge(home, workspace, said, 0).lost))
+
+
+async def until_still(left: Callable[[], tuple[int, ...]]) -> None:
+    """Wait until nothing is left, or nothing of it has changed for a minute.
 
     A busy machine makes progress slowly: only a standstill is a verdict.
     """
-    loop, before = asyncio.get_running_loop(), (-1, -1)
+    loop, before = asyncio.get_running_loop(), tuple[int, ...]()
     since = loop.time()
     while loop.time() - since < _STANDSTILL_S:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # a file has no events
         with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
-            progress = count(home, _WAITING), judge(home, workspace, said, 0).lost
-            if progress == (0, 0):
+            now = left()
+            if not any(now):
                 return
-            if progress != before:
-                before, since = progress, loop.time()
+            if now != before:
+                before, since = now, loop.time()
 
 
 def count(home: Path, sql: str) -> int:

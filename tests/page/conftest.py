@@ -16,6 +16,13 @@ from tests.page.window import MISSING, Window, chromium, launched
 OpenWindow = Callable[..., Awaitable[Window]]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of the page run in the loop of the browser."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
     if chromium() is None:

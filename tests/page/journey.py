@@ -102,11 +102,9 @@ class Journey(Talk):
         await self.look("returning", self.dm)
 
     async def turns_poet_and_scholar(self) -> None:
-        """A poem that is mended, then a scholarly reply."""
+        """A poem, then a scholarly reply."""
         await self._talk(self.lines.poem)
         await self.look("poem", self.dm)
-        await self._talk(self.lines.mended)
-        await self.look("mended", self.dm)
         await self._talk(self.lines.scholarly)
         await self.look("modes", self.dm)
 
@@ -126,16 +124,6 @@ class Journey(Talk):
             "aria-label", self.lines.house["good_label"]
         )
         await self.look("sources", f"C0GENERAL/{thread}")
-
-    async def asks_back(self) -> None:
-        """The soul asks a question back, and uses the person's answer."""
-        thread = await self._mention(f"@Kothar {self.lines.unclear.says}")
-        await expect(self._last_in_thread()).to_contain_text(self.lines.unclear.seen)
-        await self.daemon.at_rest()
-        await self.window.reply_box.fill(self.lines.cleared.says)
-        await self.window.reply_box.press("Enter")
-        await expect(self._last_in_thread()).to_contain_text(self.lines.cleared.seen)
-        await self.look("asking", f"C0GENERAL/{thread}")
 
     async def asks_for_permission(self) -> None:
         """A tool that writes needs an approval; after it the tool runs once and the buttons disappear."""

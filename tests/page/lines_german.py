@@ -56,12 +56,6 @@ GERMAN: Final = Lines(
         "Zeilen, und wer sie zählt.",
         wish="poem",
     ),
-    mended=Exchange(
-        "Mach die letzte Zeile bitte kälter.",
-        "Nachtschiffe löschen,\ndie Lampe zählt alles zweimal —\nfürs Meer und den Frost.",
-        "den Frost",
-        "Heim war das warme Wort.",
-    ),
     scholarly=Exchange(
         "Ist Linear A mit Linear B verwandt? Bitte eine wissenschaftliche Antwort.",
         "**Was sicher ist.** Die beiden Schriften teilen etwa sechzig Zeichen; Linear B entstand aus Linear A.\n\n"
@@ -84,18 +78,6 @@ GERMAN: Final = Lines(
         "Million Anfragen: 187 Minuten statt 41 [{zeiten}].\n\n"
         "`IMPORT_LOOKUP=batch` stellt das bis zur nächsten Version zurück [{import}].",
         {"import.md": _IMPORT, "versionen.md": _VERSIONS, "zeiten.csv": _TIMES},
-    ),
-    unclear=Exchange(
-        "finde heraus, welches Deployment den Bericht zerbrochen hat",
-        "Welches meinst du: das vom Montag in der Produktion oder das vom Dienstag in der Erprobung?",
-        "Welches meinst du",
-        "welches Deployment gemeint ist",
-        wish="research",
-    ),
-    cleared=Exchange(
-        "das vom Dienstag, in der Erprobung",
-        "Dann ist es das, welches die Spalte `week` umbenannt hat: Der Bericht fragt noch nach `isoweek`.",
-        "isoweek",
     ),
     note=Exchange(
         "sieh im Regal nach und notiere, dass wir am Freitag einfrieren",

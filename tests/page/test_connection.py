@@ -4,15 +4,12 @@ import contextlib
 import random
 import socket
 
-import pytest
 from playwright.async_api import expect
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.page.conftest import OpenWindow, PageStage
 from tests.page.manual_app import FEEDBACK
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def cut_all_connections(server: WorkspaceServer) -> int:

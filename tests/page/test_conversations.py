@@ -1,11 +1,9 @@
 """Users talk with the soul and with each other through the page."""
 
-import pytest
 from playwright.async_api import FilePayload, expect
 
 from tests.page.conftest import PageStage
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 EDITED = "a better word"
 
 

@@ -11,8 +11,6 @@ from slack_sdk.errors import SlackApiError
 from tests.page.conftest import PageStage
 from tests.page.manual_app import Json
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 COLOURS = ("red", "blue", "green")
 
 

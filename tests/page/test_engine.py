@@ -15,8 +15,6 @@ from tests.page.lines_german import GERMAN
 from tests.page.running import RunningDaemon
 from tests.page.window import Window
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 PATH = [  # the states the direct messages lead through; `stay` and the visits that silence causes are left out
     ("enter", "greeting"),
     ("move", "curious"),
@@ -36,7 +34,6 @@ async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
         await journey.solves_a_problem()
-        await journey.asks_back()
         await journey.asks_for_permission()
         await journey.meets_a_second_soul()
         await journey.is_reminded()

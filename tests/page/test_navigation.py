@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import pytest
 from playwright.async_api import expect
 
 from tests.page.conftest import PageStage
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 PHONE = {"width": 390, "height": 760}
 
 
@@ -63,19 +61,6 @@ async def test_the_newest_messages_are_shown_first_and_earlier_ones_on_request(o
     await expect(ada.message("something new")).not_to_be_in_viewport()
     await ada.page.get_by_role("button", name="Latest messages").click()
     await expect(ada.message("something new")).to_be_in_viewport()
-
-
-async def test_time_moved_forward_in_one_window_has_passed_in_all(on: PageStage) -> None:
-    await on.people.say("ben", "general", "see you next week")
-    ada = await on.window("U0ADA", "C0GENERAL")
-    ben = await on.window("U0BEN", "C0GENERAL")
-    await expect(ben.timeline.locator(".day")).to_have_text(["Today"])
-    await ada.move_the_clock("In a week")
-    await ada.say("there you are")
-    for window in (ada, ben):
-        await expect(window.message("there you are")).to_be_visible()
-        await expect(window.timeline.locator(".day").last).to_have_text("Today")
-        await expect(window.timeline.locator(".day").first).not_to_have_text("Today")
 
 
 async def test_without_the_scope_there_is_no_shortcut(on: PageStage) -> None:

@@ -13,8 +13,6 @@ from daemon.core.config import load_settings
 from tests.page.conftest import OpenWindow
 from tests.page.running import HANG
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def daemon_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
@@ -61,24 +59,3 @@ async def test_the_soul_replies_in_the_dm_and_to_a_mention(daemon_url: str, new_
     await ada.say("@Soul and here?")
     await expect(ada.thread.locator(".message").last).to_contain_text("and here?")
     await expect(ada.thread.locator(".feedback")).to_be_visible()
-
-
-async def test_the_home_tab_opens_the_form_of_a_channel_and_the_channel_reads_what_was_set(
-    daemon_url: str, new_window: OpenWindow
-) -> None:
-    ada = await new_window(daemon_url)
-    await ada.page.get_by_role("button", name="Home", exact=True).click()
-    home = ada.page.get_by_role("region", name="Home")
-    await expect(home).to_contain_text("Channels that you can set up")
-    await expect(home).to_contain_text("#general")
-    await home.get_by_role("button", name="Set up").last.click()
-    form = ada.page.get_by_role("dialog", name="This channel")
-    await expect(form).to_contain_text("#general")
-    await form.get_by_label("What shall I keep in mind in this channel?").fill("Name the ticket first.")
-    await form.get_by_label("Only when mentioned").check()
-    await form.get_by_role("button", name="Save").click()
-    await expect(form).to_have_count(0)
-
-    there = await new_window(daemon_url, "U0ADA", "C0GENERAL")
-    await expect(there.timeline).to_contain_text("has set how I work in this channel")
-    await expect(there.timeline).to_contain_text("Name the ticket first.")
