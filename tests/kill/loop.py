@@ -46,7 +46,7 @@ whispers = true
 [budgets]
 transcript = 120
 """
-PROCESS, CYCLE = (f'mind = "{mind}"\n{_SOUL}' for mind in ("process", "cycle"))
+PROCESS, CYCLE = f'mind = "process"\n{_SOUL}', f'mind = "cycle"\n{_SOUL}'
 
 
 class Nursery:
@@ -60,50 +60,30 @@ class Nursery:
     async def spawn(
         self,
         *,
-        crash: str = "",
-        passed: str = "",
-        naive: bool = False,
-        pace: float = 0.0,
         lease: float = 2.0,
-        lives: Path | str = "",
         settings: Mapping[str, object] = MappingProxyType({}),
-        bill: Path | str = "",
-        careless: bool = False,
-        busy: bool = False,
+        **order: str | float | Path,
     ) -> int:
-        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters.
+        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the `order`.
 
-        `settings` are those of the daemon that differ. It notes in the file `lives` who it is and whom it finds dead,
-        and in `bill` what its model charges. One that is `careless` forgets what others have reserved,
-        one that is `busy` has a `BusyMind`.
+        `settings` are those of the daemon that differ.
         """
-        order = {
-            "settings": {
-                "learn_after": 0,
-                "slack_bot_token": self._workspace.bot_token,
-                "slack_app_token": self._workspace.app_token,
-                "slack_api_url": self._workspace.api_url,
-                "slack_pacing": False,
-                "home": str(self._home),
-                "lease": lease,
-                "in_doubt": 0.2,
-                "http": False,
-                "name": SOUL,
-                "ism_enabled": True,
-                "dormant_after": _DORMANT_AFTER,
-                **settings,
-            },
-            "log": str(self._home / "daemon.log"),
-            "crash": crash,
-            "passed": passed,
-            "naive": naive,
-            "pace": pace,
-            "lives": str(lives),
-            "bill": str(bill),
-            "careless": careless,
-            "busy": busy,
+        given = {
+            "learn_after": 0,
+            "slack_bot_token": self._workspace.bot_token,
+            "slack_app_token": self._workspace.app_token,
+            "slack_api_url": self._workspace.api_url,
+            "slack_pacing": False,
+            "home": str(self._home),
+            "lease": lease,
+            "in_doubt": 0.2,
+            "http": False,
+            "name": SOUL,
+            "ism_enabled": True,
+            "dormant_after": _DORMANT_AFTER,
+            **settings,
         }
-        return await self._order(order)
+        return await self._order({"settings": given, "log": self._home / "daemon.log", **order})
 
     async def end(self, pid: int) -> None:
         """Have a daemon killed where its pid holds, with SIGKILL; it is gone then."""
@@ -112,7 +92,7 @@ class Nursery:
     async def _order(self, order: Mapping[str, object]) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        self._process.stdin.write(json.dumps(order, default=str).encode() + b"\n")
         return int(await self._process.stdout.readline())
 
 

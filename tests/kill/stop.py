@@ -17,7 +17,7 @@ from daemon.local_slack.model import Streaming, WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.local_slack.server import WorkspaceServer
 from tests.kill.loop import PEOPLE, Nursery, stage
-from tests.kill.verdict import Figure
+from tests.kill.verdict import Figure, replies
 
 PACE: Final = 0.01  # seconds from word to word
 _WORD: Final = re.compile(r"word(\d{4})")
@@ -53,7 +53,7 @@ class StopStage:
     """The workspace, and what the soul shows in the thread of one message."""
 
     def __init__(self, server: WorkspaceServer) -> None:
-        self._workspace = server.workspace
+        self._server, self._workspace = server, server.workspace
         self._acting = PeopleActing(server.workspace)
 
     def ask(self, person: str, words: str, thread: str = "") -> WorkspaceMessage:
@@ -73,9 +73,7 @@ class StopStage:
 
     def replies(self, asked: WorkspaceMessage) -> list[WorkspaceMessage]:
         """What the soul shows below a message, oldest first."""
-        timeline = self._workspace.state.timeline(asked.channel)
-        below = (timeline.get(ts) for ts in timeline.replies(asked.ts))
-        return [one for one in below if one is not None and one.author == self._workspace.state.app.user]
+        return [one for one in replies(self._server) if one.thread_ts == asked.ts]
 
     def words(self, asked: WorkspaceMessage) -> int:
         """The highest number of a word that is shown below a message."""
@@ -105,12 +103,12 @@ async def run(home: Path, *, rounds: int = 60, kills: int = 20, seed: int) -> St
     async with stage(home, seed) as on:
         pids = [await on.daemons.spawn(pace=PACE), await on.daemons.spawn(pace=PACE)]
         deadly = set(dice.sample(range(rounds), kills))
-        replies, asked = StopStage(on.workspace), list[StoppedReply]()
+        shown, asked = StopStage(on.workspace), list[StoppedReply]()
         for number in range(rounds):
             words = f"tell me at length of {number}"
-            asked.append(await _round(replies, words, on.daemons, pids if number in deadly else [], seconds, dice))
+            asked.append(await _round(shown, words, on.daemons, pids if number in deadly else [], seconds, dice))
         await asyncio.sleep(1.0)  # real time: what a daemon would still say is said by now
-        found.after_stop_visible = sum(_is_wrong(replies, one) for one in asked)
+        found.after_stop_visible = sum(_is_wrong(shown, one) for one in asked)
         for pid in pids:
             await on.daemons.end(pid)
     found.p95_s = sorted(seconds)[max(0, round(0.95 * len(seconds)) - 1)] if seconds else 0.0
@@ -118,31 +116,31 @@ async def run(home: Path, *, rounds: int = 60, kills: int = 20, seed: int) -> St
 
 
 async def _round(  # noqa: PLR0917  # the parts of a round
-    replies: StopStage, words: str, daemons: Nursery, pids: list[int], seconds: list[float], dice: random.Random
+    shown: StopStage, words: str, daemons: Nursery, pids: list[int], seconds: list[float], dice: random.Random
 ) -> StoppedReply:
     """One reply that is stopped, by the button where a daemon dies, else by the button or the word."""
-    asked = replies.ask(dice.choice(PEOPLE), words)
-    await replies.until_begun(asked, dice.randint(1, 60))
+    asked = shown.ask(dice.choice(PEOPLE), words)
+    await shown.until_begun(asked, dice.randint(1, 60))
     began = time.monotonic()
     heard = True
     if pids or dice.random() < 0.5:
-        event = replies.press_stop(asked)
+        event = shown.press_stop(asked)
     else:
-        replies.ask(asked.author, "stop", asked.ts)
+        shown.ask(asked.author, "stop", asked.ts)
     if pids:
         await asyncio.sleep(dice.uniform(0.0, 0.04))
-        heard = replies.is_heard(event)
+        heard = shown.is_heard(event)
         for number, pid in enumerate(pids):
             await daemons.end(pid)
             pids[number] = await daemons.spawn(pace=PACE)
-    await replies.until_closed(asked)
+    await shown.until_closed(asked)
     if not pids:
         seconds.append(time.monotonic() - began)
-    return StoppedReply(asked, replies.words(asked), heard)
+    return StoppedReply(asked, shown.words(asked), heard)
 
 
-def _is_wrong(replies: StopStage, stopped: StoppedReply) -> bool:
-    shown = replies.replies(stopped.asked)
-    said = "".join(f"{one.text} {one.blocks}" for one in shown)
+def _is_wrong(shown: StopStage, stopped: StoppedReply) -> bool:
+    posts = shown.replies(stopped.asked)
+    said = "".join(f"{one.text} {one.blocks}" for one in posts)
     goes_on = stopped.heard and "Stopped" not in said
-    return len(shown) != 1 or goes_on or replies.words(stopped.asked) != stopped.words
+    return len(posts) != 1 or goes_on or shown.words(stopped.asked) != stopped.words

@@ -4,24 +4,9 @@ from typing import Final
 
 from tests.page.lines import Exchange, Lines, Search
 
-_IMPORT: Final = """\
-# Import
-
-Der nächtliche Import liest die Ereignisse eines Tages in Stapeln von 50.000 Zeilen.
-
-Seit der Version vom Dienstag wird das Land jeder Zeile einzeln nachgeschlagen, nicht mehr einmal je Stapel: Ein Import
-mit einer Million Zeilen stellt eine Million Anfragen. `IMPORT_LOOKUP=batch` stellt das bis zur nächsten Version zurück.
-"""
-_VERSIONS: Final = """\
-# Versionen
-
-Die Version vom Dienstag gab dem Nachschlagen des Landes im nächtlichen Import einen eigenen Dienst.
-"""
-_TIMES: Final = """\
-Nacht,Zeilen im nächtlichen Import,Minuten
-Montag,1020000,41
-Dienstag,1018000,187
-"""
+_IMPORT: Final = "# Import\n\nSeit der Version vom Dienstag schlägt der nächtliche Import jedes Land einzeln nach.\n"
+_VERSIONS: Final = "# Versionen\n\nDie Version vom Dienstag gab dem nächtlichen Import dafür einen eigenen Dienst.\n"
+_TIMES: Final = "Nacht,Zeilen im nächtlichen Import,Minuten\nMontag,1020000,41\nDienstag,1018000,187\n"
 
 GERMAN: Final = Lines(
     person="Dora",
@@ -58,12 +43,7 @@ GERMAN: Final = Lines(
     ),
     scholarly=Exchange(
         "Ist Linear A mit Linear B verwandt? Bitte eine wissenschaftliche Antwort.",
-        "**Was sicher ist.** Die beiden Schriften teilen etwa sechzig Zeichen; Linear B entstand aus Linear A.\n\n"
-        "**Was weithin gilt.** Die *Schriften* sind verwandt, die *Sprachen* nicht: Linear B schreibt Griechisch; die "
-        "Sprache von Linear A ist unbekannt.\n\n"
-        "**Was eine Minderheit meint.** Gordon las sie als semitisch. Das ruht auf wenigen Wörtern, darunter *ku-ro* "
-        "(„Summe“), und die meisten Epigraphiker überzeugt es nicht.\n\n"
-        "**Meine eigene Vermutung** ist hier wenig wert: Es gibt zu wenig Text.",
+        "**Was sicher ist.** Die Schriften teilen sechzig Zeichen. **Was weithin gilt.** Die *Sprachen* sind verschieden.",
         "weithin gilt",
         "Die Gewichte auseinanderhalten.",
         wish="scholarship",
@@ -73,10 +53,8 @@ GERMAN: Final = Lines(
         "nächtlicher Import Dienstag Version",
         "was sich am Dienstag geändert hat",
         "die Ursache und die Einstellung",
-        "Seit der Version vom Dienstag schlägt jede Zeile ihr Land selbst nach; vorher genügte einmal je Stapel "
-        "[{import}]. Das Nachschlagen ist jetzt ein eigener Dienst [{versionen}], eine Million Zeilen sind also eine "
-        "Million Anfragen: 187 Minuten statt 41 [{zeiten}].\n\n"
-        "`IMPORT_LOOKUP=batch` stellt das bis zur nächsten Version zurück [{import}].",
+        "Jede Zeile schlägt ihr Land selbst nach [{import}], bei einem eigenen Dienst [{versionen}]: 187 Minuten statt 41 "
+        "[{zeiten}].",
         {"import.md": _IMPORT, "versionen.md": _VERSIONS, "zeiten.csv": _TIMES},
     ),
     note=Exchange(

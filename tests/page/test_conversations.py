@@ -150,6 +150,8 @@ async def test_suggested_prompts_and_the_apps_home_are_shown(on: PageStage) -> N
         "assistant.threads.setSuggestedPrompts", json={"channel_id": "D0ADA", "title": "Try one", "prompts": prompts}
     )
     await expect(ada.page.locator(".prompts-title")).to_have_text("Try one")
+    gus = await on.window("U0GUS")
+    await expect(gus.page.locator(".prompt").first).not_to_have_text("Tell me a tale")
     blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "I am *awake*"}}]
     await on.soul.api.views_publish(user_id="U0ADA", view={"type": "home", "blocks": blocks})
     await ada.page.get_by_role("button", name="Home").click()

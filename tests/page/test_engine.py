@@ -12,7 +12,7 @@ from tests.page.journey import Journey, begun
 from tests.page.lines import Lines
 from tests.page.lines_english import ENGLISH
 from tests.page.lines_german import GERMAN
-from tests.page.running import RunningDaemon
+from tests.page.running import RunningDaemon, running_daemon
 from tests.page.window import Window
 
 PATH = [  # the states the direct messages lead through; `stay` and the visits that silence causes are left out
@@ -85,6 +85,33 @@ async def test_what_is_promised_is_kept_in_time_and_the_admin_sees_each_thought(
             "find out what locks events_archive": "open",
         }
         assert _ended(talk.daemon, talk.window) == []
+
+
+@pytest.mark.timeout(400)  # seconds on an idle machine
+async def test_the_soul_replies_in_the_dm_and_to_a_mention(tmp_path: Path, new_window: OpenWindow) -> None:
+    """Without tokens and a model: every message gets the placeholder, and no apology."""
+    async with running_daemon(tmp_path, {}) as daemon:
+        ada = await new_window(daemon.page_url)
+        await ada.say("Are you there?")
+        answer = ada.timeline.locator(".message.nested")
+        await expect(answer.locator(".feedback")).to_be_visible()
+        await expect(answer).to_contain_text("Are you there?")
+        await expect(answer).not_to_have_attribute("aria-busy", "true")
+        good = answer.locator(".feedback").get_by_role("button").first
+        await good.click()
+        await expect(good).to_have_attribute("aria-pressed", "true")
+
+        for number, words in enumerate(("Write me a haiku.", "A scholarly question?", "Remind me in 2h of it."), 2):
+            await ada.say(words)
+            await expect(answer.locator(".feedback")).to_have_count(number)
+            await expect(answer.last).to_contain_text("only a placeholder")
+        await expect(ada.timeline).not_to_contain_text("sorry")
+
+        await ada.go("general")
+        await ada.say("@Soul and here?")
+        await expect(ada.thread.locator(".message").last).to_contain_text("and here?")
+        await expect(ada.thread.locator(".feedback")).to_be_visible()
+        ada.connection_may_break = True  # the daemon stops before the window is closed
 
 
 async def _no_picture(name: str, view: str) -> None:

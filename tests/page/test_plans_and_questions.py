@@ -102,11 +102,3 @@ async def test_the_title_of_a_session_stands_above_its_thread_as_plain_text_and_
     await expect(above.locator("img, strong")).to_have_count(0)
     await on.people.rename_session("Ada", root["channel"], root["ts"], "Limits of the export")
     await expect(above).to_have_text("Limits of the export")
-
-
-async def test_the_prompts_of_a_person_are_shown_to_them_alone(on: PageStage) -> None:
-    chloe, gus = await on.window("U0CHLOE"), await on.window("U0GUS")
-    prompts = [{"title": "Next reminder: 2026-03-01 09:00", "message": "my reminders"}]
-    await on.soul.api.assistant_threads_setSuggestedPrompts(channel_id="D0CHLOE", prompts=prompts)
-    await expect(chloe.page.get_by_role("button", name="Next reminder: 2026-03-01 09:00")).to_be_visible()
-    await expect(gus.page.locator(".prompt").first).not_to_have_text("Next reminder: 2026-03-01 09:00")
