@@ -8,9 +8,8 @@ import pytest
 
 from tests.kill.joined import Joined, joined
 
-_SCENES: Final[
-    dict[Callable[..., Coroutine[Any, Any, bool]], tuple[str, ...]]
-] = {  # each with the points to kill a daemon at
+# Each with the points to kill a daemon at.
+_SCENES: Final[dict[Callable[..., Coroutine[Any, Any, bool]], tuple[str, ...]]] = {
     Joined.hands_over: ("Commits.commit@before", "Commits.commit@after", "chat.postMessage@after"),
     Joined.asks: (
         *("Inbox.accept@after", "Commits.commit@before", "Commits.commit@after", "chat.postMessage@after"),

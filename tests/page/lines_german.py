@@ -43,7 +43,7 @@ GERMAN: Final = Lines(
     ),
     scholarly=Exchange(
         "Ist Linear A mit Linear B verwandt? Bitte eine wissenschaftliche Antwort.",
-        "**Was sicher ist.** Die Schriften teilen sechzig Zeichen. **Was weithin gilt.** Die *Sprachen* sind verschieden.",
+        "**Was sicher ist.** Sechzig Zeichen sind gleich. **Was weithin gilt.** Die *Sprachen* sind es nicht.",
         "weithin gilt",
         "Die Gewichte auseinanderhalten.",
         wish="scholarship",
@@ -53,8 +53,7 @@ GERMAN: Final = Lines(
         "nächtlicher Import Dienstag Version",
         "was sich am Dienstag geändert hat",
         "die Ursache und die Einstellung",
-        "Jede Zeile schlägt ihr Land selbst nach [{import}], bei einem eigenen Dienst [{versionen}]: 187 Minuten statt 41 "
-        "[{zeiten}].",
+        "Jede Zeile fragt selbst [{import}], bei einem eigenen Dienst [{versionen}]: 187 Minuten statt 41 [{zeiten}].",
         {"import.md": _IMPORT, "versionen.md": _VERSIONS, "zeiten.csv": _TIMES},
     ),
     note=Exchange(

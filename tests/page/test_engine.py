@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.async_api import expect
 
 from daemon.core.sentences import SENTENCES
 from tests.page import day, promised, week
