@@ -96,11 +96,6 @@ def billed(bill: Path) -> list[BilledCall]:
     return list({one.id: one for one in calls}.values())
 
 
-def charged(bill: Path) -> float:
-    """What the vendor charged in US dollars, for all calls together."""
-    return sum(one.usd for one in billed(bill))
-
-
 def forget_what_is_reserved() -> None:
     """The negative control: a call is held against what was spent alone."""
     counted = reservations._counted

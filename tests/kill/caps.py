@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from daemon.core.spending import PaidBy
 from daemon.memory.database.driver import sqlite3
-from tests.kill.bill import charged, paid_by_each
+from tests.kill.bill import billed, paid_by_each
 from tests.kill.loop import PATIENT, PEOPLE, stage
 from tests.kill.verdict import Figure, count, replies, until_still
 
@@ -83,7 +83,7 @@ async def run(
 
 def _judged(home: Path, bill: Path, bills: Bills) -> Bills:
     """What the vendor charged against the soul's cap, and what memory.db says against those of people and rooms."""
-    spent, cap = charged(bill), bills.cap
+    spent, cap = sum(one.usd for one in billed(bill)), bills.cap
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         sums = {one: paid_by_each(connection, one) for one in PaidBy}
     most = max(spent - cap, *(max(sums[one], default=0.0) - cap * _SHARES[one] for one in PaidBy))

@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,38 +87,35 @@ transcript = 600
 
 @dataclass
 class WholeMind(Figure):
-    """The figure: at how many of the `known` points daemons died, how much went on, and what went wrong.
+    """At how many of the `known` points daemons died, how much went on, and what went wrong.
 
-    At those in `passed_by` none died. `met` says how often the budget was used up, `writes` how often the tool wrote.
+    At those in `passed_by` none died. `unasked` thoughts were woken by no words; `met` says how often the budget was
+    used up, `writes` how often the tool wrote.
     """
 
     kills: int
     points: int
     known: int
-    passed_by: Sequence[str]
+    passed_by: tuple[str, ...]
     events: int
-    thoughts: Mapping[str, int]
+    thoughts: int
+    unasked: int
+    goals: int
+    promises: int
+    scored: int
     met: int
     writes: int
     faults: MindFaults
-    left: Left
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """All faults, and the points at which no daemon died."""
-        return (*self.faults.all, f"passed_by: {' '.join(self.passed_by)}")
 
     @property
     def faultless(self) -> bool:
         """Whether nothing went wrong."""
-        return not self.faults.all
+        return self.faults.faultless
 
-    def __str__(self) -> str:
-        thoughts = " ".join(f"{name}={number}" for name, number in self.thoughts.items())
-        return (
-            f"kills={self.kills} points={self.points}/{self.known} events={self.events} {thoughts} "
-            f"budget_met={self.met} writes={self.writes} {self.faults}"
-        )
+    @property
+    def details(self) -> tuple[str, ...]:
+        """All faults, and the points at which no daemon died."""
+        return (*self.faults.details, f"passed_by: {' '.join(self.passed_by)}")
 
 
 @dataclass(slots=True)
@@ -354,17 +351,14 @@ async def run(home: Path, *, kills: int = 300, seed: int, daemons: int = 1) -> W
             kills=killed,
             points=len(played.hit),
             known=len(played.places),
-            passed_by=[one for one in played.places if one not in played.hit],
+            passed_by=tuple(one for one in played.places if one not in played.hit),
             events=len(played.crowd.said),
-            thoughts={
-                "thoughts": count(home, "SELECT count(*) FROM thoughts"),
-                "unasked": count(home, "SELECT count(*) FROM thoughts WHERE occasion <> 'words'"),
-                "goals": count(home, "SELECT count(*) FROM goals"),
-                "promises": count(home, "SELECT count(*) FROM goals WHERE follow_up = 1"),
-                "scored": count(home, "SELECT count(*) FROM predictions WHERE state IN ('hit', 'miss')"),
-            },
+            thoughts=count(home, "SELECT count(*) FROM thoughts"),
+            unasked=count(home, "SELECT count(*) FROM thoughts WHERE occasion <> 'words'"),
+            goals=count(home, "SELECT count(*) FROM goals"),
+            promises=count(home, "SELECT count(*) FROM goals WHERE follow_up = 1"),
+            scored=count(home, "SELECT count(*) FROM predictions WHERE state IN ('hit', 'miss')"),
             met=count(home, "SELECT coalesce(sum(n), 0) FROM tick_counts WHERE reason = 'budget'"),
             writes=sum(played.effects.values()),
             faults=faults,
-            left=played.left(),
         )

@@ -56,7 +56,6 @@ async def markdown_block_limit(on: LiveStage) -> None:
 
 
 async def markdown_blocks(on: LiveStage) -> None:
-    """A markdown block with lists in lists, a table, and code."""
     root = await on.root()
     for text in (
         *("- one\n    - two\n        1. three\n", "| a | b |\n|---|---|\n| 1 | 2 |\n"),
@@ -69,7 +68,6 @@ async def markdown_blocks(on: LiveStage) -> None:
 
 
 async def mention_escapes(on: LiveStage) -> None:
-    """Escaped mentions stay text."""
     root = await on.root("&lt;!channel&gt; &lt;@U0000&gt; &amp; co")
     back = await on.read_back(root, root)
     on.note(text=back.get("text"))
@@ -93,23 +91,19 @@ async def reply_to_deleted_root(on: LiveStage) -> None:
 
 
 async def empty_thread(on: LiveStage) -> None:
-    """An empty thread is no thread."""
     await on.call("chat.postMessage", channel=on.channel, thread_ts="", text="Where?")
 
 
 async def ephemeral(on: LiveStage) -> None:
-    """A message that one user sees."""
     await on.call("chat.postEphemeral", channel=on.channel, user=on.user, text="For you alone.")
 
 
 async def feedback_buttons(on: LiveStage) -> None:
-    """Feedback buttons under a markdown block."""
     blocks = [{"type": "markdown", "text": "An answer."}, FEEDBACK]
     await on.call("chat.postMessage", channel=on.channel, text="An answer.", blocks=blocks)
 
 
 async def approval_buttons(on: LiveStage) -> None:
-    """Approval buttons, and an update that removes them."""
     blocks = [{"type": "markdown", "text": "May I?"}, APPROVAL]
     asked = await on.call("chat.postMessage", channel=on.channel, text="May I?", blocks=blocks)
     await on.call("chat.update", channel=on.channel, ts=asked["ts"], text="Approved.", blocks=[])
@@ -172,14 +166,12 @@ async def sessions(on: LiveStage) -> None:
 
 
 async def status_line(on: LiveStage) -> None:
-    """The status line of a thread is set and cleared."""
     root = await on.root()
     for status in ("is thinking…", ""):
         await on.call("assistant.threads.setStatus", channel_id=on.channel, thread_ts=root, status=status)
 
 
 async def pages_of_history(on: LiveStage) -> None:
-    """History and replies come in pages."""
     root = await on.root()
     for number in range(3):
         await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text=f"Reply {number}.")
@@ -193,7 +185,6 @@ async def pages_of_history(on: LiveStage) -> None:
 
 
 async def people_and_rooms(on: LiveStage) -> None:
-    """What is known of the user, the channel and its members."""
     await on.read("users.info", user=on.user)
     await on.read("conversations.info", channel=on.channel)
     await on.read("conversations.members", channel=on.channel)
@@ -201,7 +192,6 @@ async def people_and_rooms(on: LiveStage) -> None:
 
 
 async def archived_channel(on: LiveStage) -> None:
-    """An archived channel takes nothing."""
     await on.call("chat.postMessage", channel=on.archived, text="Anybody here?")
 
 

@@ -13,39 +13,17 @@ GERMAN: Final = Lines(
     locale="de-DE",
     zone="Europe/Berlin",
     greeting=Exchange(
-        "Guten Morgen! Ich bin Dora und kümmere mich um die Importe.",
-        "Guten Morgen, Dora, und willkommen. Ich bin Kothar; ich richte hier Dinge, meist indem ich früh frage.\n\n"
-        "Importe sind ein guter Anfang: Macht dir heute einer davon Ärger?",
-        "willkommen",
-        "Neu hier. Nicht überrumpeln.",
-        learned=True,
+        "Guten Morgen! Ich bin Dora und kümmere mich um die Importe.", "Willkommen!", "Willkommen", learned=True
     ),
-    trouble=Exchange(
-        "Der nächtliche ist langsam.",
-        "Dann sag mir, seit wann, und ich sehe nach, was sich an dem Tag geändert hat.",
-        "seit wann",
-        learned=True,
-    ),
+    trouble=Exchange("Der nächtliche ist langsam.", "Dann sag mir, seit wann.", "seit wann", learned=True),
     back=Exchange(
-        "Da bin ich wieder. Der Import ist geheilt!",
-        "Da bist du ja wieder, und mit guter Nachricht. **Geheilt** ist ein schönes Wort: War es das Nachschlagen?",
-        "Da bist du ja wieder",
-        "Der zweite Besuch. Der Import, der ihr Sorgen machte.",
-        learned=True,
-        moved=True,
+        "Da bin ich wieder. Der Import ist geheilt!", "Da bist du ja wieder.", "wieder", learned=True, moved=True
     ),
-    poem=Exchange(
-        "Schreib mir ein Haiku über den nächtlichen Import.",
-        "Nachtschiffe löschen,\ndie Lampe zählt alles zweimal —\nfürs Meer und fürs Heim.",
-        "Nachtschiffe",
-        "Zeilen, und wer sie zählt.",
-        wish="poem",
-    ),
+    poem=Exchange("Schreib mir ein Haiku.", "Nachtschiffe löschen,\ndie Lampe zählt.", "Nachtschiffe", wish="poem"),
     scholarly=Exchange(
-        "Ist Linear A mit Linear B verwandt? Bitte eine wissenschaftliche Antwort.",
-        "**Was sicher ist.** Sechzig Zeichen sind gleich. **Was weithin gilt.** Die *Sprachen* sind es nicht.",
+        "Ist Linear A mit Linear B verwandt?",
+        "**Was weithin gilt.** Die Schriften.",
         "weithin gilt",
-        "Die Gewichte auseinanderhalten.",
         wish="scholarship",
     ),
     search=Search(
@@ -63,22 +41,11 @@ GERMAN: Final = Lines(
         "Am Freitag wird eingefroren",
         wish="research",
     ),
-    other_soul=Exchange(
-        "worum kümmerst du dich?",
-        "Um den Herd und um die Worte, die bleiben sollen. Bring mir einen Stapellauf zum Besingen.",
-        "Um den Herd",
-    ),
+    other_soul=Exchange("worum kümmerst du dich?", "Um den Herd und um die Worte, die bleiben.", "Um den Herd"),
     reminder=Exchange(
-        "Erinnere mich in 20 Minuten an die Besprechung.",
-        "Gut, um {time} Uhr melde ich mich.",
-        "melde ich mich",
-        wish="reminder",
+        "Erinnere mich in 20 Minuten daran.", "Gut, um {time} Uhr melde ich mich.", "melde ich mich", wish="reminder"
     ),
-    due=Exchange(
-        "Die Besprechung beginnt: den Import erwähnen.",
-        "Es ist Zeit, Dora: **die Besprechung**. Du wolltest vom Import erzählen.",
-        "Es ist Zeit, Dora",
-    ),
+    due=Exchange("Die Besprechung beginnt: den Import erwähnen.", "Es ist Zeit, Dora.", "Es ist Zeit, Dora"),
     noticed="Kümmert sich um die nächtlichen Importe",
     guessed="Ich möchte, dass mein Team sieht, wie viel Arbeit das war.",
     house={

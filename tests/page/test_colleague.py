@@ -16,7 +16,7 @@ from tests.given import shown, tagged
 from tests.journeys.house import House, settings_for
 from tests.journeys.own_memory import note
 from tests.page.conftest import OpenWindow
-from tests.page.window import Window, ask_why, use_shortcut
+from tests.page.window import Window, use_shortcut
 from tests.programs import ends_awaited
 
 pytestmark = pytest.mark.timeout(300)  # two seconds on an idle machine
@@ -128,7 +128,7 @@ async def test_a_message_of_a_channel_is_asked_about_and_an_answer_explained(
     await expect(answer.locator(".feedback")).to_be_visible()
     await house.idle()
     assert KILN in shown(house.prompts[-1])
-    await ask_why(answer)
+    await use_shortcut(answer, "Why did you say that?")
     await expect(ada.timeline.locator(".message").last).to_contain_text("Where it comes from")
     await expect(ben.timeline.locator(".message")).to_have_count(1)
     ben.connection_may_break = True
