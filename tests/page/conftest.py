@@ -1,6 +1,7 @@
 """One browser for the whole run; a fresh workspace, a connected app and windows for each test."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +40,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
-    """Opens windows; after the test none of them may have recorded a fault."""
+@asynccontextmanager
+async def windows(browser: Browser) -> AsyncIterator[OpenWindow]:
+    """Opens windows; in the end none of them may have recorded a fault."""
     opened: list[tuple[Window, BrowserContext]] = []
 
     async def open_one(url: str, person: str = "", conversation: str = "", **options: object) -> Window:
@@ -54,6 +55,12 @@ async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
     for _, context in opened:
         await context.close()
     assert [fault for window, _ in opened for fault in window.faults] == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
+    async with windows(browser) as opener:
+        yield opener
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +78,10 @@ class PageStage:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def on(new_window: OpenWindow) -> AsyncIterator[PageStage]:
+async def on(browser: Browser) -> AsyncIterator[PageStage]:
     async with serve_workspace() as server, WorkspaceClient(server.page_url) as people:
         app = await ManualApp(server, people).connect()
         await people.wait_for_sockets(1)
-        yield PageStage(server, people, app, new_window)
+        async with windows(browser) as opener:
+            yield PageStage(server, people, app, opener)
         await app.close()
