@@ -12,6 +12,7 @@ from tests.kill.verdict import count, faults_of, until_settled
 from tests.tools.parts import listing, program
 
 KILLS = 25
+_LEASE_S = 10.0  # longer than a busy machine lets a living daemon stand still
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
@@ -44,11 +45,11 @@ async def test_a_message_is_answered_once_where_the_daemon_dies_in_the_tool_that
         "mcp_servers": str(listing(tmp_path, shelf=program(str(calls), module="deadly", trust_annotations=True)))
     }
     async with stage(tmp_path, 1, soul=CYCLE) as on:
-        pid = await on.daemons.spawn(settings=settings, lease=1.0)
+        pid = await on.daemons.spawn(settings=settings, lease=_LEASE_S)
         for person in PEOPLE:
             on.crowd.say("please look it up", person)
             await until_dead(pid)
-            pid = await on.daemons.spawn(settings=settings, lease=1.0)
+            pid = await on.daemons.spawn(settings=settings, lease=_LEASE_S)
             await until_settled(tmp_path, on.workspace, on.crowd.said)
         outcome = await on.settle(len(PEOPLE), pid=pid)
     used = Counter(calls.read_text(encoding="utf-8").split())
