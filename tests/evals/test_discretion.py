@@ -18,17 +18,14 @@ THOUGHT = "They must not learn of the sale before it is announced in May."
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Scenario:
-    """A scenario with a secret."""
     return scenario(tmp_path, HEAD + TURN + SECRET)
 
 
 def post(channel: str, text: str, method: str = "chat.postMessage", **more: str) -> dict[str, Any]:
-    """A call as the workspace logs it."""
     return {"method": method, "args": {"channel": channel, "text": text, **more}, "answer": {"ok": True}}
 
 
 def failures(one: Scenario, calls: list[dict[str, Any]], *turns: PlayedTurn) -> list[str]:
-    """What the failed checks saw."""
     return [check.seen for check in discretion_checks(one, turns, slack_calls(calls, PLACES)) if not check.passed]
 
 

@@ -34,7 +34,6 @@ class Tags(HTMLParser):
 
 
 def document(one: Scenario, reply: str = "Good day.", *checks: Check) -> str:
-    """The report of a run with one scenario."""
     run = Run(Order([one], MODEL), lambda _: None)
     run.plays.append(played(one, reply, checks=checks))
     return page(run, HOST)
@@ -53,7 +52,6 @@ def test_all_that_was_said_is_text_and_nothing_is_fetched(tmp_path: Path) -> Non
 
 
 def replace_title(one: Scenario) -> Scenario:
-    """The scenario with a hostile title."""
     return one.model_copy(update={"title": HOSTILE[:100], "about": HOSTILE})
 
 

@@ -12,7 +12,6 @@ EXPECT = '\n[[turn]]\nsays = "Hi"\n[turn.right]\nreply = "Hi."\n[turn.expect]\n'
 
 
 def refused(path: Path) -> str:
-    """Why a file is refused."""
     with pytest.raises(ConfigError) as refusal:
         read_scenario(path)
     assert str(path) in refusal.value.message

@@ -14,7 +14,6 @@ from tests.initiative.play import play
 
 
 def main() -> None:
-    """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)

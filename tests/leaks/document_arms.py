@@ -17,8 +17,6 @@ class HeldInMind(Arm):
     recall = 0.0  # a document holds the newest of a part
 
     async def keep(self, said: SaidThere) -> None:
-        """Write it into every document."""
-
         async def unit(transaction: Transaction) -> None:
             held = await self._held(transaction, said.where, said.readers)
             words = "\n".join(dict.fromkeys((said.remark.text, *_words(held).splitlines())))
@@ -37,8 +35,6 @@ class HeldInMind(Arm):
         await self.home.database.write(unit)
 
     async def shown(self, asked: AskedThere) -> str:
-        """All that the documents show there."""
-
         async def unit(transaction: Transaction) -> str:
             return _words(await self._held(transaction, asked.where, asked.readers))
 

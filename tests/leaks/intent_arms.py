@@ -24,8 +24,6 @@ class _Meant(Arm):
     recall = 0.0  # so many are open at most: which remarks are among them is chance
 
     async def keep(self, said: SaidThere) -> None:
-        """Write it into a new one."""
-
         async def unit(transaction: Transaction) -> None:
             held = await self.held(transaction, AskedThere("", said.where, said.readers, said.person))
             words = "\n".join(dict.fromkeys((said.remark.text, *_joined(held).splitlines())))
@@ -41,8 +39,6 @@ class _Meant(Arm):
         await self.home.database.write(unit)
 
     async def shown(self, asked: AskedThere) -> str:
-        """All that stands in the next prompt there."""
-
         async def unit(transaction: Transaction) -> str:
             return _joined(await self.held(transaction, asked))
 
@@ -70,7 +66,6 @@ class Goals(_Meant):
         return GoalChanges((*gone, GoalChange("add", words)))
 
     async def held(self, transaction: Transaction, asked: AskedThere) -> _Held:
-        """Open goals."""
         found = await goals_at_hand(transaction, asked.where, asked.readers, self.home.clock.now_ms())
         return {one.id: (one.goal, one.source) for one in found}
 
@@ -79,12 +74,10 @@ class Expectations(_Meant):
     """What the soul expects."""
 
     def part(self, words: str, number: int, known: list[str]) -> ThoughtPart:
-        """Somebody writes a word that nobody writes."""
         check = Check("mention", words=(f"zq{number}",))
         return PredictionsMade((NewPrediction(words, 0.5, "soon", Timeframe(_NEVER), check),))
 
     async def held(self, transaction: Transaction, asked: AskedThere) -> _Held:
-        """Open expectations."""
         found = await expected_at_hand(transaction, asked.where, asked.readers)
         return {one.id: (one.what, one.thought) for one in found.open}
 

@@ -23,8 +23,6 @@ class Thoughts(Arm):
     recall = 0.0  # the stream is short: which remarks are still in it is chance
 
     async def keep(self, said: SaidThere) -> None:
-        """Think of it."""
-
         async def unit(transaction: Transaction) -> None:
             last = await last_thoughts(transaction, said.where, said.readers, _ALL)
             output = "\n".join((said.remark.text, *(one.output for one in last.recent)))
@@ -61,7 +59,6 @@ class NotedAlone(Arm):
         self._known = KnownOfPerson(home.database, home.clock, home.worker)
 
     async def keep(self, said: SaidThere) -> None:
-        """Think of it, beside what is known there."""
         asked = AskedThere(said.remark.text, said.where, said.readers, said.person)
         known = (await self._surfaced(asked)) | await self._journal(asked)
         words = "; ".join(dict.fromkeys((said.remark.text, *known.values())))

@@ -54,7 +54,6 @@ class Why(Facts):
         return await self._why(asked, self._replies[asked.query.split()[-1].rstrip("?")])
 
     async def reached(self, asked: AskedThere) -> str:
-        """The same of the newest reply, too."""
         return await self._why(asked, list(self._replies.values())[-1])
 
     async def _why(self, asked: AskedThere, reply: str) -> str:
@@ -74,7 +73,6 @@ class Reminded(Arm):
         self._said: list[SaidThere] = []
 
     async def keep(self, said: SaidThere) -> None:
-        """It is held against what people wait for."""
         self._said.append(said)
 
     async def shown(self, asked: AskedThere) -> str:
@@ -83,7 +81,6 @@ class Reminded(Arm):
         return "\n".join(found)
 
     async def reached(self, asked: AskedThere) -> str:
-        """The same."""
         return ""
 
     async def _is_heard(self, asked: AskedThere, said: SaidThere) -> bool:

@@ -18,7 +18,6 @@ def _progress(count: OutputCount) -> None:
 
 
 def main() -> None:
-    """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--outputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -118,7 +118,6 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
 
 
 def section() -> str:
-    """The table of docs/OPEN_SOULS.md, in markdown."""
     lines = ["| Open Souls | Soul Daemon |", "|---|---|"]
     for rows in CANON.values():
         lines += [f"| {row.upstream} | {DIFFERENCES[row.name]} |" for row in rows if row.name in DIFFERENCES]
