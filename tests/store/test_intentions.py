@@ -91,8 +91,10 @@ async def test_intentions_are_cancelled_by_slot_or_id_within_their_conversation(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
-    await intend(database, clock, later(clock, "one"), later(clock, "two"), later(clock, "three"))
-    name = {one.slot: one.id for one in await intentions.waiting(DM)}["two"]
+    await intend(database, clock, later(clock, "one"), later(clock, "two"), later(clock, "three", 3))
+    listed = await intentions.waiting(DM)
+    assert [one.slot for one in listed] == ["three", "one", "two"]
+    name = {one.slot: one.id for one in listed}["two"]
 
     async def cancel(key: ConversationKey, *names: str) -> int:
         return await database.write(lambda it: cancel_intentions(it, key, names, clock.now_ms()))
