@@ -227,8 +227,8 @@ def test_the_floors_in_the_architecture_are_those_that_are_held() -> None:
 
 
 def test_heavy_libraries_are_not_imported_at_start() -> None:
-    heavy = "anthropic openai alembic sqlalchemy apscheduler mcp torch chromadb numpy onnxruntime".split()
-    probe = f"import sys, daemon.app; print([name for name in {heavy!r} if name in sys.modules])"
+    heavy = "anthropic openai alembic sqlalchemy apscheduler mcp torch chromadb numpy onnxruntime"
+    probe = f"import sys, daemon.app; print([name for name in {heavy!r}.split() if name in sys.modules])"
     seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT)
     assert seen.stdout.strip() == "[]"
 
