@@ -29,7 +29,22 @@ LONGEST_FUNCTION = 60
 LONGEST_ARCHITECTURE = 165  # lines; fifteen of them are the table of what the seed asks of a mind
 MANNERED = re.compile(r"(?<![a-z])(?:told|somebody|nobody|whoever|whatever)(?![a-z])", re.IGNORECASE)
 MOST_MANNERED = 0.6  # of these words in a thousand: they hide the user, the admin and the event
-ATTACKS = 280  # rows of docs/ATTACKS.md at least: what was found stays there
+ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known holes, security, Slack, models
+    *(f"D{number}" for number in range(1, 22)),
+    *(f"P{number}" for number in (2, 3, 5, 6, 7, 9, 12, 14, 17, 18, 19, 22, 23, 24, 25, 26, 27, 29, 30, 33)),
+    *(f"P{number}" for number in (35, 36, 37, 38, 39, 40, 41, 42, 43, 45, 46, 47, 48)),
+    *(f"Plan: {query}" for query in ("what waits", "old messages", "claims", "pruning", "rooms and threads")),
+    *(f"Plan: {query}" for query in ("room for a reminder", "recollection", "status and lists")),
+    *(f"Hole: {hole}" for hole in ("caps", "doubt", "fallback", "dead tickets", "file system", "audience")),
+    "Hole: the instant",
+    *(f"S{number}" for number in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15)),
+    *(f"S8: {flood}" for flood in ("queue", "reminders", "recall", "edits", "noise")),
+    *(f"S16: {part}" for part in ("files", "addresses", "feedback", "links", "token", "ledger", "HTTP")),
+    "systemd",
+    *(f"R{number}" for number in (*range(1, 8), 10, *range(14, 26), 27, 28, 29)),
+    *(f"E1: {part}" for part in ("limit", "prose", "examples", "habits", "apologies", "stand-ins")),
+    *(f"E2: {part}" for part in ("words", "forgery", "search", "documents", "authors")),
+)
 WITHOUT_PEOPLE = """
     alarms awakenings consolidation_items consolidation_slots deliveries distrusted_indexes duties ended_intentions
     erased_words heard_words index_sizes introductions loose_bytes marked_messages mirror_queue mirrors model_habits
@@ -123,11 +138,10 @@ def test_every_weakness_that_was_found_has_its_row_and_every_test_that_a_row_nam
     page = (ROOT / "docs" / "ATTACKS.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
     entries = Counter(entry for entry, *_ in rows)
-    assert [entry for entry, number in entries.items() if number > 1] == ["entry"], "a name stands for one weakness"
-    assert len(rows) > ATTACKS
+    assert not [entry for entry in ATTACKS if entries[entry] != 1]
     assert not [entry for entry, _, now, shown in rows if shown == "-" and not now.startswith("Open: ")]
     named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page))
-    assert len(named) > ATTACKS / 2
+    assert len(named) > len(ATTACKS)
     gone = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text()]
     assert not gone
 
