@@ -11,7 +11,7 @@ from typing import Final
 from playwright.async_api import expect
 
 from tests.journeys.thinking import adding, expecting, thought
-from tests.page.journey import Look, Opener, Talk
+from tests.page.journey import Look, Opener, PageTalk
 from tests.page.loopback_model import ModelCall, loopback_model
 from tests.page.running import running_daemon
 
@@ -70,7 +70,7 @@ async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["P
         yield PromiseKept(await open_window(daemon.page_url, *ADA), daemon, model, look)
 
 
-class PromiseKept(Talk):
+class PromiseKept(PageTalk):
     """What Ada is promised."""
 
     __slots__ = ()
