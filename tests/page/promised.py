@@ -45,7 +45,7 @@ _SETTINGS: Final = {
     "SOUL_NAME": "soul",
     "SOUL_CYCLE_ENABLED": "true",
     "SOUL_CYCLE_TOKENS_HOUR": "100000",
-    "SOUL_CYCLE_USD_DAY": "1000",  # nobody knows what the scripted model costs, so that it counts with the most
+    "SOUL_CYCLE_USD_DAY": "1000",  # the price of the scripted model is unknown, so that it counts with the most
     "SOUL_QUIET_HOURS": "",
 }
 
@@ -54,7 +54,7 @@ def _answer(call: ModelCall) -> str:
     if call.step != "think":
         return "Let them speak."
     if _ALONE in call.prompt:
-        done = {"action": "complete", "goal_id": "G1", "why": "told her"}
+        done = {"action": "complete", "goal_id": "G1", "why": "she knows"}
         return thought(_KEPT, goal_updates=[done])
     return _REPLIES.get(call.last, thought("Yes."))
 
