@@ -29,7 +29,7 @@ from tests.kill.verdict import Figure, count, replies
 GIVEN, TAKEN = "From now on rolf answers here", "From now on I answer here in place of"
 BOUND = "From now on what"
 _WITHIN_S: Final = 120.0
-_AGAIN_S: Final = 5.0  # after which somebody clicks again
+_AGAIN_S: Final = 5.0  # after which Ada clicks again
 _AN_HOUR: Final = 18  # questions to one session; 20 are the most
 _IDLE: Final = f"SELECT {POSTED}"
 

@@ -194,7 +194,7 @@ class KillStage:
 async def stage(
     home: Path, seed: int, *, retries: Sequence[float] = (0.0, 0.3, 1.0), soul: str = "", tools: bool = False
 ) -> AsyncIterator[KillStage]:
-    """A workspace, a zygote and no daemon yet; an event that nobody acknowledges comes again after `retries`."""
+    """A workspace, a zygote and no daemon yet; an event without acknowledgement comes again after `retries`."""
     async with (
         serve_workspace(retries=Retries(deadline=0.5, schedule=tuple(retries))) as workspace,
         nursery(home, workspace, soul=soul, tools=tools) as daemons,

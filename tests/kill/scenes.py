@@ -44,7 +44,7 @@ _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kin
 class Scene:
     """`lines` are the messages, each with the query that holds when the next one may follow; `pace` is the model's.
 
-    Where a message is empty nobody says anything.
+    Where a message is empty, none is posted.
     `person` is the user whose DM the messages stand in; without one, users and places are random. `settings` are those
     of its daemons that differ.
     """

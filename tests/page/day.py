@@ -78,7 +78,6 @@ class TeamDay:
     look: Look
 
     async def is_lived(self) -> None:
-        """The whole day."""
         await self.invites_it()
         await self.answers_in_a_thread()
         await self.asks_back()

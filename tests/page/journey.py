@@ -27,7 +27,7 @@ Opener = Callable[[str, str, str], Awaitable[Window]]
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class PageTalk:
     """A person's window, the daemon and its model; `look` is called at each view worth a picture."""
 
     window: Window
@@ -85,7 +85,7 @@ async def begun(home: Path, lines: Lines, open_window: Opener, look: Look) -> As
 
 
 @dataclass(frozen=True, slots=True)
-class Journey(Talk):
+class Journey(PageTalk):
     """The talk of a person with this id, and that of their DM, who speaks these lines."""
 
     person: str

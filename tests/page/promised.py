@@ -11,7 +11,7 @@ from typing import Final
 from playwright.async_api import expect
 
 from tests.journeys.thinking import adding, expecting, thought
-from tests.page.journey import Look, Opener, Talk
+from tests.page.journey import Look, Opener, PageTalk
 from tests.page.loopback_model import ModelCall, loopback_model
 from tests.page.running import running_daemon
 
@@ -45,7 +45,7 @@ _SETTINGS: Final = {
     "SOUL_NAME": "soul",
     "SOUL_CYCLE_ENABLED": "true",
     "SOUL_CYCLE_TOKENS_HOUR": "100000",
-    "SOUL_CYCLE_USD_DAY": "1000",  # nobody knows what the scripted model costs, so that it counts with the most
+    "SOUL_CYCLE_USD_DAY": "1000",  # the price of the scripted model is unknown, so that it counts with the most
     "SOUL_QUIET_HOURS": "",
 }
 
@@ -54,7 +54,7 @@ def _answer(call: ModelCall) -> str:
     if call.step != "think":
         return "Let them speak."
     if _ALONE in call.prompt:
-        done = {"action": "complete", "goal_id": "G1", "why": "told her"}
+        done = {"action": "complete", "goal_id": "G1", "why": "she knows"}
         return thought(_KEPT, goal_updates=[done])
     return _REPLIES.get(call.last, thought("Yes."))
 
@@ -70,7 +70,7 @@ async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["P
         yield PromiseKept(await open_window(daemon.page_url, *ADA), daemon, model, look)
 
 
-class PromiseKept(Talk):
+class PromiseKept(PageTalk):
     """What Ada is promised."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ from typing import Final
 from PIL import Image, ImageDraw
 from playwright.async_api import expect
 
-from tests.page.journey import Look, Opener, Talk
+from tests.page.journey import Look, Opener, PageTalk
 from tests.page.loopback_model import PICTURE, ModelCall, loopback_model, tagged
 from tests.page.running import running_daemon
 
@@ -62,7 +62,7 @@ async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["W
         yield WeekOfTalk(await open_window(daemon.page_url, *ADA), daemon, model, look)
 
 
-class WeekOfTalk(Talk):
+class WeekOfTalk(PageTalk):
     """Ada's week."""
 
     __slots__ = ()
