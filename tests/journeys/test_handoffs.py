@@ -102,13 +102,13 @@ async def test_forget_me_reaches_what_was_handed_on(empty_house: House) -> None:
     assert row["summary"] == ""
 
 
-async def test_the_admin_hands_a_thread_over_and_gets_it_back(empty_house: House) -> None:
+async def test_the_admin_hands_a_thread_over(empty_house: House) -> None:
     house = empty_house
     await two(house)
     ts = await house.say("Ada", "general", "@soul ahoy")
     await house.reply("general", "ahoy")
     await house.idle()
-    tesss, rolfs = f"tess/T0LOCAL/C0GENERAL/{ts}", f"rolf/T0LOCAL/C0GENERAL/{ts}"
+    tesss = f"tess/T0LOCAL/C0GENERAL/{ts}"
 
     async def hosted() -> bool:
         return "rolf" in await house.command("context", "presence", "souls")
@@ -122,13 +122,6 @@ async def test_the_admin_hands_a_thread_over_and_gets_it_back(empty_house: House
     await house.say("Ada", "general", "who is there?", thread=ts)
     await house.reply("general", "who is there?")
     assert ROLF_THERE in house.last_prompt()
-    await house.idle()
-    await house.command("handoff", rolfs, "tess")
-    await house.reply("general", "in place of rolf")
-    await house.idle()
-    await house.say("Ada", "general", "and now?", thread=ts)
-    await house.reply("general", "and now?")
-    assert TESS_THERE in house.last_prompt()
 
 
 async def test_a_question_that_a_soul_parked_is_answered_to_the_one_that_got_it(empty_house: House) -> None:

@@ -32,9 +32,7 @@ async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) ->
     print(f"turns={_TURNS} tokens_first={spent[0]} tokens_last={spent[-1]} tokens_most={max(spent)}")
 
 
-async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(
-    empty_house: House,
-) -> None:
+async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(empty_house: House) -> None:
     house = empty_house
     await brief_soul(house)
     gone = ""
