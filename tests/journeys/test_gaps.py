@@ -25,11 +25,7 @@ async def test_a_channel_that_gets_another_soul_is_not_answered_twice(empty_hous
         await house.answered("Ada", "general", f"@soul {one}")
     await house.stop()
     write_soul(
-        house.settings.home,
-        "rolf",
-        'channels = ["C0GENERAL"]\n',
-        shown="Rolf",
-        personality="You are Rolf, a sailor.",
+        house.settings.home, "rolf", 'channels = ["C0GENERAL"]\n', shown="Rolf", personality="You are Rolf, a sailor."
     )
     await _caught_up(house, name="tess", souls=("rolf",))
     assert await house.replies("general") == [f"Echo: {one}" for one in words]

@@ -177,15 +177,6 @@ async def test_a_reply_under_way_is_begun_anew_when_its_reader_leaves_the_room(g
     assert CANARY not in said(post)
 
 
-async def test_a_list_is_asked_for_once_in_five_minutes(guild: House) -> None:
-    assert await recalled(guild, "Ada")
-    assert await recalled(guild, "Ada", words="and why did the kiln crack again?")
-    assert await lists(guild) == 1
-    guild.clock.turn(301)
-    assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
-    assert await lists(guild) == 2
-
-
 async def test_no_list_from_before_a_restart_is_used(guild: House) -> None:
     assert await recalled(guild, "Ada")
     await guild.stop()
@@ -195,7 +186,7 @@ async def test_no_list_from_before_a_restart_is_used(guild: House) -> None:
     assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
 
 
-async def test_where_slack_gives_no_list_the_reply_is_made_without_and_slack_rests(guild: House) -> None:
+async def test_a_list_is_asked_for_once_in_five_minutes_and_slack_rests_where_it_gives_none(guild: House) -> None:
     guild.clock.stand_still()
     await guild.people.fault("users.conversations", times=9, body={"ok": False, "error": "missing_scope"})
     assert not await recalled(guild, "Ada")
@@ -205,3 +196,8 @@ async def test_where_slack_gives_no_list_the_reply_is_made_without_and_slack_res
     await guild.people.clear_faults()
     guild.clock.turn(31)
     assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
+    assert await recalled(guild, "Ada", words="and why did the kiln crack again?")
+    assert await lists(guild) == 2
+    guild.clock.turn(301)
+    assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
+    assert await lists(guild) == 3
