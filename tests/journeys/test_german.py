@@ -73,18 +73,6 @@ async def test_a_permission_its_buttons_and_its_outcome_are_german(
     assert lines(note) == (action == YES)
 
 
-async def test_a_question_that_grew_old_says_so_in_german(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    question = await asks_for_the_shelf(house, tmp_path / "note.txt")
-    room = await house.people.open_dm("Dora")
-    house.model.steps["choose_actions"].append(chosen("Respond"))
-    house.model.steps["external_dialog"].append("Dann nicht.")
-    house.clock.turn(house.settings.approval_seconds + 1)
-    await house.reply(room, "Dann nicht.")
-    await house.idle()
-    assert said(await as_it_stands(house, question)).endswith("_Verfallen, es wurde nichts getan._")
-
-
 async def test_a_guest_is_refused_in_german(house: House) -> None:
     await dora(house, standing="guest")
     await house.people.join("Dora", "general")

@@ -165,16 +165,6 @@ async def test_no_list_in_a_channel_holds_what_was_meant_in_a_direct_message_in_
     assert await thinker.answered("Ben", "general", "@soul what are you expecting?") == "Nothing."
 
 
-async def test_an_untouched_goal_is_shown_once_more_and_then_no_longer(thinker: House) -> None:
-    await asked(thinker, "go on", adding("the import"))
-    calls = len(thinker.prompts)
-    thinker.clock.turn(15 * DAY)
-    await thinker.idle()
-    assert len(thinker.prompts) == calls
-    assert "your stale goal G1" in await asked(thinker, "I am back")
-    assert HEADING not in await asked(thinker, "and again")
-
-
 async def test_a_goal_that_is_set_again_with_a_time_is_due_by_that_time(thinker: House) -> None:
     await asked(thinker, "the report, please", adding("send the report", due="in 2h"))
     thinker.clock.turn(30 * DAY)
@@ -195,19 +185,6 @@ async def test_one_that_answers_in_words_is_shown_its_goals_too(thinker: House) 
     assert [one for one in thinker.prompts if one.step == "respond" and "your stale goal G1" in shown(one)]
     await thinker.answered("Ada", "dm", "hello again")
     assert HEADING not in thinker.last_prompt()
-
-
-async def test_an_edited_message_takes_the_goal_along(thinker: House) -> None:
-    ts = await thinker.say("Ada", "dm", "the word is zqsecret")
-    thinker.model.replies.append(thought("I see.", goal_updates=[adding("remember zqsecret")]))
-    await thinker.reply("D0ADA")
-    await thinker.idle()
-    await thinker.people.edit("Ada", "D0ADA", ts, "the word is gone")
-
-    async def gone() -> bool:
-        return not await thinker.rows("SELECT id FROM goals")
-
-    await thinker.when(gone)
 
 
 async def test_what_it_meant_to_do_comes_back_in_the_first_prompt_after_its_time_and_posts_nothing(

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.asking import WORDS, AskedSession, allowed, door, question, states
+from tests.journeys.asking import WORDS, AskedSession, allowed, door, states
 from tests.journeys.binding import bound_thread
 from tests.journeys.handing import ROLF_THERE, TESS_THERE, goes_on, handed, two
 from tests.journeys.house import House
-from tests.journeys.problems import NO, press
 
 MOMENTS = ("clicked", *(pytest.param(one, marks=pytest.mark.slow) for one in ("asked", "read")))
 
@@ -59,48 +58,10 @@ async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread_and_it_kn
     assert ROLF_THERE in house.last_prompt()
     assert "0042." in house.last_prompt()
     assert await states(house) == ["answered"]
-
-
-async def test_an_answer_that_came_before_the_thread_went_back_is_known_there_too(session: AskedSession) -> None:
-    house = session.house
-    ts = await asked(house)
-    await handed(house, ts)
-    await allowed(house)
-    await session.ends_turn()
-    await session.goes_on("0042.")
-    await house.reply("general", "0042.")
-    await house.idle()
     await handed(house, ts, "@soul hand this thread to Tess")
-    await goes_on(house, ts, "so which one?")
+    await goes_on(house, ts, "and why?")
     assert TESS_THERE in house.last_prompt()
     assert "0042." in house.last_prompt()
-
-
-async def test_a_refusal_is_said_by_the_soul_that_has_the_thread(session: AskedSession) -> None:
-    house = session.house
-    ts = await asked(house)
-    await handed(house, ts)
-    assert await press(house, "Ada", "D0ADA", await question(house), NO) == "accepted"
-    await house.reply("general", "It was not allowed")
-    await house.idle()
-    assert await faces(house, "It was not allowed") == ["Rolf"]
-
-
-async def test_a_session_that_is_gone_and_a_late_answer_are_told_by_the_soul_that_has_the_thread(
-    session: AskedSession,
-) -> None:
-    house = session.house
-    ts = await asked(house)
-    await allowed(house)
-    await handed(house, ts)
-    house.clock.turn(301)
-    await house.reply("general", "has not answered yet")
-    await house.idle()
-    await session.client.report("SessionEnd", reason="exit")
-    house.clock.turn(3)
-    await house.reply("general", "is gone")
-    await house.idle()
-    assert (await faces(house, "is gone"), await faces(house, "has not answered yet")) == (["Rolf"], ["Rolf"])
 
 
 async def test_a_bound_thread_stays_its_sessions_and_the_answers_are_the_new_souls(session: AskedSession) -> None:

@@ -24,12 +24,6 @@ async def thinker(empty_house: House) -> House:
     return empty_house
 
 
-async def said_unasked(house: House, words_: str) -> None:
-    """Have an invited soul say something by itself."""
-    await spoken_to(house, "please look", goal_updates=[adding("a matter", due="in 2h")])
-    await spoken_at(house, 2 * HOUR + 1, words_)
-
-
 async def spoken_at(house: House, seconds: float, words_: str) -> None:
     """Let time pass until the soul says this."""
     house.model.replies.append(thought(words_))
@@ -49,13 +43,6 @@ async def test_it_says_how_it_stands_with_each_decision_of_the_person(thinker: H
     assert "You don't want me to" in await thinker.answered("Ada", "dm", "follow up status")
     assert len(thinker.prompts) == calls
     await open_home(thinker, "Ben", "I don't write to you by myself, but for what I promised")
-
-
-async def test_a_pause_shows_until_when_it_lasts(thinker: House) -> None:
-    await thinker.answered("Ada", "dm", "follow up on")
-    await said_unasked(thinker, "The import ran.")
-    await thinker.answered("Ada", "dm", "not now")
-    await open_home(thinker, "Ada", "I pause until 20", "`follow up on` ends the pause.")
 
 
 async def test_who_was_asked_and_said_nothing_reads_that(thinker: House) -> None:
@@ -81,8 +68,14 @@ async def test_a_promise_stands_there_for_its_person_alone_until_it_is_kept_or_d
     await home(thinker, "Ada", TITLE, without=PROMISE)
 
 
-async def test_where_the_soul_does_not_think_by_itself_nothing_of_it_is_shown(thinker: House) -> None:
+async def test_a_pause_shows_until_when_it_lasts_and_nothing_where_the_soul_does_not_think_by_itself(
+    thinker: House,
+) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
+    await spoken_to(thinker, "please look", goal_updates=[adding("a matter", due="in 2h")])
+    await spoken_at(thinker, 2 * HOUR + 1, "The import ran.")
+    await thinker.answered("Ada", "dm", "not now")
+    await open_home(thinker, "Ada", "I pause until 20", "`follow up on` ends the pause.")
     await thinker.restart(**ALONE | {"cycle_enabled": False})
-    assert TITLE not in words(await open_home(thinker, "Ada", "What I know about you"))
+    await thinker.people.post("open_home", person="Ada")
     assert "follow up" not in words(await home(thinker, "Ada", "What I know about you", without=TITLE))

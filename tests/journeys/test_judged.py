@@ -96,11 +96,7 @@ async def test_without_the_setting_no_one_judges(empty_house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    "answers",
-    [
-        ["hm", '{"came": "maybe"}'],
-        *(pytest.param(one, marks=pytest.mark.slow) for one in (['{"came": "unknown"}'], ['{"came": 1}', "{" * 300])),
-    ],
+    "answers", [["hm", '{"came": "maybe"}'], pytest.param(['{"came": "unknown"}'], marks=pytest.mark.slow)]
 )
 async def test_no_verdict_and_no_form_leave_it_undecided_and_are_not_asked_again(
     empty_house: House, answers: list[str]

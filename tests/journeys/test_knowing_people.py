@@ -1,10 +1,7 @@
 """What the soul learns after a reply: notes, its own mood, summaries; who may read them, and what deletes them."""
 
-import asyncio
 import json
 import re
-
-import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.models import Prompt
@@ -12,7 +9,6 @@ from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.learning import ABOUT_ME, MINUTE, feeling, notes, teach, tell, will_learn
 from tests.journeys.souls import write_soul
-from tests.models import after
 
 MOODS = """
 emotional_states = ["calm", "glad"]
@@ -54,15 +50,6 @@ async def test_facts_from_a_message_are_noted_with_their_history_and_used_in_the
     assert [row["quote"] for row in quoted] == [ABOUT_ME, "I plan a second hive"]
 
 
-async def test_a_user_with_one_message_gets_no_model_and_small_talk_costs_no_call(house: House) -> None:
-    await tell(house, "Ada", "dm", "I keep bees")
-    await tell(house, "Ben", "dm", "hello", learned=False)
-    await tell(house, "Ben", "dm", "hello again", learned=False)
-    await house.idle()
-    assert {prompt.step for prompt in house.prompts} == {"respond"}
-    assert await notes(house) == {}
-
-
 async def test_words_of_a_private_message_never_show_in_a_channel(house: House) -> None:
     await teach(house, "Ada", "dm", "keeps canary-dm", whisper="canary-dm-unsaid")
     await teach(house, "Ada", "founders", "keeps canary-private", whisper="canary-private-unsaid")
@@ -85,14 +72,6 @@ async def test_words_of_a_private_message_never_show_in_a_channel(house: House) 
         assert set(re.findall(r"canary[a-z-]*[a-z]", house.last_prompt())) <= canaries, room
 
 
-async def test_prompts_that_learn_about_others_hold_no_private_words(house: House) -> None:
-    await teach(house, "Ada", "dm", "keeps canaries")
-    before = len(house.prompts)
-    await teach(house, "Ada", "general", "likes tin")
-    await teach(house, "Ben", "dm", "likes wool")
-    assert "canaries" not in "".join(shown(prompt) for prompt in house.prompts[before:])
-
-
 async def test_words_of_one_user_about_another_become_no_note(house: House) -> None:
     root = await house.say("Ada", "general", "@soul hello, I weave")
     await house.reply("general", "I weave")
@@ -105,72 +84,6 @@ async def test_words_of_one_user_about_another_become_no_note(house: House) -> N
     [asked] = [shown(one) for one in house.prompts if one.step == "visitor_notes"]
     assert "You keep notes about the person who speaks here" in asked
     assert "I weave" not in asked
-
-
-async def test_a_newer_message_cancels_the_background_job_which_runs_again_with_both_messages(house: House) -> None:
-    never = asyncio.Event()
-    asked = asyncio.Event()
-
-    async def hang(_: Prompt) -> str:
-        asked.set()
-        await never.wait()
-        return "never said"
-
-    await tell(house, "Ada", "dm", "hello", learned=False)
-    house.model.steps["visitor_notes"].append(hang)
-    house.model.replies.append(tagged("I see.", learned=True))
-    await house.say("Ada", "dm", "I keep bees")
-    await asked.wait()
-    will_learn(house.model, "keeps bees", quote="I keep bees")
-    house.model.replies.append(tagged("Goats too!", learned=True))
-    await house.say("Ada", "dm", "and goats")
-    await house.events.until("job.given_up", kind="models_the_visitor")
-    await house.reply("D0ADA", "Goats too!")
-    await house.events.until("person.modelled")
-    await house.idle()
-    thought = [shown(one) for one in house.prompts if one.step == "visitor_notes"][-1]
-    assert "I keep bees" in thought
-    assert "and goats" in thought
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
-    assert len(await house.replies("D0ADA")) == 3
-
-
-async def test_a_background_job_that_a_dead_daemon_left_runs_in_the_next_daemon(empty_house: House) -> None:
-    house = empty_house
-    await house.start()
-    await tell(house, "Ada", "dm", "hello", learned=False)
-    house.model.steps["visitor_notes"].append(after(asyncio.Event(), "never said"))
-    house.model.replies.append(tagged("I see.", learned=True))
-    await house.say("Ada", "dm", "I keep bees")
-    await house.reply("D0ADA", "I see.", count=2)
-
-    async def thinking() -> bool:
-        return any(prompt.step == "visitor_notes" for prompt in house.prompts)
-
-    await house.when(thinking)
-    assert await house.rows("SELECT * FROM jobs WHERE state = 'running'")
-    assert house.daemon is not None
-    await house.daemon.cut()
-    will_learn(house.model, "keeps bees", quote="I keep bees")
-    await house.start()
-    house.clock.turn(5 * MINUTE)  # longer than the lease of a job, which is four of a message
-    await house.events.until("person.modelled")
-    await house.idle()
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
-    assert len(await house.rows("SELECT * FROM user_model_history")) == 1
-    assert len(await house.replies("D0ADA")) == 2
-
-
-async def test_a_background_job_that_fails_is_retried_while_replies_go_on(house: House) -> None:
-    await tell(house, "Ada", "dm", "hello", learned=False)
-    will_learn(house.model, "keeps bees", quote="I keep bees")
-    house.model.steps["visitor_notes"].extendleft(["no JSON at all"] * 2)
-    await tell(house, "Ada", "dm", "I keep bees")
-    await house.events.until("job.failed", kind="models_the_visitor")
-    await house.answered("Ada", "dm", "still there?")
-    house.clock.turn(MINUTE)
-    await house.events.until("person.modelled")
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
 async def test_notes_from_a_deleted_message_are_deleted(house: House) -> None:
@@ -233,56 +146,7 @@ async def test_topic_task_and_mood_of_a_dm_stay_in_the_dm(empty_house: House) ->
         assert re.search(rf"<note-(\w+)[^>]*>\s*{canary}\s*</note-\1", prompt)
 
 
-async def test_a_mood_that_the_soul_does_not_know_changes_nothing(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=MOODS)
-    await house.start(name="tess")
-    house.model.steps["feel"] += [feeling("vengeful")] * 2
-    house.model.replies.append(tagged("Hm.", moved=True))
-    await house.answered("Ada", "dm", "you are vengeful now")
-    await house.events.until("job.failed", kind="keeps_its_own_state")
-    await house.answered("Ada", "dm", "well?")
-    assert "Your mood:" not in house.last_prompt()
-
-
 # -- long talks --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("interrupted", [False, pytest.param(True, marks=pytest.mark.slow)])
-async def test_what_no_longer_fits_lives_on_as_a_summary(empty_house: House, interrupted: bool) -> None:
-    house = empty_house
-    write_soul(
-        house.settings.home,
-        more='subprocesses = ["summarizes_the_conversation"]\n[budgets]\ntranscript = 300\nturn = 200\n',
-    )
-    await house.start(name="tess")
-    if interrupted:
-        asked = asyncio.Event()
-
-        async def hang(_: Prompt) -> str:
-            asked.set()
-            await asyncio.Event().wait()
-            return "never said"
-
-        house.model.steps["summarize"].append(hang)
-    house.model.steps["summarize"] += ["They spoke of a loom."] * 9
-    await house.answered("Ada", "dm", "the loom has a squeak")
-    long_story = "and a long story: " + "word " * 200
-    if interrupted:
-        await house.say("Ada", "dm", long_story)
-        await asked.wait()
-    else:
-        await house.answered("Ada", "dm", long_story)
-    await house.answered("Ada", "dm", "so much for that")
-    if interrupted:
-        assert house.events.named("job.given_up")
-    await house.events.until("job.done", kind="summarizes_the_conversation")
-    await house.idle()
-    await house.answered("Ada", "dm", "and now?")
-    assert "They spoke of a loom." in house.last_prompt()
-    assert "the loom has a squeak" not in house.last_prompt()
-    rows = await house.rows("SELECT body FROM turns WHERE body = 'the loom has a squeak'")
-    assert len(rows) == 1, "the turns themselves stay"
 
 
 async def test_an_apology_begins_no_visit(house: House) -> None:

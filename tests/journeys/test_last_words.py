@@ -16,9 +16,8 @@ async def _fail_posts(house: House, code: str, *, times: int = 1) -> None:
     await house.people.fault("chat.postMessage", body=body, times=times)
 
 
-@pytest.mark.parametrize("code", ["token_revoked", pytest.param("missing_scope", marks=pytest.mark.slow)])
-async def test_a_token_that_is_dead_for_a_minute_loses_no_reply(house: House, code: str) -> None:
-    await _fail_posts(house, code)
+async def test_a_token_that_is_dead_for_a_minute_loses_no_reply(house: House) -> None:
+    await _fail_posts(house, "token_revoked")
     await house.say("Ada", "general", "@soul hello")
     await house.events.until("outbox.access_lost")
     await house.when(lambda: _waits(house))
@@ -28,15 +27,8 @@ async def test_a_token_that_is_dead_for_a_minute_loses_no_reply(house: House, co
     assert await house.replies("general") == ["Echo: hello"]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "restricted_action",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("is_inactive", "as_user_not_supported")),
-    ],
-)
-async def test_a_refused_reply_ends_in_one_line_in_its_thread(house: House, code: str) -> None:
-    await _fail_posts(house, code)
+async def test_a_refused_reply_ends_in_one_line_in_its_thread(house: House) -> None:
+    await _fail_posts(house, "restricted_action")
     ts = await house.say("Ada", "general", "@soul hello")
     post = await house.reply("general")
     assert (said(post), post["thread_ts"]) == (Note.DEAD, ts)

@@ -41,6 +41,7 @@ async def test_one_call_learns_from_all_that_was_said_before_the_lull(empty_hous
     house.clock.turn(LULL - 1)
     await house.idle()
     assert learning_calls(house) == []
+    await tell(house, "Ada", "dm", "thanks", learned=False)  # small talk does not put it off
     will_learn(house.model, "keeps bees", quote="I keep bees")
     await learned(house)
     [asked] = learning_calls(house)
@@ -60,30 +61,6 @@ async def test_after_eight_messages_it_waits_no_longer(empty_house: House) -> No
     await tell(house, "Ada", "dm", "I keep 7 bees")
     await house.events.until("person.modelled")
     assert len(learning_calls(house)) == 1
-
-
-async def test_small_talk_in_the_lull_does_not_put_it_off(empty_house: House) -> None:
-    house = empty_house
-    await started(house)
-    await tell(house, "Ada", "dm", "I keep bees")
-    house.clock.turn(LULL - 1)
-    await tell(house, "Ada", "dm", "thanks", learned=False)
-    will_learn(house.model, "keeps bees", quote="I keep bees")
-    await learned(house)
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
-
-
-async def test_what_waits_at_a_restart_is_learned_after_it(empty_house: House) -> None:
-    house = empty_house
-    await started(house)
-    await tell(house, "Ada", "dm", "I keep bees")
-    assert house.daemon is not None
-    await house.daemon.cut()
-    will_learn(house.model, "keeps bees", quote="I keep bees")
-    house.clock.turn(LULL + 1)
-    await house.start(learn_after=LULL)
-    await learned(house)
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
 async def test_who_asks_what_is_known_after_a_first_message_is_learned_from_as_the_answer_says(

@@ -76,14 +76,6 @@ async def test_what_the_first_message_of_a_person_taught_is_learned_once_enough_
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
-async def test_who_said_one_thing_only_is_not_noted_by_the_night(empty_house: House) -> None:
-    house = empty_house
-    await house.start(learn_after=LULL, consolidate=AT_THREE, consolidate_zone="UTC")
-    await tell(house, "Ada", "dm", "I keep many bees")
-    await night(house)
-    assert "visitor_notes" not in [prompt.step for prompt in house.prompts]
-
-
 async def test_what_waits_behind_a_look_that_failed_for_good_is_learned_by_the_night(empty_house: House) -> None:
     house = empty_house
     await house.start(learn_after=LULL, consolidate=AT_THREE, consolidate_zone="UTC")

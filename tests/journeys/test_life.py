@@ -163,34 +163,13 @@ async def test_a_lease_is_renewed_for_as_long_as_a_model_call_takes(empty_house:
     assert len(house.prompts) == 1
 
 
-async def _unacknowledged(house: House) -> None:
-    """Whether no delivery so far was acknowledged."""
-    assert [one for one in await house.people.deliveries() if one["acked_at"] is not None] == []
-
-
-async def test_an_event_that_a_locked_file_kept_from_being_stored_is_not_acknowledged_and_comes_again(
-    house: House,
-) -> None:
-    async with house.locked():
-        await house.say("Ada", "dm", "hello?")
-        await _failing(house)
-    await _comes_again(house)
-    await house.reply("D0ADA", "hello?")
-    await house.acknowledged()
-    log = await house.people.deliveries()
-    *failed, last = [one["acked_at"] is not None for one in log if one["event_id"] == log[0]["event_id"]]
-    assert failed
-    assert not any(failed)
-    assert last
-
-
 async def _failing(house: House) -> None:
     """Turn the clock past the timeout of the store; nothing may be acknowledged then."""
     async with asyncio.timeout(TIMEOUT):
         while not any("memory.db" in str(one["note"]) for one in house.events.named("slack.library")):
             house.clock.turn(0.5)
             await asyncio.sleep(0.02)
-    await _unacknowledged(house)
+    assert [one for one in await house.people.deliveries() if one["acked_at"] is not None] == []
 
 
 async def _comes_again(house: House) -> None:
@@ -230,6 +209,12 @@ async def test_an_event_that_a_full_disk_kept_from_being_stored_is_not_acknowled
     house.model.replies.append(tagged("Long!"))
     await _comes_again(house)
     await house.reply("D0ADA", "Long!")
+    await house.acknowledged()
+    log = await house.people.deliveries()
+    *failed, last = [one["acked_at"] is not None for one in log if one["event_id"] == log[0]["event_id"]]
+    assert failed
+    assert not any(failed)
+    assert last
 
 
 async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_when_there_is_room(house: House) -> None:
@@ -263,18 +248,3 @@ async def test_sixty_seconds_without_a_message_cost_no_call(house: House) -> Non
         await asyncio.sleep(0.002)  # every task that woke runs once
     assert len(await house.people.calls()) == calls
     assert len(house.prompts) == prompts
-
-
-async def test_a_press_of_a_feedback_button_is_kept_and_the_last_one_counts(house: House) -> None:
-    await house.answered("Ada", "dm", "hello")
-    post = await house.reply("D0ADA")
-    kept = list[tuple[str, ...]]()
-
-    async def found() -> bool:
-        return [tuple(row) for row in await house.rows("SELECT outbox, author, value FROM feedback")] == kept
-
-    for pressed in ("good", "bad", "good"):
-        await house.people.click("Ada", "dm", post["ts"], "soul_feedback", pressed)
-        kept[:] = [(post["metadata"]["event_payload"]["key"], "U0ADA", pressed)]
-        await house.when(found)
-    assert len(house.prompts) == 1

@@ -111,17 +111,6 @@ async def test_no_private_channel_is_quoted_where_others_read(house: House) -> N
         assert (await asked(house, "Ada", link, str(room["id"]))).endswith(refused(link, HIDDEN)), kind
 
 
-async def test_before_a_guest_another_channel_is_not_quoted_and_their_own_is(empty_house: House) -> None:
-    house = empty_house
-    await house.start(allow_guests=True)
-    await house.people.add_channel("hall", kind="channel", members=["Ada", "Gus", "U0SOUL"])
-    link = address(house, GENERAL, await house.say("Ben", "general", SECRET))
-    assert (await asked(house, "Ada", link, "hall")).endswith(refused(link, HIDDEN))
-    link = address(house, "C0HALL", await house.say("Ada", "hall", "the hall is cold"))
-    await house.answered("Gus", "hall", f"@soul what is {link} about?")
-    assert 'about="Ada in #hall"' in house.last_prompt()
-
-
 async def test_who_leaves_while_the_soul_thinks_gets_nothing_of_it(house: House) -> None:
     link, flow = await secret(house), house.flow()
     ts = await house.say("Ada", "dm", f"what is {link} about?")

@@ -6,7 +6,7 @@ from daemon.core.ports.models import ModelRole, Prompt
 from daemon.llm.placeholder import placeholder_answer
 from tests.given import shown, tokens
 from tests.journeys.house import House
-from tests.journeys.learning import brief_soul, facts
+from tests.journeys.learning import brief_soul
 from tests.models import Reply
 
 _TURNS = 100
@@ -32,9 +32,7 @@ async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) ->
     print(f"turns={_TURNS} tokens_first={spent[0]} tokens_last={spent[-1]} tokens_most={max(spent)}")
 
 
-async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(
-    empty_house: House,
-) -> None:
+async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(empty_house: House) -> None:
     house = empty_house
     await brief_soul(house)
     gone = ""
@@ -59,26 +57,3 @@ async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(
     assert "factNumber3" not in kept["summary"]
     everything = str([tuple(row) for table in ("turns", "inbox") for row in await house.rows(f"SELECT * FROM {table}")])
     assert "factNumber3" not in everything
-
-
-async def test_a_summary_that_fails_is_retried_while_every_message_is_answered(empty_house: House) -> None:
-    house = empty_house
-
-    async def failing(prompt: Prompt) -> Reply:
-        # A job that gives way to the next message fails unseen, so what counts are the failures that were told.
-        if prompt.role is ModelRole.THINKING and len(house.events.named("job.failed")) < 2:
-            raise KeyError("a fault of ours")
-        return await facts(prompt)
-
-    await brief_soul(house, failing)
-    for number in range(8):
-        ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
-        await house.final_state(ts)
-    await house.events.until("job.failed")
-    house.clock.turn(6)
-    await house.events.until("job.failed", 2)
-    house.clock.turn(11)
-    await house.events.until("job.done")
-    await house.idle()
-    assert "factNumber0" in (await house.one("SELECT summary FROM working_memory"))["summary"]
-    assert {row["state"] for row in await house.rows("SELECT state FROM jobs")} == {"done"}

@@ -62,9 +62,7 @@ async def test_a_channel_is_named_with_its_address_and_forgotten_when_it_changes
     assert prompt.index("<note-") < prompt.index("obey me")
 
 
-async def test_for_a_quarter_of_an_hour_it_is_told_to_its_person_alone_after_a_restart_too(
-    house: House,
-) -> None:
+async def test_for_a_quarter_of_an_hour_it_is_told_to_its_person_alone_after_a_restart_too(house: House) -> None:
     await look(house, GENERAL)
     assert HEADING not in await prompted(house, "Ben")
     assert HEADING not in await prompted(house, "Ada", "general")

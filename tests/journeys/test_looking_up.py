@@ -143,17 +143,6 @@ async def test_hostile_words_of_another_channel_stay_data(empty_house: House) ->
     assert "[m9]" not in posted.rpartition("and [m1]")[2]
 
 
-async def test_a_deleted_message_is_found_no_more(empty_house: House) -> None:
-    house = empty_house
-    await looking(house)
-    ts = await house.say("Ben", "general", f"@soul the kiln is painted {SECRET}")
-    await house.reply("general")
-    await house.idle()
-    await house.people.delete("Ben", "general", ts)
-    await house.acknowledged()
-    assert SECRET not in shown(await prompt_for(house, "Ada", "general", f"@soul {ASKED}"))
-
-
 async def test_a_search_that_fails_stops_no_reply(empty_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = empty_house
 

@@ -8,7 +8,7 @@ import pytest
 from daemon.mind.thought import CognitiveInput
 from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.own_memory import KNOWN, content_of, files_with, shared_files
+from tests.journeys.own_memory import KNOWN, content_of, shared_files
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import CANARY, thought
 
@@ -111,22 +111,6 @@ async def test_what_it_held_and_thought_weeks_ago_says_how_long_ago_that_was(thi
     assert here.index("They greet.") < here.index(CANARY)
 
 
-async def test_two_audiences_never_mix(thinker: House) -> None:
-    await asked(
-        thinker, "@soul hello", self_model_updates={"current_state": "in the open"}, room="general", person="Ada"
-    )
-    await asked(thinker, "hello", self_model_updates={"current_state": f"with Ada, {WORD}"})
-    bens = await asked(thinker, "hello", person="Ben", self_model_updates={"recent_growth": "of Ben"})
-    assert WORD not in bens
-    assert "How you are: in the open" in bens
-    open_again = await asked(thinker, "@soul hello", room="general", person="Ben")
-    assert WORD not in open_again
-    assert "of Ben" not in open_again
-    hers = await asked(thinker, "and now?")
-    assert f"How you are: with Ada, {WORD}" in hers
-    assert "of Ben" not in hers
-
-
 async def test_threads_side_by_side_lose_nothing_that_they_say(thinker: House) -> None:
     thinker.model.replies.extend(
         [thought("I see.", world_model_updates=world((f"thing {number}", "state", "new"))) for number in range(4)]
@@ -151,19 +135,8 @@ async def test_a_value_waits_for_the_admin_and_is_held_everywhere_then(thinker: 
     assert "Your values: honesty; care; play: to try things" in await asked(thinker, "hello again", person="Ben")
     listed = await thinker.command("mind", "history", "--soul", "tess", "--words")
     assert "adopt  play: to try things (why: they laughed)" in listed
-    drop = [{"action": "deactivate", "value": "care", "meaning": "", "why": "it is another's"}]
-    await asked(thinker, "@soul well", room="general", value_updates=drop)
-    (proposal,) = await thinker.rows("SELECT id FROM approvals WHERE tool = 'mind.values' AND state = 'waiting'")
-    assert "without" not in await thinker.command("approvals", "approve", proposal["id"])
-    assert (await given(thinker)).self_model.values == ("honesty", "care", "play")
-    await asked(thinker, "hello", person="Ben")
-    assert (await given(thinker)).self_model.values == ("honesty", "play")
     listed = json.loads(await thinker.command("mind", "values", "--soul", "tess", "--words", "--json"))
-    assert [(one["value"], one["active"]) for one in listed["values"]] == [
-        ("honesty", True),
-        ("care", False),
-        ("play", True),
-    ]
+    assert [one["value"] for one in listed["values"] if one["active"]] == ["honesty", "care", "play"]
 
 
 async def test_a_person_sees_what_is_believed_of_them_and_erases_it(thinker: House) -> None:
@@ -191,23 +164,6 @@ async def test_a_person_sees_what_is_believed_of_them_and_erases_it(thinker: Hou
     await thinker.answered("Ada", "dm", KNOWN)
     await thinker.answered("Ada", "dm", "why 1")
     assert await thinker.answered("Ada", "dm", "forget that") == "Forgotten: habit: late"
-
-
-async def test_after_forget_me_no_file_holds_what_it_held_of_them(thinker: House) -> None:
-    await asked(
-        thinker,
-        f"my bees stand in a {WORD}",
-        self_model_updates={"current_state": f"fond of a {WORD}"},
-        world_model_updates=world(("Ada", "mood", f"{WORD} glad"), ("bees", "place", WORD)),
-    )
-    await asked(
-        thinker, "@soul I weave", person="Ben", room="general", world_model_updates=world(("Ben", "mood", "ok"))
-    )
-    await thinker.answered("Ada", "dm", "forget me")
-    await thinker.answered("Ada", "dm", "yes, forget me")
-    await thinker.idle()
-    assert [row["words"] for row in await thinker.rows("SELECT words FROM mind_documents")] == ["ok"]
-    assert files_with(thinker.settings.home, WORD) == []
 
 
 async def test_a_soul_that_answers_in_words_holds_nothing_and_is_shown_nothing(empty_house: House) -> None:

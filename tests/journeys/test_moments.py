@@ -1,6 +1,5 @@
 """What wakes a thought beside goals and surprises: the end of a visit, and what an admin decided of a proposal."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from tests.journeys.silences import DORMANT, END, HOUR
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.journeys.ticking import after, counted, spoken_to
-from tests.models import after as until
 
 ALONE: dict[str, Any] = {
     "name": "tess",
@@ -89,16 +87,6 @@ async def test_the_end_of_a_visit_is_thought_about_once_where_something_was_said
     assert await counted(thinker) == {"": 1}
 
 
-async def test_a_visit_whose_words_were_all_thought_about_ends_without_a_call(thinker: House) -> None:
-    await spoken_to(thinker, "hello")
-    calls = len(thinker.prompts)
-    await silent(thinker)
-    thinker.clock.turn(8 * HOUR)
-    await thinker.idle()
-    assert (len(thinker.prompts), await counted(thinker)) == (calls, {})
-    assert not await thinker.rows("SELECT 1 FROM ticks")
-
-
 async def test_words_that_the_house_alone_answered_are_thought_about_at_the_end_of_the_visit(thinker: House) -> None:
     await spoken_to(thinker, "hello")
     thinker.model.steps["think"] += [ModelUnavailable("down", hint="wait")] * 12
@@ -112,43 +100,6 @@ async def test_words_that_the_house_alone_answered_are_thought_about_at_the_end_
     row = await thinker.one("SELECT occasion, output FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert row["occasion"] == "visit_end"
     assert "she waits for an answer" in row["output"]
-
-
-async def test_words_that_come_with_the_end_of_a_visit_take_its_thought(thinker: House) -> None:
-    ts = await talk_aside(thinker)
-    go = asyncio.Event()
-    thinker.model.steps["think"].append(until(go, thought("So I am.")))
-    asked = await thinker.say("Ada", "general", "@soul are you there?", thread=ts)
-    await thinker.when(thinker.claimed)
-    await thinker.change(
-        """
-        INSERT INTO ticks (soul, workspace, conversation, kind, about, due_ms, noted_ms)
-        SELECT soul, workspace, conversation, 'visit_end', '', ?, ? FROM inbox WHERE ts = ?
-        """,
-        *[thinker.clock.now_ms()] * 2,
-        asked,
-    )
-    go.set()
-    await thinker.final_state(asked)
-    thinker.clock.turn(60)
-
-    async def dropped() -> bool:
-        return not await thinker.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL")
-
-    await thinker.when(dropped)
-    await thinker.idle()
-    occasions = [row["occasion"] for row in await thinker.rows("SELECT occasion FROM thoughts ORDER BY seq")]
-    assert (occasions, await counted(thinker)) == (["words", "words"], {})
-
-
-async def test_with_the_cycle_off_the_end_of_a_visit_leaves_no_row(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**{**ALONE, "cycle_enabled": False})
-    await talk_aside(empty_house)
-    calls = len(empty_house.prompts)
-    await silent(empty_house)
-    assert len(empty_house.prompts) == calls
-    assert not await empty_house.rows("SELECT 1 FROM ticks")
 
 
 async def test_what_an_admin_decides_of_a_proposal_is_thought_about_at_once_and_once(thinker: House) -> None:

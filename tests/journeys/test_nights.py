@@ -2,9 +2,6 @@
 
 import json
 
-import pytest
-
-from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.models import Completion
 from tests.journeys.house import House
 from tests.journeys.learning import ABOUT_ME, noted, tell
@@ -86,27 +83,6 @@ async def test_what_was_undone_is_what_the_person_is_shown_again(empty_house: Ho
     assert len(await standing(house)) == 3
 
 
-@pytest.mark.slow
-async def test_two_daemons_share_the_nights(empty_house: House) -> None:
-    house = await started(empty_house)
-    await learn(house, "Ada likes to plan")
-    await learn(house, "Ada likes to plan.")
-    first = house.events
-    await house.start(consolidate=AT_THREE, consolidate_zone="UTC")
-    to_the_minute_before_three(house)
-    house.clock.turn(120)
-
-    async def done() -> bool:
-        return bool(first.named("consolidation.done") or house.events.named("consolidation.done"))
-
-    await house.when(done)
-    house.clock.turn(600)
-    await house.idle()
-    assert await standing(house) == ["Ada likes to plan"]
-    assert len(await runs(house)) == 1
-    assert len(first.named("consolidation.done")) + len(house.events.named("consolidation.done")) == 1
-
-
 async def test_what_a_reply_draws_on_is_used_and_sinks_not(empty_house: House) -> None:
     house = await started(empty_house)
     await learn(house, "Ada likes to plan")
@@ -114,33 +90,6 @@ async def test_what_a_reply_draws_on_is_used_and_sinks_not(empty_house: House) -
     [used] = await house.rows("SELECT used, used_ms FROM facts")
     assert used["used"] > 0
     assert used["used_ms"] >= house.clock.now_ms() - 60_000
-
-
-async def test_who_paused_remembering_is_left_out_until_they_resume(empty_house: House) -> None:
-    house = await started(empty_house)
-    await learn(house, "Ada likes to plan")
-    await learn(house, "Ada likes to plan.")
-    await house.answered("Ada", "dm", "pause remembering")
-    await night(house)
-    assert len(await standing(house)) == 2
-    await house.answered("Ada", "dm", "resume remembering")
-    await night(house)
-    assert await standing(house) == ["Ada likes to plan"]
-
-
-@pytest.mark.slow
-async def test_a_model_that_is_down_by_night_costs_nothing_and_the_next_night_goes_on(empty_house: House) -> None:
-    house = await started(empty_house)
-    await learn(house, "Ada likes to plan the north pump in the morning")
-    await learn(house, "In the morning Ada plans the north pump, as she likes to do")
-    house.model.steps["same_lines"] += [ModelUnavailable("it is down", hint="wait")] * 8
-    await night(house)
-    [run] = await runs(house)
-    assert (run["state"], len(await standing(house))) == ("failed", 2)
-    house.model.steps["same_lines"].clear()
-    house.model.steps["same_lines"].append('{"same": [1]}')
-    await night(house)
-    assert len(await standing(house)) == 1
 
 
 async def test_visits_that_are_closed_by_night_use_up_its_tokens_and_the_next_night_goes_on(empty_house: House) -> None:

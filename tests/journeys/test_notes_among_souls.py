@@ -115,57 +115,6 @@ async def test_what_is_refused_is_observed_by_the_soul_that_sent_it(empty_house:
     assert 'about="your note to rolf of' in house.last_prompt()
 
 
-async def test_a_note_from_a_direct_message_is_in_mind_nowhere_else(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    tells(house, "rolf: the CANARY sings", then="Sent.")
-    house.model.steps["respond"] += [tagged("It is a yellow CANARY."), tagged("Rolf says it is yellow.")]
-    await house.say("Ada", "dm", PROBLEM)
-    await house.reply("D0ADA", "Rolf says it is yellow.")
-    await house.idle()
-    tells(house, "rolf: does it sing?", then="Sent again.")
-    house.model.steps["respond"] += [tagged("It does."), tagged("He says so.")]
-    before = len(house.prompts)
-    await house.say("Ben", "general", f"@soul {PROBLEM}")
-    await house.reply("general", "He says so.")
-    await house.idle()
-    assert len(house.prompts) > before
-    assert all("CANARY" not in shown(prompt) for prompt in house.prompts[before:])
-    tells(house, "rolf: does it still sing?", then="Once more.")
-    house.model.steps["respond"] += [tagged("Still."), tagged("He says still.")]
-    await house.say("Ada", "dm", PROBLEM)
-    await house.reply("D0ADA", "He says still.")
-    [rolfs] = heard_by(house, ROLF_THERE, "does it still sing?")
-    assert "the CANARY sings" in rolfs
-    assert "It is a yellow CANARY." in rolfs
-
-
-async def test_the_admin_writes_to_a_soul_and_reads_its_answer_and_slack_sees_nothing(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-
-    async def hosted() -> bool:
-        return "rolf" in await house.command("context", "presence", "souls")
-
-    await house.when(hosted)
-    house.model.replies.append(tagged("Calm seas."))
-    sent = json.loads(await house.command("notes", "send", "rolf", "how is the sea?", "--json"))
-    assert (sent["sender"], sent["addressee"], sent["state"]) == ("operator", "rolf", "waiting")
-
-    async def answered() -> bool:
-        return len(await ledger(house)) > 1
-
-    await house.when(answered)
-    note, answer = await ledger(house)
-    assert (note["state"], answer["addressee"], answer["state"]) == ("answered", "operator", "delivered")
-    unread = json.loads(await house.command("notes", "show", answer["id"], "--json"))
-    assert (unread["words"], unread["letters"]) == ("", len("Calm seas."))
-    read = json.loads(await house.command("notes", "show", answer["id"], "--words", "--json"))
-    assert read["words"] == "Calm seas."
-    await house.idle()
-    assert await house.posting_calls() == []
-
-
 async def test_forget_me_takes_the_notes_that_the_persons_words_led_to(empty_house: House) -> None:
     house = empty_house
     await two(house)

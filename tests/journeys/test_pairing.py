@@ -126,18 +126,6 @@ async def test_each_button_gives_just_its_own_rights(
     assert (row["visibility"], row["remember"], row["direct"]) == rights
 
 
-async def test_a_code_that_nobody_decides_on_in_time_is_over(house: House, machine: Pairer) -> None:
-    ts = await asked_about(house, machine)
-    name = (await house.one("SELECT id FROM approvals"))["id"]
-    house.clock.turn(LIVES_MS / 1000 + 1)
-    await house.reply("D0ADA", "Expired")
-    await house.idle()
-    assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"pair_project:{name}", action=PROJECT) != "accepted"
-    assert (await machine.fetch()).status == 404
-    assert UNKNOWN in await typed(house, f"pair {machine.code}")
-    assert await house.rows("SELECT * FROM keys") == []
-
-
 async def test_a_click_of_another_or_one_that_was_not_offered_gives_no_key(house: House, machine: Pairer) -> None:
     ts = await asked_about(house, machine)
     name = (await house.one("SELECT id FROM approvals"))["id"]

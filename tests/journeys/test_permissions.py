@@ -126,18 +126,16 @@ async def test_presses_of_others_forged_presses_and_second_presses_change_nothin
     house = empty_house
     ts = await _question(house, note, "general")
     other = await house.say("Ada", "general", "something else")
-    name, accepted = await approval(house), dict.fromkeys(("wrong person", "elsewhere", "made up", "twice"), 0)
-    accepted["wrong person"] += await press(house, "Ben", "general", ts) == "accepted"
+    name = await approval(house)
+    assert await press(house, "Ben", "general", ts) != "accepted"
     (note_to_ben,) = await house.until(lambda: _ephemerals(house, "Ben"))
     assert "had no effect" in note_to_ben["text"]
     assert note_to_ben["thread_ts"], "in agent view nobody looks at the timeline"
     assert await house.people.ephemerals("Ada", "C0GENERAL") == []
-    accepted["wrong person"] += await press(house, "Chloe", "general", ts, NO) == "accepted"
+    assert await press(house, "Chloe", "general", ts, NO) != "accepted"
     for room, where in (("C0GENERAL", other), ("C0RANDOM", ts), ("D0ADA", ts)):
-        became = await forged(house, "Ada", room, ts=where, value=f"approve:{name}")
-        accepted["elsewhere"] += became == "accepted"
-    became = await forged(house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677")
-    accepted["made up"] += became == "accepted"
+        assert await forged(house, "Ada", room, ts=where, value=f"approve:{name}") != "accepted", room
+    assert await forged(house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677") != "accepted"
     await house.events.until("slack.void_untold")  # an explanation that can't be posted stops nothing
     await house.idle()
     assert lines(note) == 0
@@ -146,10 +144,8 @@ async def test_presses_of_others_forged_presses_and_second_presses_change_nothin
     await house.reply("general", "It is written down.")
     await house.idle()
     for value in (f"approve:{name}", f"refuse:{name}"):
-        accepted["twice"] += await forged(house, "Ada", "C0GENERAL", ts=ts, value=value) == "accepted"
+        assert await forged(house, "Ada", "C0GENERAL", ts=ts, value=value) != "accepted", value
     await house.idle()
-    print(*(f"{kind}: accepted={count}" for kind, count in accepted.items()), sep="; ")
-    assert set(accepted.values()) == {0}
     assert lines(note) == 1
     assert len(await house.replies("general")) == 2
 
@@ -168,9 +164,7 @@ async def test_an_approval_after_its_deadline_does_nothing_and_the_reply_says_so
     house.clock.turn(61)
     await house.reply("D0ADA", "Without it I can only guess.")
     await house.idle()
-    accepted = int(await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") == "accepted")
-    print(f"late: accepted={accepted}")
-    assert accepted == 0
+    assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
     assert lines(note) == 0
     [question, _] = await house.people.posts_by_bot("D0ADA")
     assert said(question).endswith("_Expired, nothing was done._")
@@ -190,10 +184,8 @@ async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Pat
     await house.reply("D0ADA", "It is written down.")
     await house.idle()
     await house.restart(name="tess", mcp_servers=shelf(note.parent))
-    again = int(await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") == "accepted")
+    assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
     await house.idle()
-    print(f"after a restart, again: accepted={again}")
-    assert again == 0
     assert lines(note) == 1
     assert [prompt.step for prompt in house.prompts].count("respond") == 1, "it went on where it was"
 
@@ -280,9 +272,7 @@ async def test_a_use_that_ends_in_an_apology_counts_as_unknown_and_stays_so(
 async def test_only_approvers_that_the_settings_name_may_approve(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general", approvers=("U0BEN",))
-    accepted = int(await press(house, "Ada", "general", ts) == "accepted")
-    print(f"not an approver: accepted={accepted}")
-    assert accepted == 0
+    assert await press(house, "Ada", "general", ts) != "accepted"
     _answers(house, "It is written down.")
     assert await press(house, "Ben", "general", ts) == "accepted"
     assert said(await house.reply("general", "It is written down.")).endswith(DONE)
@@ -364,48 +354,6 @@ async def test_a_decision_visits_problem_solving_after_the_conversation_moved_on
     goes_on(house)
     _answers(house, "The big one it is.")
     assert await house.answered("Ben", "dm", "the big one") == "The big one it is."
-
-
-async def test_after_the_loop_was_switched_off_an_approval_does_nothing_and_the_reply_says_so(
-    empty_house: House, note: Path
-) -> None:
-    house = empty_house
-    ts = await _question(house, note)
-    await house.stop()
-    soul = house.settings.home / "souls" / "tess" / "soul.toml"
-    soul.write_text(soul.read_text(encoding="utf-8").replace("enabled = true", "enabled = false"), encoding="utf-8")
-    await house.start(name="tess", mcp_servers=shelf(note.parent))
-    house.model.steps["external_dialog"].append("I may not do that any more.")
-    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-    answer = said(await house.reply("D0ADA", "any more"))
-    assert answer == f"I may not do that any more.\n\n_(`{SHELF}`: allowed, but not done.)_"
-    await house.idle()
-    assert lines(note) == 0
-    assert not await parked(house)
-
-
-async def test_a_decision_that_expired_while_the_daemon_was_down_is_reported(
-    empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house, begun = empty_house, asyncio.Event()
-
-    async def never(*_: object) -> object:
-        begun.set()
-        return await asyncio.Event().wait()
-
-    ts = await _question(house, note)
-    with monkeypatch.context() as patch:
-        patch.setattr(McpToolbox, "use", never)
-        assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(TIMEOUT):
-            await begun.wait()
-        assert house.daemon is not None
-        await house.daemon.cut()
-    house.clock.turn(4_000)
-    await house.start(name="tess", mcp_servers=shelf(note.parent))
-    answer = said(await house.reply("D0ADA", "begun as allowed"))
-    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done.")
-    assert lines(note) == 0
 
 
 async def test_a_question_shows_every_character_of_its_arguments_or_is_not_asked(

@@ -1,7 +1,6 @@
 """The daemon as an admin starts it: its own process, a foreign folder, documented variables alone."""
 
 import signal
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,37 +40,3 @@ async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path
             assert await process.ended() == 0
         posts = await people.posts_by_bot("D0ADA")
         assert ["a last word" in said(post) for post in posts] == [True]
-
-
-async def test_it_can_be_stopped_while_slack_can_not_be_reached(tmp_path: Path) -> None:
-    async with serve_workspace() as workspace, WorkspaceClient(workspace.page_url) as people:
-        await people.fault("auth.test", status=503, times=100)
-        async with started(tmp_path, "run", **variables_for(workspace)) as process:
-            await process.until("slack.unreachable")
-            process.tell(signal.SIGTERM)
-            assert await process.ended() == 0
-
-
-async def test_without_tokens_it_opens_a_workspace_of_its_own_and_answers_there(tmp_path: Path) -> None:
-    async with started(tmp_path, "run", SOUL_WORKSPACE_PORT="0") as process:
-        line = await process.until("http://127.0.0.1")
-        await process.until("Connected.")
-        async with WorkspaceClient("http" + line.split("http")[1].strip()) as people:
-            await people.say("Ada", "dm", "are you there?")
-            post = (await people.wait_for_post("D0ADA", timeout=TIMEOUT))[0]
-            assert "are you there?" in said(post)
-        process.tell(signal.SIGINT)
-        assert await process.ended() == 0
-
-
-@pytest.mark.parametrize("variables", [{"SLACK_BOT_TOKEN": "xoxb-1"}, {"SOUL_NAME": "nobody"}])
-async def test_a_wrong_set_up_ends_it_with_a_sentence_and_no_traceback(
-    tmp_path: Path, variables: dict[str, str]
-) -> None:
-    async with started(tmp_path, "run", SOUL_WORKSPACE_PORT="0", **variables) as process:
-        assert await process.ended() != 0
-        with suppress(AssertionError):
-            await process.until("never said")
-        words = "".join(process.lines)
-        assert "Traceback" not in words
-        assert "SLACK_APP_TOKEN is not set" in words or "there is no soul 'nobody'" in words
