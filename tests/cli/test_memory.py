@@ -12,7 +12,7 @@ from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Trust, WorkflowState
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.fakes import FakeClock
 from tests.store.passports import DAY, HERE, remember
 
@@ -75,9 +75,9 @@ def test_a_memory_is_shown_with_its_links_people_with_their_counts_and_a_reply_t
         {"origin": fact, "relation": "evidence", "target": "TU_1", "quote": ""}
     ]
     assert "bees" not in found.stdout
-    assert json.loads(call("memory", "show", "TU_1", "--json").stdout)["kind"] == "turn"
+    assert as_json("memory", "show", "TU_1")["kind"] == "turn"
     assert "there is no memory EP_1" in call("memory", "show", "EP_1").stderr
-    [person] = json.loads(call("memory", "people", "--json").stdout)
+    [person] = as_json("memory", "people")
     assert (person["person"], person["messages"], person["facts"]) == ("U1", 1, 1)
     for arguments, says in (
         (("TL_404",), "the soul never said TL_404"),
@@ -139,12 +139,12 @@ def test_episodes_are_counted_and_private_words_of_them_need_two_options(visits:
     )
     assert (found[core]["sources"], found[core]["text"], one["workflow"]["pending_items"]) == (1, "", [])
     assert visit in call("memory", "episodes").stdout
-    assert [one["id"] for one in json.loads(call("memory", "episodes", "--kind", "core", "--json").stdout)] == [core]
-    assert json.loads(call("memory", "episodes", "--state", "closing", "--json").stdout) == []
+    assert [one["id"] for one in as_json("memory", "episodes", "--kind", "core")] == [core]
+    assert as_json("memory", "episodes", "--state", "closing") == []
     some = call("memory", "episodes", "--words")
     assert "A market day" in some.stdout
     assert "honey" not in some.stdout
-    everything = json.loads(call("memory", "episodes", "--words", "--private", "--json").stdout)
+    everything = as_json("memory", "episodes", "--words", "--private")
     [one] = [one for one in everything if one["id"] == visit]
     assert (one["text"], one["cues"], one["workflow"]["pending_items"]) == (
         "Ann asked for honey",

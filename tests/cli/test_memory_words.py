@@ -18,7 +18,7 @@ from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import one, opened
 from tests.fakes import FakeClock
 from tests.store.passports import BEES, DAY, HERE, remember
@@ -81,18 +81,7 @@ def readings(home: Path) -> list[tuple[str, str]]:
     return [tuple(row) for row in rows]
 
 
-def test_words_said_in_private_need_both_options(home: Path) -> None:
-    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people"):
-        seen = len(readings(home))
-        arguments = command.split()
-        for options in ((), ("--words",)):
-            assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
-        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
-        assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
-        assert "U1" in [who for who, _ in readings(home)[seen:]], command
-
-
-def test_without_words_a_command_says_which_option_shows_more_and_records_nothing(
+def test_words_said_in_private_need_both_options_and_without_words_nothing_is_recorded(
     home: Path, ids: dict[str, str]
 ) -> None:
     done = call("memory", "show", ids["secret"], "--private")
@@ -104,6 +93,14 @@ def test_without_words_a_command_says_which_option_shows_more_and_records_nothin
     assert f"{ids['secret']} by TU_1: I keep bees" in shown, "quotations are below the facts that they prove"
     assert "the query is empty" in call("memory", "search", " ", "--as", "U1", "--place", "D1").stderr
     assert "Nothing surfaces" in call("memory", "search", "zeppelin", "--as", "U1", "--place", "D1").stdout
+    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people"):
+        seen = len(readings(home))
+        arguments = command.split()
+        for options in ((), ("--words",)):
+            assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
+        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
+        assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
+        assert "U1" in [who for who, _ in readings(home)[seen:]], command
 
 
 def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_shown(
@@ -116,7 +113,7 @@ def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_
     ]
     assert one(home / "memory.db", "SELECT DISTINCT actor FROM audit") == getpass.getuser()
     assert one(home / "memory.db", "SELECT count(*) FROM word_readings WHERE first_ms IS NOT NULL") == 2
-    assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True
+    assert as_json("memory", "verify")["chain"] is True
 
 
 def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, ids: dict[str, str]) -> None:
@@ -136,4 +133,4 @@ def test_who_asks_to_be_forgotten_is_named_by_no_row_about_words_and_the_ledger_
     written(home, lambda transaction: erase(transaction, "T1", "U2", Spared(), DAY, DAY))
     assert {who for who, _ in readings(home)} == {""}
     assert one(home / "memory.db", "SELECT count(*) FROM word_readings") == 0
-    assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True
+    assert as_json("memory", "verify")["chain"] is True

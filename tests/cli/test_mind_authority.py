@@ -1,6 +1,5 @@
 """`soul mind authority` shows and sets what a mind may do by itself; `soul approvals` settles what it proposes."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,13 @@ from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
 from daemon.memory.stream.authority import JUDGED, count_parts
 from tests.cli import stored_mind
-from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.conftest import as_json, call
+from tests.cli.stocked import CONVERSATION, NOW, one, opened
 
 KEYS = {"function", "level", "why", "since_ms", "by", "parts", "refused"}
 
 
-@pytest.fixture(autouse=True)
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def propose(path: Path) -> str:
@@ -31,7 +28,7 @@ def propose(path: Path) -> str:
 
 
 def test_each_function_is_listed_with_its_level() -> None:
-    found = json.loads(call("mind", "authority", "--json").stdout)
+    found = as_json("mind", "authority")
     assert {row["function"]: row["level"] for row in found} == {str(one): level for one, level in STARTS.items()}
     assert all(set(row) == KEYS for row in found)
     assert all(key in call("mind", "authority", "--help").stdout for key in KEYS)
@@ -42,7 +39,7 @@ def test_a_level_is_set_with_why_and_stays_on_record(path: Path) -> None:
     done = call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
     assert (done.exit_code, done.stdout) == (0, "goals of minoan is on level 1 proposed; before: 2 checked.\n")
     assert one(path, "SELECT act || ' ' || object || ' ' || detail FROM audit") == "mind.authority minoan goals 2 to 1"
-    (goals,) = (row for row in json.loads(call("mind", "authority", "--json").stdout) if row["function"] == "goals")
+    (goals,) = (row for row in as_json("mind", "authority") if row["function"] == "goals")
     assert (goals["level"], goals["why"]) == (1, "let me look first")
     assert "let me look first" in call("mind", "authority").stdout
 
@@ -57,7 +54,7 @@ def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_wh
             "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
             " ('cleo', 'goals', 2, 1, 'another soul', 'house', 1)"
         )
-    found = json.loads(call("mind", "authority", "history", "--json").stdout)
+    found = as_json("mind", "authority", "history")
     assert [tuple(one) for one in found] == [("at_ms", "function", "before", "level", "by", "why")] * 3
     assert [(one["function"], one["before"], one["level"], one["why"]) for one in found] == [
         ("goals", 2, 1, "let me look first"),
@@ -67,9 +64,9 @@ def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_wh
     assert {one["by"] for one in found} == {os_user()}
     assert all(before <= one["at_ms"] <= SystemClock().now_ms() for one in found)
     assert all(key in call("mind", "authority", "history", "--help").stdout for key in found[0])
-    (last,) = json.loads(call("mind", "authority", "history", "--limit", "1", "--json").stdout)
+    (last,) = as_json("mind", "authority", "history", "--limit", "1")
     assert last["why"] == "it does well"
-    of_tools = json.loads(call("mind", "authority", "history", "--function", "tools", "--json").stdout)
+    of_tools = as_json("mind", "authority", "history", "--function", "tools")
     assert [one["why"] for one in of_tools] == ["none is needed"]
     shown = call("mind", "authority", "history").stdout
     assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
@@ -82,7 +79,7 @@ def test_a_fall_of_a_function_stands_in_the_history_with_the_house_as_its_cause(
         await database.write(lambda unit: count_parts(unit, where, {Function.TOOLS: (0, JUDGED)}, NOW))
 
     with_database(load_settings(), fail)
-    (fall,) = json.loads(call("mind", "authority", "history", "--json").stdout)
+    (fall,) = as_json("mind", "authority", "history")
     assert (fall["at_ms"], fall["function"], fall["before"], fall["level"], fall["by"]) == (NOW, "tools", 2, 1, "house")
     assert fall["why"] == "40 of its last 40 parts were refused"
 
@@ -102,7 +99,7 @@ def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path
         assert result.stderr, wrong
     assert one(path, "SELECT count(*) FROM mind_authority") == 0
     assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
-    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
+    assert as_json("mind", "authority", "history") == []
     assert "No level was changed yet." in call("mind", "authority", "history").stdout
     assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
 

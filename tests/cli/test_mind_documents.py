@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, insert, stock
+from tests.cli.stocked import CONVERSATION, NOW, insert
 from tests.cli.stored_thoughts import add
 
-
-@pytest.fixture(autouse=True)
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def holds(path: Path, number: int, act: str, words: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import NOW, host, insert, one, stock
 
 KEYS = {
@@ -35,9 +35,9 @@ def shown(*arguments: str) -> dict[str, object]:
 
 
 def test_they_are_listed_newest_first_without_their_words() -> None:
-    listed = json.loads(call("notes", "list", "--json").output)
+    listed = as_json("notes", "list")
     assert [(one["id"], set(one)) for one in listed] == [("NT_0", KEYS), ("NT_1", KEYS)]
-    assert len(json.loads(call("notes", "list", "--limit", "1", "--json").output)) == 1
+    assert len(as_json("notes", "list", "--limit", "1")) == 1
     table = call("notes", "list").output
     assert "delivered" in table
     assert "the words" not in table
@@ -56,7 +56,7 @@ def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path
 
 
 def test_one_that_is_sent_waits_in_the_inbox_of_its_soul(memory: Path) -> None:
-    sent = json.loads(call("notes", "send", "ben", "hello", "--json").output)
+    sent = as_json("notes", "send", "ben", "hello")
     assert sent.keys() == KEYS
     assert (sent["sender"], sent["state"], sent["conversation"]) == ("operator", "waiting", "")
     assert one(memory, "SELECT conversation FROM inbox WHERE modality = 'note'") == "ben/T1/soul/operator"

@@ -13,7 +13,7 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.records import Worker
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, NOW, stock
 from tests.fakes import FakeClock
 
@@ -104,7 +104,7 @@ def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path
     private, open_ = shown.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
-    first = json.loads(call("people", "show", "U1", "--json").output)[0]
+    first = as_json("people", "show", "U1")[0]
     assert (first["soul"], first["notes"], first["version"], first["interactions"]) == ("minoan", [SECRETIVE], 3, 1)
     assert "dm:D1" in private
 
@@ -126,7 +126,7 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
     assert result[1] == "  - likes coffee"
     assert "  * likes tea -> likes coffee" in result
     assert "  + likes tea" in result
-    newest, *_ = json.loads(call("people", "history", "U1", "--limit", "1", "--json").output)
+    newest, *_ = as_json("people", "history", "U1", "--limit", "1")
     assert (newest["version"], newest["change"]["first"]) == (3, SAID)
     assert changed(path, lambda database: _learn(database, 3)).splitlines()[1] == "  (only the whispers)"
     forgotten = changed(

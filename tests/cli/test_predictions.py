@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, stock
 from tests.cli.stored_mind import CHECK, converse, expect, score
 
@@ -19,12 +19,6 @@ FIGURES = ("scored", "hits", "brier", "base_rate", "brier_base", "skill")
 @pytest.fixture
 def stocked(home: Path) -> Path:
     return stock(home / "memory.db")
-
-
-def printed(*arguments: str) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture

@@ -7,13 +7,10 @@ import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.core.timetable import moment
-from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened, stock
+from tests.cli.conftest import as_json, call
+from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened
 
-
-@pytest.fixture(autouse=True)
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def add(*arguments: str) -> dict[str, object]:
@@ -46,9 +43,9 @@ def test_json_has_its_documented_keys_and_words_only_when_asked() -> None:
     made = add("D1", "the build", "--at", "17:30", "--on-behalf", "U7")
     assert (made["content"], made["behalf"], made["place"], made["audience"]) == ("the build", "U7", "dm", "dm:D1")
     assert all(key in call("schedule", "--help").stdout for key in made)
-    (listed,) = json.loads(call("schedule", "list", "--json").stdout)
+    (listed,) = as_json("schedule", "list")
     assert listed == made | {"content": ""}
-    assert json.loads(call("schedule", "list", "--json", "--words").stdout) == [made]
+    assert as_json("schedule", "list", "--words") == [made]
 
 
 def test_a_repeated_event_begins_with_its_first_slot_and_shows_the_zone_and_why_it_is_paused(path: Path) -> None:
@@ -70,9 +67,9 @@ def test_a_repeated_event_begins_with_its_first_slot_and_shows_the_zone_and_why_
 def test_the_next_due_is_listed_first() -> None:
     for span in ("3h", "1h", "2h"):
         add("D1", span, "--in", span)
-    listed = json.loads(call("schedule", "list", "--json", "--words").stdout)
+    listed = as_json("schedule", "list", "--words")
     assert [row["content"] for row in listed] == ["1h", "2h", "3h"]
-    assert len(json.loads(call("schedule", "list", "--json", "--limit", "2").stdout)) == 2
+    assert len(as_json("schedule", "list", "--limit", "2")) == 2
 
 
 def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(path: Path) -> None:

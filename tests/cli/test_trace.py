@@ -1,11 +1,10 @@
 """`soul trace` shows the path of a conversation that is named by any unique part of its id."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, NOW, THOUGHT, insert, stock, talk, turn
 
 
@@ -37,7 +36,7 @@ def test_the_path_is_shown_step_by_step() -> None:
 
 
 def test_json_has_its_documented_keys() -> None:
-    steps = json.loads(call("trace", "D1", "--json", "--limit", "1").stdout)
+    steps = as_json("trace", "D1", "--limit", "1")
     assert [(one["hop"], one["params"], one["at_ms"]) for one in steps] == [(1, {"topic": "tides"}, NOW + 1)]
     assert all(key in call("trace", "--help").stdout for key in steps[0])
 

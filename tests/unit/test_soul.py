@@ -328,7 +328,7 @@ def test_texts_beyond_their_budgets_and_more_modes_than_the_most_are_refused(tmp
     write(tmp_path, "[budgets]\nmode = 1500\n")
     assert load_soul(tmp_path, "ea").mode("poetic") is not None
     write(tmp_path)
-    for number in range(17):
+    for number in range(16):
         add_mode(tmp_path, f"mode{number}")
     assert "ea: has 17 modes; at most 16 are read" in fault(tmp_path)
 
