@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import as_json, call
+from tests.cli.conftest import as_json, call, printed
 
 KEYS = {"key", "version", "data", "audience", "writers", "author", "updated_ms"}
 
@@ -14,9 +14,7 @@ pytestmark = pytest.mark.usefixtures("path")
 
 
 def found(*arguments: str) -> dict[str, object]:
-    result = call("context", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    row: dict[str, object] = json.loads(result.output)
+    row: dict[str, object] = json.loads(printed("context", *arguments, "--json"))
     return row
 
 

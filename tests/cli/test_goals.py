@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.tempo import STALE_AFTER_MS
-from tests.cli.conftest import call, printed
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, turn
 from tests.cli.stored_mind import TODAY, aim, converse, propose_goals
 
@@ -32,7 +32,7 @@ def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = json.loads(printed("goals", *arguments, "--json"))
+    found = as_json("goals", *arguments)
     assert isinstance(found, list)
     return found
 
@@ -171,7 +171,7 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing_and_no_more_are_add
     assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
     with opened(path) as connection:
         connection.execute("UPDATE turns SET author = 'ben', speaker = 'person'")
-    made = json.loads(printed("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben", "--json"))
+    made = as_json("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben")
     assert made["behalf"] == "ben"
     for number in range(10):
         printed("goals", "add", CONVERSATION, f"goal number {number}")
@@ -183,7 +183,7 @@ def test_a_goal_of_another_souls_conversation_is_its_own_one_named_twice_is_clos
     path: Path,
 ) -> None:
     there = converse(path, "cleo")
-    assert json.loads(printed("goals", "add", there, "find the key", "--json"))["soul"] == "cleo"
+    assert as_json("goals", "add", there, "find the key")["soul"] == "cleo"
     assert [(each["soul"], each["conversation"]) for each in listed("--conversation", there)] == [("cleo", there)]
     assert "G1" in printed("goals", "--conversation", there)
     assert {each["soul"] for each in listed()} == {"minoan"}

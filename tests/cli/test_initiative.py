@@ -1,13 +1,12 @@
 """`soul initiative`: the fields that others build on, and what an admin may decide."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import OUTBOX_STATES
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, insert, opened, stock, talk
 
 KEYS = ("who", "state", "how", "granted_by", "until_ms", "day_limit", "sent_today", "next_ms")
@@ -41,7 +40,7 @@ def printed(*arguments: str) -> str:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = json.loads(printed(*arguments, "--json"))
+    found = as_json(*arguments)
     assert isinstance(found, list)
     return found
 
@@ -68,11 +67,11 @@ def test_what_was_said_counts_for_a_day_but_for_promises_and_waits_for_an_answer
     said(path, "U1", now, promised=1)
     (one,) = listed()
     assert (one["sent_today"], one["next_ms"]) == (1, None), "the last one is unanswered"
-    log = json.loads(printed("log", "--json"))
+    log = as_json("log")
     assert [tuple(each) for each in log] == [LOGGED] * 3
     assert [each["promised"] for each in log] == [False, False, True]
     assert "promised" in printed("log")
-    assert len(json.loads(printed("log", "--limit", "1", "--json"))) == 1
+    assert len(as_json("log", "--limit", "1")) == 1
 
 
 def test_what_never_arrived_does_not_count_as_for_the_limit(path: Path) -> None:

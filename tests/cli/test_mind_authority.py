@@ -4,16 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.core.authority import STARTS, Function
+from daemon.cli.database_access import os_user
+from daemon.core.authority import STARTS
 from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
-from daemon.core.perception import ConversationKey
-from daemon.memory.database import Database
-from daemon.memory.stream.authority import JUDGED, count_parts
 from tests.cli import stored_mind
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened
+from tests.cli.stocked import one, opened
 
 KEYS = {"function", "level", "why", "since_ms", "by", "parts", "refused"}
 
@@ -70,18 +66,6 @@ def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_wh
     assert [one["why"] for one in of_tools] == ["none is needed"]
     shown = call("mind", "authority", "history").stdout
     assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
-
-
-def test_a_fall_of_a_function_stands_in_the_history_with_the_house_as_its_cause(path: Path) -> None:
-    where = ConversationKey.parse(CONVERSATION)
-
-    async def fail(database: Database) -> None:
-        await database.write(lambda unit: count_parts(unit, where, {Function.TOOLS: (0, JUDGED)}, NOW))
-
-    with_database(load_settings(), fail)
-    (fall,) = as_json("mind", "authority", "history")
-    assert (fall["at_ms"], fall["function"], fall["before"], fall["level"], fall["by"]) == (NOW, "tools", 2, 1, "house")
-    assert fall["why"] == "40 of its last 40 parts were refused"
 
 
 def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path) -> None:

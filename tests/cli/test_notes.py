@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import as_json, call
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import NOW, host, insert, one, stock
 
 KEYS = {
@@ -28,9 +28,7 @@ def memory(home: Path) -> Path:
 
 
 def shown(*arguments: str) -> dict[str, object]:
-    result = call("notes", "show", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    row: dict[str, object] = json.loads(result.output)
+    row: dict[str, object] = json.loads(printed("notes", "show", *arguments, "--json"))
     return row
 
 

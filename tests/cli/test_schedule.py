@@ -7,16 +7,14 @@ import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.core.timetable import moment
-from tests.cli.conftest import as_json, call
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened
 
 pytestmark = pytest.mark.usefixtures("path")
 
 
 def add(*arguments: str) -> dict[str, object]:
-    result = call("schedule", "add", *arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    made = json.loads(result.stdout)
+    made = json.loads(printed("schedule", "add", *arguments, "--json"))
     assert isinstance(made, dict)
     return made
 

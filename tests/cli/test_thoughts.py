@@ -9,7 +9,7 @@ import pytest
 
 from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
-from tests.cli.conftest import call
+from tests.cli.conftest import call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, talk, turn
 from tests.cli.stored_thoughts import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
@@ -34,16 +34,12 @@ def memory(home: Path) -> Path:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    result = call("thoughts", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    rows: list[dict[str, object]] = json.loads(result.stdout)
+    rows: list[dict[str, object]] = json.loads(printed("thoughts", *arguments, "--json"))
     return rows
 
 
 def shown(*arguments: str) -> dict[str, object]:
-    result = call("thoughts", "show", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    row: dict[str, object] = json.loads(result.stdout)
+    row: dict[str, object] = json.loads(printed("thoughts", "show", *arguments, "--json"))
     return row
 
 
