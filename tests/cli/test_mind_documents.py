@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, insert
-from tests.cli.stored_thoughts import add
+from tests.cli.stored_mind import add
 
 pytestmark = pytest.mark.usefixtures("path")
 

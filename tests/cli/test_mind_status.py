@@ -6,8 +6,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import as_json, call
 from tests.cli.stocked import NOW, opened, stock
-from tests.cli.stored_mind import aim, expect, score
-from tests.cli.stored_thoughts import add
+from tests.cli.stored_mind import add, aim, expect, score
 
 KEYS = (
     *("soul", "mode", "enabled", "tempo", "last_thought_ms", "thoughts_today", "skipped", "tokens_hour", "tokens_day"),

@@ -93,10 +93,10 @@ def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path
     assert result.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
     assert result.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
     assert "workspace:T1" in result
-    as_json = call("people", "list", "--json").output
-    assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
-    assert "bees" not in result + as_json
-    assert "tired" not in result + as_json
+    unworded = call("people", "list", "--json").output
+    assert [one["audience"] for one in json.loads(unworded)] == ["dm:D1", "workspace:T1"]
+    assert "bees" not in result + unworded
+    assert "tired" not in result + unworded
     shown = call("people", "show", "U1").output
     assert "- keeps bees" in shown
     assert "~ may be tired" in shown

@@ -11,7 +11,7 @@ from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
 from tests.cli.conftest import call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, talk, turn
-from tests.cli.stored_thoughts import INPUT, OUTPUT, add
+from tests.cli.stored_mind import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
 
 KEYS = (
