@@ -60,16 +60,17 @@ def test_status_in_words(path: Path) -> None:
     ):
         assert said in result.stdout
     assert "\x1b" not in result.stdout
-    add_daemon(path)
     with opened(path) as connection:
+        connection.execute("DELETE FROM presence")
         connection.execute("UPDATE llm_calls SET started_ms = ?, cost_usd = NULL", (SystemClock().now_ms(),))
-    result = as_json("status")
+    add_daemon(path)
+    found = as_json("status")
     help_text = call("status", "--help").stdout
-    for key in [*result, *result["daemons"][0], *result["spent"]]:
+    for key in [*found, *found["daemons"][0], *found["spent"]]:
         assert key in help_text
-    assert result["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
-    assert result["spent"]["unpriced"] == 1
-    assert result["daemons"][0]["silent"] is True
+    assert found["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
+    assert found["spent"]["unpriced"] == 1
+    assert found["daemons"][0]["silent"] is True
     assert "at most $" in call("status").stdout
 
 

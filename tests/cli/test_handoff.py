@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, host, one, opened, stock
+from tests.cli.stocked import CONVERSATION, host, one, stock
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def memory(home: Path) -> Path:
     return path
 
 
-def test_what_can_not_be_handed_over_is_said_and_a_thread_is_given_to_another_soul_once_and_on_record(
+def test_what_can_not_be_handed_over_is_said_and_a_thread_is_given_to_another_soul_on_record(
     memory: Path,
 ) -> None:
     for arguments, said in (
@@ -33,8 +33,9 @@ def test_what_can_not_be_handed_over_is_said_and_a_thread_is_given_to_another_so
     assert one(memory, "SELECT handed_to FROM conversations WHERE soul = 'minoan'") == "ben"
     assert one(memory, "SELECT count(*) FROM outbox WHERE note = 1 AND recipient = 'U1'") == 2
     assert one(memory, "SELECT act FROM audit") == "conversation.handed"
-    with opened(memory) as connection:
-        connection.execute("UPDATE conversations SET handed_to = ''")
+
+
+def test_in_words_it_says_who_answers_now_and_a_second_one_is_refused_with_whose_the_thread_is() -> None:
     assert "ben answers in T1/D1/ from now on." in call("handoff", CONVERSATION, "ben").output
     result = call("handoff", CONVERSATION, "ben")
     assert result.exit_code != 0

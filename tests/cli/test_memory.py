@@ -44,7 +44,9 @@ def fact(home: Path) -> str:
     return asyncio.run(fill())
 
 
-def test_facts_and_a_search_are_those_that_a_reply_there_could_know_without_their_words(fact: str) -> None:
+def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know_and_a_reply_that_never_was_is_named(
+    fact: str,
+) -> None:
     done = call("memory", "facts", "--as", "U1", "--place", "D1", "--json")
     [found] = json.loads(done.stdout)
     assert (found["id"], found["trust"], found["evidence"]) == (fact, "own", [{"id": "TU_1", "quote": ""}])
@@ -65,16 +67,11 @@ def test_facts_and_a_search_are_those_that_a_reply_there_could_know_without_thei
         for command in (("facts",), ("search", "bees")):
             done = call("memory", *command, "--as", person, "--place", place)
             assert (done.exit_code != 0, says in done.stderr) == (True, True), (command, person)
-
-
-def test_a_memory_is_shown_with_its_links_people_with_their_counts_and_a_reply_that_never_was_is_named(
-    fact: str,
-) -> None:
-    found = call("memory", "show", fact, "--json")
-    assert json.loads(found.stdout)["links"] == [
+    shown = call("memory", "show", fact, "--json")
+    assert json.loads(shown.stdout)["links"] == [
         {"origin": fact, "relation": "evidence", "target": "TU_1", "quote": ""}
     ]
-    assert "bees" not in found.stdout
+    assert "bees" not in shown.stdout
     assert as_json("memory", "show", "TU_1")["kind"] == "turn"
     assert "there is no memory EP_1" in call("memory", "show", "EP_1").stderr
     [person] = as_json("memory", "people")

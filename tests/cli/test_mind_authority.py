@@ -23,26 +23,39 @@ def propose(path: Path) -> str:
     return stored_mind.propose(path, 1, tool="mind.memory", field="memory_ops", held=held, audience="dm:D1")
 
 
-def test_each_function_is_listed_with_its_level() -> None:
+def test_each_function_is_listed_with_its_level_and_what_is_wrong_changes_nothing(path: Path) -> None:
     found = as_json("mind", "authority")
     assert {row["function"]: row["level"] for row in found} == {str(one): level for one, level in STARTS.items()}
     assert all(set(row) == KEYS for row in found)
     assert all(key in call("mind", "authority", "--help").stdout for key in KEYS)
     assert "values" in call("mind", "authority").stdout
+    for wrong in (
+        ("goal", "1", "--why", "x"),
+        ("goals", "4", "--why", "x"),
+        ("goals", "-1", "--why", "x"),
+        ("goals", "1"),
+        ("goals", "1", "--why", " "),
+        ("goals", "1", "--why", "x" * 401),
+        ("goals", "1", "--why", "x", "--soul", "cleo"),
+    ):
+        result = call("mind", "authority", "set", *wrong)
+        assert result.exit_code not in (0, 1), wrong
+        assert result.stderr, wrong
+    assert one(path, "SELECT count(*) FROM mind_authority") == 0
+    assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
+    assert as_json("mind", "authority", "history") == []
+    assert "No level was changed yet." in call("mind", "authority", "history").stdout
+    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
 
 
-def test_a_level_is_set_with_why_and_stays_on_record(path: Path) -> None:
+def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why(path: Path) -> None:
+    before = SystemClock().now_ms()
     done = call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
     assert (done.exit_code, done.stdout) == (0, "goals of minoan is on level 1 proposed; before: 2 checked.\n")
     assert one(path, "SELECT act || ' ' || object || ' ' || detail FROM audit") == "mind.authority minoan goals 2 to 1"
     (goals,) = (row for row in as_json("mind", "authority") if row["function"] == "goals")
     assert (goals["level"], goals["why"]) == (1, "let me look first")
     assert "let me look first" in call("mind", "authority").stdout
-
-
-def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_why(path: Path) -> None:
-    before = SystemClock().now_ms()
-    call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
     call("mind", "authority", "set", "tools", "0", "--why", "none is needed")
     call("mind", "authority", "set", "goals", "3", "--why", "it does well")
     with opened(path) as connection:
@@ -66,26 +79,6 @@ def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_wh
     assert [one["why"] for one in of_tools] == ["none is needed"]
     shown = call("mind", "authority", "history").stdout
     assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
-
-
-def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path) -> None:
-    for wrong in (
-        ("goal", "1", "--why", "x"),
-        ("goals", "4", "--why", "x"),
-        ("goals", "-1", "--why", "x"),
-        ("goals", "1"),
-        ("goals", "1", "--why", " "),
-        ("goals", "1", "--why", "x" * 401),
-        ("goals", "1", "--why", "x", "--soul", "cleo"),
-    ):
-        result = call("mind", "authority", "set", *wrong)
-        assert result.exit_code not in (0, 1), wrong
-        assert result.stderr, wrong
-    assert one(path, "SELECT count(*) FROM mind_authority") == 0
-    assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
-    assert as_json("mind", "authority", "history") == []
-    assert "No level was changed yet." in call("mind", "authority", "history").stdout
-    assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
 
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:

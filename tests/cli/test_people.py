@@ -136,9 +136,6 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
     assert "lines forgotten: the messages behind them were deleted)" in forgotten
     assert "(the messages behind it were deleted)" in forgotten
     assert "tea" not in forgotten
-
-
-def test_an_unknown_user_is_an_error_and_has_no_history(path: Path) -> None:
     for arguments in (("show", "U404"), ("show", "U404", "--json")):
         result = call("people", *arguments)
         assert result.exit_code == 70

@@ -49,7 +49,7 @@ async def _heard(path: Path, session: str, hook: str) -> None:
         await SessionStore(database, "T1").take(event, owner, {})
 
 
-def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
+def test_a_key_is_shown_once_and_ends_when_it_is_revoked_and_an_admins_has_no_person(stocked: Path) -> None:
     added = as_json("keys", "add", "--person", "U012", "--visibility", "topic")
     assert added.keys() == {"id", "key", "person", "visibility", "remember", "direct", "created_ms"}
     assert added["remember"] is False
@@ -67,29 +67,13 @@ def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
     assert "revoked" in call("keys", "list").output
     assert added["key"].encode() not in stocked.read_bytes()
     assert one(stocked, "SELECT count(*) FROM audit WHERE act IN ('add key', 'revoke key')") == 2
-
-
-def test_an_admins_key_has_no_person() -> None:
     said = call("keys", "add", "--remember").output
     assert said.startswith("sk-soul-")
     assert "the admin" in call("keys", "list").output
     assert as_json("keys", "list")[0]["remember"] is True
 
 
-def test_what_is_not_there_is_said_with_what_to_do() -> None:
-    for arguments, said in (
-        (("keys", "add", "--person", "ada"), "no Slack id"),
-        (("keys", "add", "--person", ""), "names nobody"),
-        (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
-        (("keys", "revoke", "nothing"), "there is no key"),
-        (("sessions", "forget", "nothing"), "there is no session"),
-    ):
-        result = call(*arguments)
-        assert (result.exit_code, said in result.output) == (70, True), (arguments, result.output)
-        assert "Traceback" not in result.output
-
-
-def test_sessions_are_listed_living_ones_first_and_ended_ones_when_asked_for_and_forgotten_by_name() -> None:
+def test_sessions_are_listed_living_ones_first_and_forgotten_by_name_and_what_is_not_there_is_said() -> None:
     (row,) = as_json("sessions")
     assert row.keys() == KEYS
     assert (row["id"], row["name"], row["person"], row["pid"], row["state"]) == ("s0", "ada-a-pi", "UADA", 1, "idle")
@@ -106,3 +90,13 @@ def test_sessions_are_listed_living_ones_first_and_ended_ones_when_asked_for_and
     assert "\x1b" not in said
     assert call("sessions", "forget", "ada-a-pi", "s1").exit_code == 0
     assert as_json("sessions", "--all") == []
+    for arguments, said in (
+        (("keys", "add", "--person", "ada"), "no Slack id"),
+        (("keys", "add", "--person", ""), "names nobody"),
+        (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
+        (("keys", "revoke", "nothing"), "there is no key"),
+        (("sessions", "forget", "nothing"), "there is no session"),
+    ):
+        result = call(*arguments)
+        assert (result.exit_code, said in result.output) == (70, True), (arguments, result.output)
+        assert "Traceback" not in result.output
