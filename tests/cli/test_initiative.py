@@ -40,7 +40,7 @@ def printed(*arguments: str) -> str:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = as_json(*arguments)
+    found = as_json("initiative", *arguments)
     assert isinstance(found, list)
     return found
 
@@ -67,11 +67,11 @@ def test_what_was_said_counts_for_a_day_but_for_promises_and_waits_for_an_answer
     said(path, "U1", now, promised=1)
     (one,) = listed()
     assert (one["sent_today"], one["next_ms"]) == (1, None), "the last one is unanswered"
-    log = as_json("log")
+    log = as_json("initiative", "log")
     assert [tuple(each) for each in log] == [LOGGED] * 3
     assert [each["promised"] for each in log] == [False, False, True]
     assert "promised" in printed("log")
-    assert len(as_json("log", "--limit", "1")) == 1
+    assert len(as_json("initiative", "log", "--limit", "1")) == 1
 
 
 def test_what_never_arrived_does_not_count_as_for_the_limit(path: Path) -> None:

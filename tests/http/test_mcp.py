@@ -352,7 +352,7 @@ async def test_a_context_is_written_from_the_version_that_was_seen_by_who_may_re
     assert home.now.built is not None
     contexts = home.now.built.contexts.store
     await contexts.define("launch", writers=["minoan"])
-    assert "may not write launch" in await refused(home, key, "context_set", key="launch", version=0, data={})
+    assert "may not write launch" in await refused(home, key, "context_set", key="launch", version=1, data={})
     await contexts.define("mine", audience=_dm("UADA"))
     await contexts.write("mine", {"canary": "between us"}, None, ADMIN)
     for owner in (key, TOKEN, await key_for(home, "UGUEST")):
