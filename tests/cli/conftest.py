@@ -50,6 +50,4 @@ def printed(*arguments: str) -> str:
 
 def as_json(*arguments: str) -> Any:  # noqa: ANN401  # a JSON document
     """What a command prints as JSON."""
-    result = call(*arguments, "--json")
-    assert result.stdout, result.output
-    return json.loads(result.stdout)
+    return json.loads(printed(*arguments, "--json"))

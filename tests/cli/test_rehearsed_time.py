@@ -11,7 +11,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.queues.presence import ProcessIdentity
-from tests.cli.conftest import as_json, call
+from tests.cli.conftest import call
 from tests.cli.services import move, workspace
 from tests.cli.stocked import CONVERSATION, add_daemon, one, opened, stock, talk
 from tests.cli.stored_mind import TODAY, aim, expect, propose_goals, score
@@ -48,8 +48,8 @@ def printed(*arguments: str) -> str:
 
 @pytest.mark.usefixtures("moved")
 def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_workspace(path: Path) -> None:
-    assert as_json("goals")[0]["state"] == "stale"
-    made = as_json("goals", "add", CONVERSATION, "water the plants", "--due", "2h")
+    assert json.loads(printed("goals", "--json"))[0]["state"] == "stale"
+    made = json.loads(printed("goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--json"))
     assert 2 * HOUR_MS - 60_000 < made["due_ms"] - made["created_ms"] <= 2 * HOUR_MS
     assert made["created_ms"] > TODAY + WEEK_MS - HOUR_MS
     printed("goals", "done", "G2")
@@ -66,17 +66,17 @@ def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time
     name = propose_goals(path, 9, expires_ms=TODAY + 2 * WEEK_MS, created_ms=created_ms)
     assert f"{name}  waiting  7 d" in printed("approvals", "list")
     least = TODAY + WEEK_MS - HOUR_MS
-    assert as_json("status")["now_ms"] > least
+    assert json.loads(printed("status", "--json"))["now_ms"] > least
     printed("mind", "authority", "set", "goals", "1", "--why", "let me look first")
-    assert as_json("mind", "authority", "history")[0]["at_ms"] > least
+    assert json.loads(printed("mind", "authority", "history", "--json"))[0]["at_ms"] > least
     talk(path, "minoan/T1/C1/1.5")
     printed("initiative", "allow", "C1")
     decided = one(path, "SELECT at_ms FROM invitations")
     assert isinstance(decided, int)
     assert decided > least
-    (channel,) = as_json("initiative")
+    (channel,) = json.loads(printed("initiative", "--json"))
     assert channel["next_ms"] > least
-    planned = as_json("schedule", "add", CONVERSATION, "look", "--in", "2h")
+    planned = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
     assert planned["due_ms"] > least
     seen_ms = SystemClock().now_ms() + WEEK_MS - 5_000
     add_daemon(path, identity=str(replace(ProcessIdentity.current(), host="far")), seen_ms=seen_ms)
@@ -96,5 +96,5 @@ def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so
 
 def test_without_the_setting_no_workspace_is_asked(moved: WorkspaceServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOUL_REHEARSAL_CLOCK")
-    assert as_json("goals")[0]["state"] == "open"
-    assert as_json("status")["now_ms"] < moved.clock.now_ms() - WEEK_MS + HOUR_MS
+    assert json.loads(printed("goals", "--json"))[0]["state"] == "open"
+    assert json.loads(printed("status", "--json"))["now_ms"] < moved.clock.now_ms() - WEEK_MS + HOUR_MS
