@@ -46,7 +46,7 @@ def test_without_a_daemon_it_is_done_here_shown_and_undone(noted_twice: Path) ->
     assert look(noted_twice, "SELECT act, object FROM audit") == [("memory.undo", run["id"])]
     assert "was undone already" in call("memory", "undo", run["id"]).stderr
     assert "nothing to do" in call("memory", "consolidate").stdout
-    verified = as_json("memory", "verify")
+    verified = json.loads(call("memory", "verify", "--json").stdout)
     assert (verified["links_broken"], verified["chain"]) == (0, True)
 
 

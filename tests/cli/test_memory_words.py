@@ -18,7 +18,7 @@ from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
-from tests.cli.conftest import as_json, call
+from tests.cli.conftest import call
 from tests.cli.stocked import one, opened
 from tests.fakes import FakeClock
 from tests.store.passports import BEES, DAY, HERE, remember
@@ -113,7 +113,7 @@ def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_
     ]
     assert one(home / "memory.db", "SELECT DISTINCT actor FROM audit") == getpass.getuser()
     assert one(home / "memory.db", "SELECT count(*) FROM word_readings WHERE first_ms IS NOT NULL") == 2
-    assert as_json("memory", "verify")["chain"] is True
+    assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True
 
 
 def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, ids: dict[str, str]) -> None:
@@ -133,4 +133,4 @@ def test_who_asks_to_be_forgotten_is_named_by_no_row_about_words_and_the_ledger_
     written(home, lambda transaction: erase(transaction, "T1", "U2", Spared(), DAY, DAY))
     assert {who for who, _ in readings(home)} == {""}
     assert one(home / "memory.db", "SELECT count(*) FROM word_readings") == 0
-    assert as_json("memory", "verify")["chain"] is True
+    assert json.loads(call("memory", "verify", "--json").stdout)["chain"] is True
